@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
+#include "Over.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
@@ -162,7 +163,7 @@ static bool isOfBisection(StringRef Option) {
                                     "allow-programs",
                                     AllowVacuous.ArgStr,
                                     AliveTV.ArgStr};
-  return Names.contains(Option);
+  return Names.contains(Option) || is_contained(getOverOptions(), Option);
 }
 
 static bool isSubcommand(StringRef Word) {
@@ -222,8 +223,11 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Error E = Criterion::parse(CriterionText, *Threshold)
                     .moveInto(O.Bisect.Judge.What))
     return std::move(E);
-  if (Error E = readSides().moveInto(O.Sides))
+  if (Error E = checkOverOptions())
     return std::move(E);
+  if (!isBisectedOverCompilers())
+    if (Error E = readSides().moveInto(O.Sides))
+      return std::move(E);
   const ReplayOptions &Base = Plan.options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
@@ -283,6 +287,8 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
   Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
   if (!O)
     return O.takeError();
+  if (isBisectedOverCompilers())
+    return runBisectOver(Plan, *O, Text);
   Expected<BisectReport> R = bisectReplay(Plan, *O);
   if (!R)
     return R.takeError();
@@ -290,5 +296,6 @@ Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return R->Outcome.found() && R->isConfirmed() ? 0 : 2;
+  bool Found = R->Outcome.found() || (R->PTX && !R->PTX->Instructions.empty());
+  return Found && R->isConfirmed() ? 0 : 2;
 }

@@ -108,7 +108,7 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 # What programs are built with, besides clang and Ninja.
-for builder in ["make", "ccache", "g++", "clang-14", "fish", "zsh"]:
+for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh"]:
     if shutil.which(builder):
         config.available_features.add(builder)
 if shutil.which("sphinx-build"):

@@ -205,6 +205,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"random", Out.Random ? json::Value(json::Object{
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})
                             : json::Value(nullptr)},
+      {"ptx", R.PTX ? toJSON(*R.PTX) : json::Value(nullptr)},
       {"complete", Out.Complete},
       {"confirmed", R.isConfirmed()},
       {"reads_uninitialized", orNull(R.ReadsUninitialized)},
@@ -456,6 +457,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
         << E.Pass << " on " << E.Unit << ", which changed something\n";
   for (const std::string &Name : Out.Blamed)
     printName(OS, "good without") << Name << '\n';
+  if (R.PTX)
+    printAnswer(OS, *R.PTX);
   for (const std::string &Note : Out.Notes)
     printName(OS, "note") << Note << '\n';
   printName(OS, "effort") << formatv(

@@ -444,7 +444,7 @@ Expected<Judge::Sides> Judge::beginVerify() {
       return std::move(Lost);
   if (Good.A != Answer::Good) {
     Text = formatv("{0} of {1} replays: {2}", Good.Failures, Good.Replays,
-                   describe(Good.Failure, Good.Error));
+                   ::describe(Good.Failure, Good.Error));
     return Sides::NotGood;
   }
   if (Bad.A != Answer::Bad) {
@@ -477,7 +477,7 @@ Expected<Judge::Sides> Judge::beginMetric() {
     if (!V.Failure.empty())
       return createStringError(formatv("the {0} side has no {1}: {2}", Name,
                                        O.What.Metric,
-                                       describe(V.Failure, V.Error))
+                                       ::describe(V.Failure, V.Error))
                                    .str());
     return createStringError(
         formatv("nobody measured '{0}' here", O.What.Metric).str());
@@ -496,7 +496,7 @@ Expected<Judge::Sides> Judge::beginMetric() {
     return Sides::Ready;
   if (Bad.A == Answer::Unresolved)
     return createStringError("the bad side cannot be measured: " +
-                             describe(Bad.Failure, Bad.Error));
+                             ::describe(Bad.Failure, Bad.Error));
   if (!G->CodeHash.empty() && G->CodeHash == B->CodeHash)
     Text = "both sides have the same machine code";
   else if (O.What.isTime())

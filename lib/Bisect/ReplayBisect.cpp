@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "Alive.h"
+#include "BisectFarm.h"
 #include "Evidence.h"
 #include "PlainCommand.h"
 #include "RewriteReport.h"
@@ -52,7 +53,6 @@ private:
     if (O.Say)
       O.Say(Text.str());
   }
-  FarmOptions makeFarmOptions() const;
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
   Expected<std::pair<std::string, std::string>>
@@ -60,7 +60,6 @@ private:
   Expected<json::Object> withIR(const json::Object &Config, StringRef IR);
   Expected<PassListing> countRewrites(const json::Object &Config,
                                       PassStage Stage);
-  bool isOnHost() const;
   bool canSchedule() const;
   Expected<PassListing> listPassesOf(const json::Object &Config,
                                      PassListOptions L = {});
@@ -76,6 +75,7 @@ private:
                    const json::Object &Config, Answer Wanted);
   Error addRewriteCommands();
   Error addCommands();
+  Error addPTX();
   BisectSides makeSides() const;
 };
 } // namespace
@@ -83,21 +83,6 @@ private:
 //===----------------------------------------------------------------------===//
 // Evaluating
 //===----------------------------------------------------------------------===//
-
-FarmOptions ReplayBisection::makeFarmOptions() const {
-  FarmOptions F;
-  static_cast<FarmResources &>(F) = O.Resources;
-  F.Database = O.Database;
-  F.RecordIds = {Plan.instance().DynamicHash};
-  F.Base = Plan.options();
-  F.Base.Instruments = InstrumentOptions();
-  // Times do not count, and a race needs more than one core.
-  F.ShareCores = what().isVerify();
-  // The code alone says it.
-  if (needsResources(what().Metric))
-    F.Base.Execute = false;
-  return F;
-}
 
 Expected<ReplayOptions>
 ReplayBisection::applyTo(const json::Object &Config) const {
@@ -107,20 +92,10 @@ ReplayBisection::applyTo(const json::Object &Config) const {
   return Options;
 }
 
-/// Known when something has run.
-bool ReplayBisection::isOnHost() const {
-  json::Object Description = Farm->describe();
-  const json::Array *Devices = Description.getArray("devices");
-  return Devices && any_of(*Devices, [](const json::Value &V) {
-           const json::Object *D = V.getAsObject();
-           return D && D->getString("device") == "host";
-         });
-}
-
 /// Not if the user has chosen a schedule, or a strategy with one order.
 bool ReplayBisection::canSchedule() const {
   HostStrategy S = Plan.options().Host.Strategy;
-  return isOnHost() && Plan.options().HostSchedule.empty() &&
+  return isOnHost(*Farm) && Plan.options().HostSchedule.empty() &&
          S != HostStrategy::Loop && S != HostStrategy::Region;
 }
 
@@ -131,7 +106,7 @@ Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
     return Options.takeError();
   // Where the host runs it, only the image that is looked at depends on them.
   L.CodeGen =
-      !isOnHost() || Options->Resources || needsResources(what().Metric);
+      !isOnHost(*Farm) || Options->Resources || needsResources(what().Metric);
   L.Limit = Options->Timeout;
   Expected<std::unique_ptr<ReplayPlan>> Variant =
       Plan.vary(std::move(*Options));
@@ -142,10 +117,10 @@ Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
 
 Expected<std::optional<Evaluation>>
 ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
-  if (isOnHost())
+  if (isOnHost(*Farm))
     return std::nullopt;
   if (!HostFarm) {
-    FarmOptions F = makeFarmOptions();
+    FarmOptions F = makeFarmOptions(Plan, O);
     F.Devices = {"host"};
     F.HostWorkers = 1;
     if (Error E = ReplayFarm::create(std::move(F)).moveInto(HostFarm)) {
@@ -263,7 +238,7 @@ BisectSubject ReplayBisection::makeSubject() {
   S.CountRewrites = [this](const json::Object &Config, PassStage Stage) {
     return countRewrites(Config, Stage);
   };
-  if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost())
+  if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost(*Farm))
     return S;
   // Behind what is given already.
   std::vector<std::string> Unoptimized = Plan.options().PtxasOptions;
@@ -484,17 +459,23 @@ Error ReplayBisection::addCommands() {
   return addRewriteCommands();
 }
 
+/// Commands for the files, which only a folder keeps.
+Error ReplayBisection::addPTX() {
+  if (!R.PTX)
+    return Error::success();
+  json::Object Config = R.Outcome.BadConfig;
+  Config["ptx"] = R.PTX->IsolatedFile;
+  if (!R.PTX->IsolatedFile.empty())
+    if (Error E =
+            addCommand("isolated", "good: with these instructions isolated",
+                       Config, Answer::Good))
+      return E;
+  return reducePTX(Plan, O, R.Outcome, *R.PTX);
+}
+
 //===----------------------------------------------------------------------===//
 // All of it
 //===----------------------------------------------------------------------===//
-
-/// "cuda:0 (NVIDIA H200)"
-static std::string describeDevice(const json::Object &D) {
-  std::string Text = D.getString("device").value_or("").str();
-  if (std::optional<StringRef> GPU = D.getString("gpu"))
-    Text += (" (" + *GPU + ")").str();
-  return Text;
-}
 
 /// With what the command line says where one side says something else.
 BisectSides ReplayBisection::makeSides() const {
@@ -523,13 +504,8 @@ Expected<BisectReport> ReplayBisection::run() {
     if (Error E = Plan.vary(std::move(*Options)).takeError())
       return std::move(E);
   }
-  if (Error E = ReplayFarm::create(makeFarmOptions()).moveInto(Farm))
+  if (Error E = startFarm(Plan, O).moveInto(Farm))
     return std::move(E);
-  const VerificationPower &Power = Farm->powers().front();
-  if (what().isVerify() && Power.isVacuous() && !O.AllowVacuous)
-    return createStringError(describePower(Power) +
-                             "; bisect another launch, or allow this one with "
-                             "--allow-vacuous");
   Expected<BisectOutcome> Outcome =
       bisect(*Farm, makeSides(), makeSubject(), O.Bisect);
   if (!Outcome)
@@ -540,13 +516,10 @@ Expected<BisectReport> ReplayBisection::run() {
   R.Kernel = Plan.kernel().displayName();
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
-  json::Object Description = Farm->describe();
-  if (needsResources(what().Metric))
-    R.Device = "none: nothing is launched";
-  else if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices)
-      if (const json::Object *D = V.getAsObject())
-        R.Device = describeDevice(*D);
+  R.Device = describeDevice(*Farm, what());
+  if (!O.Program.empty() && blamesPtxas(Plan, R.Outcome))
+    if (Error E = searchPTX(Plan, O, *Farm, R.Outcome).moveInto(R.PTX))
+      return std::move(E);
   // They hold the device.
   Farm.reset();
   HostFarm.reset();
@@ -557,6 +530,8 @@ Expected<BisectReport> ReplayBisection::run() {
     return std::move(E);
   if (R.Outcome.End == BisectOutcome::FoundPasses)
     R.Plain = makePlainCommand(Plan, R.Outcome, O.Output);
+  if (Error E = addPTX())
+    return std::move(E);
   R.Seconds = secondsSince(Begin);
   return std::move(R);
 }

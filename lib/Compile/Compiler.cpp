@@ -31,6 +31,8 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/KeyBuilder.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/Debug.h"
@@ -340,6 +342,16 @@ static const PassListing &getNumbers(const CompileResult *Optimized) {
 // Keys
 //===----------------------------------------------------------------------===//
 
+/// The contents of CompileOptions::PTXFile, which the path does not imply.
+static std::string getPTXKey(const CompileConfig &C) {
+  if (C.PTXFile.empty())
+    return "";
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(C.PTXFile);
+  if (Text)
+    return toHexString(digest128((*Text)->getBuffer()));
+  return toString(Text.takeError()); // which emitImage() reports
+}
+
 std::string mneme::getKey(const CompileOptions &O) {
   KeyBuilder K;
   K.add(O.Kernel).add(O.OptLevel);
@@ -355,6 +367,7 @@ std::string mneme::getKey(const CompileOptions &O) {
   K.add(O.Plugins).add(uint64_t(O.Assembler)).add(O.CudaPath);
   if (O.hasTools())
     K.add(std::to_string(O.ToolSeconds));
+  K.add(getPTXKey(O));
   return K.take() + getKey(O, SettingStage::Pipeline, getToolIdentity);
 }
 
@@ -381,6 +394,7 @@ std::string KernelCompiler::assembleKey() const {
   KeyBuilder K;
   K.add(Arch).add(uint64_t(CodeGenLevel));
   K.add(uint64_t(Options.Assembler)).add(Options.CudaPath);
+  K.add(getPTXKey(Options));
   return K.take() +
          getKey(resolvedConfig(), SettingStage::Assembler, getToolIdentity);
 }
@@ -681,13 +695,26 @@ KernelCompiler::emitAssembly(const Module &M,
   return std::string(Text->begin(), Text->end());
 }
 
+/// Returns the text of \p Path in place of the code generator's.
+static Expected<SmallVector<char, 0>> readPTX(const Module &M, StringRef Path) {
+  if (!M.getTargetTriple().isNVPTX())
+    return createStringError("--ptx: the kernel is for " +
+                             M.getTargetTriple().str());
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(Path);
+  if (!Text)
+    return createStringError("--ptx: " + toString(Text.takeError()));
+  StringRef PTX = (*Text)->getBuffer();
+  return SmallVector<char, 0>(PTX.begin(), PTX.end());
+}
+
 Error KernelCompiler::emitImage(
     const Module &M, CompileResult &Result,
     function_ref<bool(StringRef PTX)> IsKnown) const {
   Stopwatch Codegen;
   bool IsNVPTX = M.getTargetTriple().isNVPTX();
   Expected<SmallVector<char, 0>> Emitted =
-      emitSelected(M, /*Object=*/!IsNVPTX, &Result);
+      Options.PTXFile.empty() ? emitSelected(M, /*Object=*/!IsNVPTX, &Result)
+                              : readPTX(M, Options.PTXFile);
   if (!Emitted)
     return Emitted.takeError();
 

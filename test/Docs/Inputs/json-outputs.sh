@@ -28,6 +28,11 @@ ALIVE=wrong llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" -
   '--passes=function(fault-counted<_Z5saxpyPKfPfi=2>)' > bisect.2.json
 llvm-mneme-replay bisect rec --device=host "--load-pass-plugin=$3" \
   '--passes=function(fault-wrong<_Z5saxpyPKfPfi>)' > bisect.3.json
+printf '#!/bin/sh\nexec ptxas "$@"\n' > ptxas-1
+printf '#!/bin/sh\nexec ptxas "$@" -O0\n' > ptxas-2
+chmod +x ptxas-1 ptxas-2
+llvm-mneme-replay bisect rec --criterion=regs --threshold=0 --over=ptxas --good=ptxas-1 --bad=ptxas-2 > bisect-over.1.json ||
+  test $? = 2
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
 $replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json

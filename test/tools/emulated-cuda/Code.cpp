@@ -259,6 +259,7 @@ CUresult emulated::Module::readCubin(StringRef Image) {
       auto F = std::make_unique<emulated::Function>();
       F->Owner = this;
       F->Name = Kernel.str();
+      F->IsWrong = Header.e_ident[ELF::EI_NIDENT - 1] == 'W';
       Functions.push_back(std::move(F));
     } else if (Kernel.consume_front(".nv.info.")) {
       auto Info = File->getSectionContentsAsArray<char>(S);
@@ -511,6 +512,8 @@ CUresult emulated::Function::run(const LaunchConfig &Config,
     complain("kernel '" + Name + "': " + toString(Outcome.takeError()));
     return CUDA_ERROR_LAUNCH_FAILED;
   }
+  if (IsWrong)
+    *static_cast<char **>(Args[0])[0] ^= 1;
   switch (Outcome->Status) {
   case LaunchStatus::Ok:
     return CUDA_SUCCESS;

@@ -193,6 +193,9 @@ struct Function {
   Module *Owner = nullptr;
   std::string Name;
   std::vector<Parameter> Parameters;
+  /// The assembler marked the cubin as miscompiled, by a 'W' at the end of
+  /// e_ident: the first pointer's first byte is wrong after each launch.
+  bool IsWrong = false;
   uint64_t Registers = 32, StaticShared = 0, Local = 0, Constant = 0;
   uint64_t MaxThreads = 1024;
   int MaxDynamicShared = 48 << 10;

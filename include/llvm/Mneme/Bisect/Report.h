@@ -14,7 +14,7 @@
 #ifndef LLVM_MNEME_BISECT_REPORT_H
 #define LLVM_MNEME_BISECT_REPORT_H
 
-#include "llvm/Mneme/Bisect/Bisect.h"
+#include "llvm/Mneme/Bisect/PTXSearch.h"
 
 namespace llvm {
 class raw_ostream;
@@ -100,6 +100,7 @@ struct BisectReport {
   std::vector<AliveCheck> Alive;
   /// Unset: no passes were found.
   std::optional<PlainCommand> Plain;
+  std::optional<PTXAnswer> PTX; ///< If ptxas is to blame.
   double Seconds = 0;
 
   const BisectCommand *findCommand(StringRef Name) const;
