@@ -18,19 +18,20 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Loops are checked up to this number of iterations; without a bound, Alive2
-/// leaves their back edges out.
+/// Alive2 unrolls loops up to this number of iterations. Without a bound, it
+/// ignores back edges.
 static constexpr unsigned Unrolling = 2;
 
-/// For the whole run, in seconds; a query of the solver has Alive2's own limit
-/// of 10 s.
+/// Time limit of one run of alive-tv. Alive2 itself limits each solver query to
+/// 10 s.
 static constexpr double AliveSeconds = 120;
 
 //===----------------------------------------------------------------------===//
 // Output
 //===----------------------------------------------------------------------===//
 
-/// "  1 incorrect transformations" in the summary.
+/// Returns true if the summary has a line like "  1 incorrect transformations"
+/// with a count above 0.
 static bool hasCount(StringRef Output, StringRef Kind) {
   SmallVector<StringRef, 2> Groups;
   unsigned Count = 0;
@@ -39,7 +40,8 @@ static bool hasCount(StringRef Output, StringRef Kind) {
          !Groups[1].getAsInteger(10, Count) && Count;
 }
 
-/// From the first error to the summary.
+/// Returns the text from the first error to the summary; empty if there is no
+/// error.
 static std::string findErrors(StringRef Output) {
   size_t Begin = Output.find("ERROR: ");
   if (Begin == StringRef::npos)

@@ -13,15 +13,15 @@
 namespace llvm {
 namespace mneme {
 
-/// Lets Alive2's translation validator check the effect of a pass execution, or
-/// of one of its rewrites, on its function.
+/// Checks with Alive2's translation validator what a pass execution, or one of
+/// its rewrites, did to its function.
 /// \param Program   path of alive-tv.
-/// \param Evidence  of \p E or of a rewrite in it.
+/// \param Evidence  the code before and after \p E, or one of its rewrites.
 AliveCheck runAlive(StringRef Program, const PassExecution &E,
                     const PassEvidence &Evidence);
 
 /// Interprets alive-tv's output for one function.
-/// \param ExitCode  unset: a signal ended it.
+/// \param ExitCode  unset: alive-tv died of a signal.
 void parseAliveOutput(StringRef Output, std::optional<int> ExitCode,
                       AliveCheck &C);
 

@@ -24,22 +24,21 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How many of the members of an answer are skipped alone to see what that
-/// does.
+/// Members of an answer are also tested one by one, unless there are more.
 static constexpr unsigned MaxSingles = 16;
 
-/// Seeds that are tried for a fault that comes and goes with the same code, and
-/// for a bad side that never fails.
+/// Schedule seeds to try if the same code fails only sometimes, and if the bad
+/// side never fails.
 static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 16;
 
-/// Times that an answer which does not hold is looked for again.
+/// Number of new searches if the final check refutes the answer.
 static constexpr unsigned MaxTries = 3;
 
 namespace {
-/// Replays on the host device.
+/// Counts of replays on the host device.
 struct HostReplays {
   unsigned Right = 0, Wrong = 0;
-  /// The same code gave both.
+  /// The same code was right in one replay and wrong in another.
   bool Wavers = false;
 };
 
@@ -89,12 +88,12 @@ private:
   Error findRewrites();
   Error findChange();
 
-  // What is left when it is none of them.
+  // No pass is responsible.
   Error explainFailure(const PassSearch &Search);
   Error listRequired();
   Error probe();
 
-  /// Of what an answer says, and of what the host device does.
+  /// Number of replays that check an answer or run on the host device.
   unsigned checks() const { return std::max(J.repeats(), O.Judge.GoodReplays); }
 };
 } // namespace
@@ -103,7 +102,8 @@ private:
 // Settings
 //===----------------------------------------------------------------------===//
 
-/// The shape of a launch makes sense as a whole only.
+/// Groups all fields of the launch configuration: a mixture of two of them need
+/// not be valid.
 static StringRef getGroup(StringRef Key) {
   return isLaunchField(Key) ? "launch" : Key;
 }
@@ -120,7 +120,7 @@ static std::vector<std::string> findDifferences(const BisectSides &Sides) {
   return {Keys.begin(), Keys.end()};
 }
 
-/// The good side with some of the bad side's settings.
+/// Returns the good side with the bad side's settings for the groups in \p Bad.
 json::Object Bisector::mix(ArrayRef<std::string> Groups,
                            const BitVector &Bad) const {
   json::Object Config = Sides.Good;
@@ -172,7 +172,8 @@ Error Bisector::findSettings() {
       S.Bad = *V;
     Out.Settings.push_back(std::move(S));
   }
-  // A good side that chooses passes by itself must not do so in the bad one.
+  // The search selects the passes of the bad configuration itself, so the good
+  // side's selection must not be part of it.
   if (!Mixed.get("run_passes") && !Mixed.get("skip_passes"))
     Out.BadConfig = std::move(Mixed);
   std::vector<std::string> Responsible;
@@ -182,7 +183,7 @@ Error Bisector::findSettings() {
   return Error::success();
 }
 
-/// Can what is responsible do anything by way of a pass?
+/// Returns true if a responsible setting affects a pass; sets Reason otherwise.
 bool Bisector::actsOnPasses() {
   if (!Subject.ListPasses) {
     Out.Reason = "passes cannot be chosen here";
@@ -193,8 +194,8 @@ bool Bisector::actsOnPasses() {
   bool Acts = false;
   for (const BisectSetting &S : Out.Settings) {
     SettingStage Stage = getSettingStage(S.Key);
-    // The host's own pipeline is wrong, or shows what a pass got wrong; it is
-    // faster for itself.
+    // The host device's own pipeline may expose the mistake of a pass. Its
+    // effect on a metric is not a pass's.
     bool MayShow = !isOfHostOnly(S.Key) || J.what().isVerify();
     Acts |= Stage <= SettingStage::CodeGen && MayShow;
   }
@@ -203,14 +204,14 @@ bool Bisector::actsOnPasses() {
   return Acts;
 }
 
-/// Do both sides run passes of the same compiler on the same IR?
+/// Returns true if both sides run passes of the same compiler on the same IR.
 bool Bisector::hasTwoPipelines() const {
   return !Sides.GoodIsNoPass && none_of(Out.Settings, [](const auto &S) {
     return S.Key == "opt_tool" || S.Key == "llc_tool" || S.Key == "ir";
   });
 }
 
-/// Settings are the answer, if both sides are as they were.
+/// Reports settings as the answer if new replays confirm both sides.
 Error Bisector::finishSettings() {
   if (J.what().isVerify()) {
     for (auto [Config, Wanted] : {std::pair(&Sides.Good, Answer::Good),
@@ -232,8 +233,8 @@ Error Bisector::finishSettings() {
 // Halves
 //===----------------------------------------------------------------------===//
 
-/// As many replays as the protocol wants. Unset: it cannot be told, and
-/// HalfReason says why, if there is a reason.
+/// Replays \p Config checks() times on the host device. Unset: the host device
+/// is under test, or cannot run the launch; HalfReason then has the reason.
 Expected<std::optional<HostReplays>>
 Bisector::runOnHost(const json::Object &Config) {
   HostReplays Replays;
@@ -259,8 +260,8 @@ Bisector::runOnHost(const json::Object &Config) {
   return Replays;
 }
 
-/// The first schedule of the host device with which the bad side is wrong and
-/// the good side is not; empty if there is none among a few.
+/// Returns the first schedule of the host device under which the bad side is
+/// wrong and the good side is right. Empty: none of a few seeds is one.
 Expected<std::string> Bisector::findScheduleOnHost() {
   constexpr unsigned NumSeeds = 4;
   for (unsigned Seed = 1; Seed <= NumSeeds; ++Seed) {
@@ -290,7 +291,8 @@ Error Bisector::findHalf() {
   Out.HalfReason.clear();
   if (!Subject.RunOnHost || !J.what().isVerify())
     return Error::success();
-  // With no good side, the recorded memory alone says what is right.
+  // If the good side is not good, only the recorded memory defines what is
+  // right.
   if (Out.Good.A == Answer::Good) {
     Expected<std::optional<HostReplays>> Good = runOnHost(Sides.Good);
     if (!Good)
@@ -337,7 +339,8 @@ Error Bisector::findHalf() {
   return Error::success();
 }
 
-/// The host device named one half, and what was found is all of the other one.
+/// Handles an answer whose culprits all belong to the other half than the one
+/// that the host device blames.
 void Bisector::noteOtherHalf() {
   if (Out.Half == FaultyHalf::BackEnd) {
     Out.Notes.push_back("it is none of the code generator's passes that can be "
@@ -354,7 +357,7 @@ void Bisector::noteOtherHalf() {
 // None of the passes
 //===----------------------------------------------------------------------===//
 
-/// Other things that can be changed for a moment, when no pass is at fault.
+/// Runs the subject's probes, which test other causes than passes.
 Error Bisector::probe() {
   if (!J.what().isVerify())
     return Error::success();
@@ -374,7 +377,8 @@ Error Bisector::probe() {
   return Error::success();
 }
 
-/// What runs where nothing does that can be skipped.
+/// Lists the required executions that change something when all others are
+/// skipped.
 Error Bisector::listRequired() {
   if (!J.what().isVerify() || !Subject.ListPasses)
     return Error::success();
@@ -418,7 +422,8 @@ Error Bisector::explainFailure(const PassSearch &Search) {
 // Passes
 //===----------------------------------------------------------------------===//
 
-/// Does it take each of RunSet to make it bad?
+/// Checks that RunSet is minimal: no proper subset may be bad. \p Wrong gets a
+/// subset that is.
 Error Bisector::checkRunSet(const PassSearch &Search,
                             std::optional<json::Object> &Wrong) {
   if (!J.what().isVerify() || Out.RunSet.size() > MaxSingles)
@@ -437,8 +442,8 @@ Error Bisector::checkRunSet(const PassSearch &Search,
   return Error::success();
 }
 
-/// Everything that is said of the answer, once more and afresh. \p Wrong: what
-/// is not as it was.
+/// Checks the claims of the answer with new replays. \p Wrong gets the first
+/// configuration with another result than before.
 Error Bisector::checkAnswer(const PassSearch &Search,
                             std::optional<json::Object> &Wrong) {
   if (Out.SpoiledConfig) {
@@ -462,7 +467,7 @@ Error Bisector::checkAnswer(const PassSearch &Search,
   if (!Smallest)
     return Smallest.takeError();
   Out.Smallest = std::move(*Smallest);
-  // The commands fail with this one.
+  // The printed commands need the schedule that made it fail.
   if (!Out.Smallest.Schedule.empty())
     (*Out.SmallestConfig)[ScheduleKey] = Out.Smallest.Schedule;
   if (Out.Smallest.A != Answer::Bad && !Wrong)
@@ -470,7 +475,7 @@ Error Bisector::checkAnswer(const PassSearch &Search,
   return Wrong ? Error::success() : checkRunSet(Search, Wrong);
 }
 
-/// Who they are, and what they do alone.
+/// Describes the executions of both sets and skips each alone.
 Error Bisector::describeCulprits(const PassSearch &Search) {
   std::vector<unsigned> Numbers = Out.SkipSet;
   append_range(Numbers, Out.RunSet);
@@ -531,7 +536,7 @@ Error Bisector::findRewrites() {
   return Error::success();
 }
 
-/// For a pass without a debug counter, searches the lines that it changed.
+/// Searches the changed lines of the IR if the pass has no debug counter.
 Error Bisector::findChange() {
   if (!Subject.WithIR || !Q.complete() || !J.what().isVerify() ||
       J.isRandom() || Out.Bad.Failure == FailureKind(Verdict::CompileError) ||
@@ -539,7 +544,8 @@ Error Bisector::findChange() {
       !Out.SmallestConfig)
     return Error::success();
   auto C = find_if(Out.Culprits, [](const auto &C) { return C.InRunSet; });
-  // Numbers of executions do not hold for other IR.
+  // With other IR, executions have other numbers. So this one must be the only
+  // one that runs.
   if (C == Out.Culprits.end() || C->Execution.Stage != PassStage::IR ||
       Out.SmallestConfig->getString("run_passes") !=
           std::to_string(C->Execution.Number))
@@ -552,7 +558,7 @@ Error Bisector::findChange() {
   return Error::success();
 }
 
-/// Which part of the difference it is.
+/// Notes which share of the metric's difference the culprits explain.
 void Bisector::noteAccepted() {
   if (!Out.Accepted)
     return;
@@ -630,11 +636,12 @@ Error Bisector::findPasses() {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Main
 //===----------------------------------------------------------------------===//
 
-/// Where the same code is good and bad on the host device, or the bad side does
-/// not fail at all: gives both sides a schedule with which the bad one fails.
+/// Gives both sides a schedule under which only the bad side fails, if the host
+/// device is under test and the same code fails only sometimes, or the bad side
+/// never does.
 Error Bisector::chooseSchedule(Judge::Sides &Begin) {
   bool ComesAndGoes = Begin == Judge::Sides::Ready && J.isCodeRandom();
   bool IsGood = Begin == Judge::Sides::NotBad;
@@ -675,8 +682,8 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
   return J.begin(Sides.Good, Sides.Bad).moveInto(Begin);
 }
 
-/// The sides as they are. NotBad, or not bad as the good side is not good: ends
-/// with a reason.
+/// Judges both sides. Sets Reason if the bad side is not bad: then there is
+/// nothing to search.
 Error Bisector::begin(Judge::Sides &Begin) {
   if (Sides.Bad.get("run_passes") || Sides.Bad.get("skip_passes"))
     return createStringError("the bad side chooses its passes already");
@@ -715,7 +722,8 @@ Error Bisector::findAll(Judge::Sides Begin) {
     return E;
   if (Error E = findHalf())
     return E;
-  // Another failure than the bad side's says nothing of what runs.
+  // Without optional passes, only the bad side's own failure blames the rest of
+  // the compilation.
   if (Begin == Judge::Sides::NotGood && Out.Good.A == Answer::Bad) {
     Out.Reason = ("it fails without any optional pass, too: " + J.text() +
                   "; what remains are " + getRemainder(Out.Half))

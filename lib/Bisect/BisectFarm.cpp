@@ -21,9 +21,9 @@ FarmOptions mneme::makeFarmOptions(const ReplayPlan &Plan,
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
   F.Base.Instruments = InstrumentOptions();
-  // Times do not count, and a race needs more than one core.
+  // Verification does not measure times, and races need more than one core.
   F.ShareCores = O.Bisect.Judge.What.isVerify();
-  // Metrics of the code need no launch.
+  // Metrics of the machine code need no launch.
   if (needsResources(O.Bisect.Judge.What.Metric))
     F.Base.Execute = false;
   return F;

@@ -23,15 +23,17 @@ namespace mneme {
 FarmOptions makeFarmOptions(const ReplayPlan &Plan,
                             const ReplayBisectOptions &O);
 
-/// Starts the farm. Fails if the verdicts of the launch would say nothing.
+/// Starts the farm. Fails if the launch is vacuous and verdicts decide, unless
+/// the options allow it.
 Expected<std::unique_ptr<ReplayFarm>> startFarm(const ReplayPlan &Plan,
                                                 const ReplayBisectOptions &O);
 
-/// Returns true if the kernel runs on the host device. Known after the first
+/// Returns true if the kernel runs on the host device. Valid after the first
 /// replay.
 bool isOnHost(const Evaluator &E);
 
-/// Returns "cuda:0 (NVIDIA H200)", or that nothing is launched for \p What.
+/// Returns "cuda:0 (NVIDIA H200)", or a text that says that \p What needs no
+/// launch.
 std::string describeDevice(const Evaluator &E, const Criterion &What);
 
 } // namespace mneme

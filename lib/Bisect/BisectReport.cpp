@@ -258,8 +258,8 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   OS << '\n';
 }
 
-/// The values of a setting on both sides. Of two long texts (pipelines), only
-/// where they differ.
+/// Returns the values of a setting on both sides. Long values (pipelines) are
+/// cut to the part that differs.
 static std::pair<std::string, std::string>
 printSetting(const BisectSetting &Setting) {
   static constexpr size_t Short = 100, Context = 20;
@@ -307,7 +307,8 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
     OS << "; exploits what " << Out.SkipSet.front() << " did";
   else if (C.InRunSet && !C.InSkipSet)
     OS << "; takes part";
-  // The smallest set does not need it.
+  // Skipping the others instead is not enough, though the smallest bad set does
+  // without this one.
   if (C.InSkipSet && !C.InRunSet && Out.SkipSet.size() > 1 &&
       !Out.RunSet.empty())
     OS << "; not good with it, even without the others";
@@ -364,7 +365,7 @@ static void printMissing(raw_ostream &OS, const BisectReport &R) {
   printSide(OS, "good without", Out.Smallest, R.What);
 }
 
-/// Metrics of both sides and without what was found, where they differ.
+/// Prints the metrics of both sides and of the bad side without the culprits.
 static void printMetrics(raw_ostream &OS, const BisectReport &R) {
   const BisectOutcome &Out = R.Outcome;
   std::set<std::string> Names;

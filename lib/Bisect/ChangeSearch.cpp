@@ -13,11 +13,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Each hunk may take several steps.
+/// Limit of hunks, since each may take several steps.
 static constexpr size_t MaxHunks = 64;
 
 namespace {
-/// Two texts as lines that both have, and hunks between them.
+/// The diff of two texts, from which any subset of the hunks can be applied.
 class SplicedText {
 public:
   SplicedText(std::string Before, std::string After)
@@ -34,7 +34,7 @@ public:
   unsigned size() const { return NumHunks; }
   StringRef before() const { return Before; }
 
-  /// The text before with these hunks applied.
+  /// Returns the old text with the hunks \p Applied.
   std::string print(const BitVector &Applied) const {
     std::string Text;
     int Hunk = -1;

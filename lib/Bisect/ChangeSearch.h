@@ -14,12 +14,12 @@
 namespace llvm {
 namespace mneme {
 
-/// Searches for the smallest part of a pass execution's change to the text of
-/// the IR that is bad. Works for any pass of the pipeline, including module
-/// passes. Parts that are not valid IR are unresolved.
-/// \param Bad  a configuration in which only \p E runs, and which is bad.
-/// \returns a BlamedChange whose Missing may say why there is none. Error: the
-/// judge's.
+/// Searches a pass execution's change of the textual IR for the smallest bad
+/// part. Works for any pass of the pipeline, including module passes. Parts
+/// that are not valid IR are unresolved.
+/// \param Bad  a bad configuration that runs only \p E.
+/// \returns the change; BlamedChange::Missing is the reason if none was found.
+/// Fails if the judge does.
 Expected<BlamedChange> searchChange(Questions &Q, const BisectSubject &Subject,
                                     const json::Object &Bad,
                                     const PassExecution &E);

@@ -29,7 +29,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// How often a search is repeated whose answer does not hold when checked.
+/// Number of new searches if the final check refutes the answer.
 static constexpr unsigned MaxRetries = 3;
 
 StringRef mneme::getCompilerKindName(CompilerKind K) {
@@ -68,7 +68,8 @@ static Expected<CompilerTest> openBuild(StringRef Path, CompilerKind Kind) {
   return std::move(T);
 }
 
-/// The files of a build, by which links to it are recognized.
+/// Returns the real paths of a build's tools: two names of one build have the
+/// same.
 static std::string getIdentity(const CompilerTest &T) {
   std::string Text;
   for (const auto &KV : json::Object(T.Config)) {
@@ -80,7 +81,7 @@ static std::string getIdentity(const CompilerTest &T) {
   return Text;
 }
 
-/// "18.1.3" before "18.1.10", then by the name.
+/// Orders by version ("18.1.3" before "18.1.10"), then by name.
 static bool isOlder(const CompilerTest &A, const CompilerTest &B) {
   int Order = StringRef(A.Version).compare_numeric(B.Version);
   return Order ? Order < 0 : StringRef(A.Name).compare_numeric(B.Name) < 0;
@@ -95,13 +96,13 @@ static std::vector<std::string> listFolder(StringRef Folder) {
   return Paths;
 }
 
-/// "ptxas" of "ptxas-12.4": only files of such names are started to be
-/// identified.
+/// Returns "ptxas" for "ptxas-12.4". A file with another stem is not run to
+/// identify it.
 static StringRef getStem(StringRef Path) {
   return sys::path::filename(Path).take_while(isAlpha);
 }
 
-/// The entries next to \p Path that may be builds, too.
+/// Returns the entries of the same folder that may also be builds.
 static std::vector<std::string> listSiblings(StringRef Path) {
   StringRef Parent = sys::path::parent_path(Path);
   bool IsFolder = sys::fs::is_directory(Path);
@@ -122,7 +123,7 @@ static std::vector<std::string> expandGlob(const std::string &Pattern) {
   return Paths;
 }
 
-/// Returns the builds that \p Pattern names, or that lie in folders it names.
+/// Returns the builds that match \p Pattern, and those in matching folders.
 static Expected<std::vector<CompilerTest>>
 findBuilds(const std::string &Pattern, CompilerKind Kind) {
   std::vector<CompilerTest> Builds;
@@ -144,7 +145,7 @@ findBuilds(const std::string &Pattern, CompilerKind Kind) {
   return std::move(Builds);
 }
 
-/// A file of this folder takes precedence over one in PATH.
+/// Prefers a file of the working directory to a program in PATH.
 static std::string normalizePath(StringRef Path) {
   StringRef Trimmed = Path.rtrim('/');
   if (!Path.contains('/') && sys::fs::exists(Path))
@@ -189,7 +190,7 @@ listBuilds(const CompilerSearchOptions &S) {
   auto Find = [&](StringRef Name) {
     return find_if(All, [&](const auto &T) { return T.Name == Name; });
   };
-  // A fault may also have been mended.
+  // The newer compiler may be the good one.
   if (Find(Bad) < Find(Good))
     std::reverse(All.begin(), All.end());
   return std::vector<CompilerTest>(std::make_move_iterator(Find(Good)),
@@ -201,7 +202,7 @@ listBuilds(const CompilerSearchOptions &S) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// An evaluator whose waiting a signal ends.
+/// An evaluator that stops waiting when a signal arrives.
 class InterruptibleEvaluator : public Evaluator {
 public:
   explicit InterruptibleEvaluator(Evaluator &E) : E(E) {}
@@ -268,8 +269,8 @@ private:
 };
 } // namespace
 
-/// Returns why the compiler cannot compile the kernel: an older LLVM may not
-/// read the IR of this one. That says nothing of its code.
+/// Returns why the compiler cannot compile the kernel, if it cannot: an older
+/// LLVM may not read this LLVM's IR. Such a compiler is neither good nor bad.
 std::string CompilerSearch::findObstacle(const json::Object &Config) const {
   ReplayOptions Options = Plan.options();
   if (Error Failed = applyConfig(Config, Options))
@@ -290,7 +291,7 @@ void CompilerSearch::note(CompilerTest &T, const Judgement &V) const {
         << formatv("{0}", json::Value(*V.Value));
 }
 
-/// Judges both ends. \p IsReady: the search can begin.
+/// Judges both ends. \p IsReady is set to whether the search can begin.
 Error CompilerSearch::begin(CompilerTest &Good, CompilerTest &Bad,
                             bool &IsReady) {
   for (auto [T, Option] : {std::pair(&Good, "--good"), {&Bad, "--bad"}})
@@ -320,8 +321,8 @@ Error CompilerSearch::begin(CompilerTest &Good, CompilerTest &Bad,
   return Error::success();
 }
 
-/// Asks again about the ends of what was found. False: the fault is random, and
-/// from now on that is respected.
+/// Replays both ends of the answer again. False: a result changed, so the fault
+/// is random; the judge now takes that into account.
 Expected<bool> CompilerSearch::holds(ArrayRef<const CompilerTest *> Ends) {
   unsigned Replays = std::max(J.repeats(), O.Bisect.Judge.GoodReplays);
   for (const CompilerTest *T : Ends) {
@@ -410,8 +411,8 @@ Error CompilerSearch::searchBuilds(std::vector<CompilerTest> Builds) {
 // Over commits
 //===----------------------------------------------------------------------===//
 
-/// A commit that cannot be built, or whose tools cannot compile the kernel, has
-/// a Reason and no Config.
+/// Builds the commit. If the build fails, or its tools cannot compile the
+/// kernel, the result has a Reason and no Config.
 Expected<CompilerTest> CompilerSearch::buildCommit(LLVMCheckout &Checkout,
                                                    const CheckoutCommit &C) {
   CompilerTest T;
@@ -448,7 +449,7 @@ Expected<CompilerTest> CompilerSearch::buildEnd(LLVMCheckout &Checkout,
   return T;
 }
 
-/// git chooses the commits, which respects merges and skipped ones.
+/// Lets git choose the commits: it handles merges and skipped commits.
 Error CompilerSearch::bisectCommits(LLVMCheckout &Checkout) {
   using Progress = LLVMCheckout::Progress;
   CheckoutCommit Good, Bad; // the ends found so far
@@ -482,7 +483,8 @@ Error CompilerSearch::bisectCommits(LLVMCheckout &Checkout) {
     R.Tests.push_back(std::move(*T));
     if (Error Failed = Checkout.mark(*C, A).moveInto(P))
       return Failed;
-    // Metrics of other builds are compared with the first good one.
+    // The first good build is kept: the metrics of later builds are compared
+    // with its own.
     CheckoutCommit &Old = A == Answer::Good  ? Good
                           : A == Answer::Bad ? Bad
                                              : *C;
@@ -522,7 +524,7 @@ Error CompilerSearch::bisectCommits(LLVMCheckout &Checkout) {
   return Error::success();
 }
 
-/// What `git bisect run` does with the same commands.
+/// Adds a command that does the same with `git bisect run`.
 void CompilerSearch::tellHowByHand(const LLVMCheckout &Checkout, StringRef Good,
                                    StringRef Bad) {
   if (!J.what().isVerify())
@@ -619,7 +621,7 @@ Error CompilerSearch::addCommands() {
   if (R.Candidates.empty() || O.Program.empty())
     return Error::success();
   const CompilerTest *Good = R.find(R.LastGood);
-  // Between skipped ones, not each candidate is known to be bad.
+  // If commits were skipped, a candidate need not be bad.
   auto Bad = find_if(R.Tests, [&](const CompilerTest &T) {
     return T.Result == Answer::Bad && is_contained(R.Candidates, T.Name);
   });
@@ -631,7 +633,7 @@ Error CompilerSearch::addCommands() {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Main
 //===----------------------------------------------------------------------===//
 
 CompilerReport CompilerSearch::finish() {
@@ -654,7 +656,7 @@ openCheckout(const ReplayPlan &Plan, const ReplayBisectOptions &O,
   LLVMCheckoutOptions C;
   C.Folder = S.Checkout;
   C.BuildCommand = S.BuildCommand;
-  // clang alone knows its own pipelines.
+  // Only clang knows clang's pipelines.
   if (C.BuildCommand.empty())
     C.BuildCommand = "ninja -C build opt llc";
   if (S.BuildCommand.empty() &&
@@ -699,7 +701,8 @@ mneme::searchCompilers(const ReplayPlan &Plan, const ReplayBisectOptions &O,
       R->Seconds = secondsSince(Begin);
     return R;
   }
-  // Outlives the checkout, which is reset before the signal ends the process.
+  // Outlives the checkout: the checkout is reset before the signal is raised
+  // again.
   SignalWatch Watch;
   Expected<CompilerReport> R = Run();
   if (R)

@@ -15,7 +15,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Sets of more counts are not minimized: the prefix is the answer.
+/// A longer prefix of counts is not minimized but is the answer.
 static constexpr unsigned MaxMinimized = 256;
 
 static const PassExecution *findExecution(const PassListing &L,
@@ -34,9 +34,10 @@ void CounterSearch::setRange(const CounterRange &R) {
       IsLast &= O.Counter != R.Counter || O.Begin < R.End;
 }
 
-/// \p Counts: of the execution, counted from Range.Begin. Where skipped
-/// rewrites lead to fewer queries, counts of later executions shift: they are
-/// only mentioned if there are any.
+/// Prints the chunks of -debug-counter that allow \p Counts, which are relative
+/// to Range.Begin, and all queries of other executions. Skipped rewrites may
+/// lead to fewer queries and shift the counts of later executions, so the last
+/// chunk starts at Range.End only if a later execution queries the counter.
 std::string CounterSearch::printChunks(const BitVector &Counts) const {
   SmallVector<std::pair<int64_t, int64_t>, 8> Chunks;
   auto Add = [&](int64_t First, int64_t Last) {
@@ -71,8 +72,8 @@ json::Object CounterSearch::withCounts(const BitVector &Counts) const {
   return Config;
 }
 
-/// The counter with the fewest queries among those without whose rewrites it is
-/// good.
+/// Returns the counter with the fewest queries among those whose rewrites are
+/// necessary for the fault. Unset: none is.
 Expected<std::optional<CounterRange>>
 CounterSearch::chooseCounter(ArrayRef<CounterRange> Ranges) {
   std::vector<json::Object> Configs;
@@ -91,7 +92,7 @@ CounterSearch::chooseCounter(ArrayRef<CounterRange> Ranges) {
   return Best;
 }
 
-/// A minimal set of counts up to \p Last that is bad, while it is good without
+/// Returns a minimal bad set of counts up to \p Last that is good without
 /// \p Last. Unset: there is none.
 Expected<std::optional<BitVector>>
 CounterSearch::minimizeCounts(unsigned Last) {
@@ -116,7 +117,7 @@ CounterSearch::minimizeCounts(unsigned Last) {
                       .moveInto(Least))
       return std::move(E);
   }
-  // Without other rewrites, this one may have another count.
+  // Without the other rewrites, this rewrite may have another count.
   Expected<std::vector<Answer>> Without = Ask(BitVector(Least).reset(Last));
   if (!Without)
     return Without.takeError();

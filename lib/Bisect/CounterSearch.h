@@ -15,26 +15,28 @@
 namespace llvm {
 namespace mneme {
 
-/// Searches for the rewrite of a pass execution that makes a configuration bad,
-/// with LLVM's debug counters: -debug-counter=NAME=CHUNKS lets only the queries
-/// with these counts succeed. A counter counts the whole compilation, so that
-/// only the counts of the one execution are searched; all others succeed.
+/// Searches for the rewrite of a pass execution that makes a configuration bad.
+/// Uses LLVM's debug counters: with -debug-counter=NAME=CHUNKS, only the
+/// queries with these counts succeed. Counters count queries of the whole
+/// compilation. The search varies the counts of one execution and lets all
+/// others succeed.
 class CounterSearch {
 public:
-  /// \param Bad      a bad configuration in which the execution runs.
-  /// \param Listing  of \p Bad, with PassExecution::Counters.
+  /// \param Bad      a bad configuration that runs the execution.
+  /// \param Listing  pass executions of \p Bad, with PassExecution::Counters.
   CounterSearch(Questions &Q, const json::Object &Bad,
                 const PassListing &Listing)
       : Q(Q), BadConfig(Bad), Listing(Listing) {}
 
-  /// BlamedRewrite::Missing says why there is no rewrite. Error: the judge's.
+  /// Returns the rewrite; BlamedRewrite::Missing is the reason if none was
+  /// found. Fails if the judge does.
   Expected<BlamedRewrite> run(const PassExecution &E);
 
 private:
   Questions &Q;
   const json::Object &BadConfig;
   const PassListing &Listing;
-  CounterRange Range; ///< The queries that are searched.
+  CounterRange Range; ///< The queries of the execution.
   bool IsLast = true; ///< No later execution queries the counter.
 
   Expected<std::optional<CounterRange>>

@@ -30,8 +30,8 @@ static std::string getRemarksPath(StringRef Path) {
   return (Path + ".yaml").str();
 }
 
-/// The remarks of compilations that wrote to these paths: those of the second
-/// that the first one does not have.
+/// Returns the optimization remarks of the compilation that wrote \p After,
+/// without those of the compilation that wrote \p Before.
 static std::vector<std::string> readNewRemarks(StringRef Before,
                                                StringRef After) {
   std::multiset<std::string> Known;
@@ -40,7 +40,7 @@ static std::vector<std::string> readNewRemarks(StringRef Before,
     Expected<std::unique_ptr<MemoryBuffer>> Text =
         readFile(getRemarksPath(Path));
     if (!Text) {
-      consumeError(Text.takeError()); // there are none
+      consumeError(Text.takeError()); // the compilation made no remarks
       continue;
     }
     for (StringRef Remark : split((*Text)->getBuffer(), "--- ")) {
@@ -105,7 +105,7 @@ Expected<std::string> mneme::emitCode(const ReplayPlan &Plan,
   return (*Text)->getBuffer().str();
 }
 
-/// IR or assembly when the first \p Last executions have run.
+/// Returns the IR or assembly after the first \p Last executions.
 static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
                                   unsigned Last, bool Assembly,
                                   StringRef Path) {
@@ -114,7 +114,8 @@ static Expected<std::string> emit(const ReplayPlan &Plan, StringRef NamedIR,
   return emitCode(Plan, std::move(Options), NamedIR, Assembly, Path);
 }
 
-/// Removes what only promises something to later passes.
+/// Removes facts that only later passes use: attributes, metadata, flags,
+/// alignments and assumptions.
 static void dropFacts(Module &M) {
   SmallVector<CallBase *> Assumptions;
   for (Function &F : M) {
@@ -179,7 +180,8 @@ bool mneme::addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E) {
   return Same;
 }
 
-/// Error: the code cannot be written where it is compared.
+/// Compares the code before and after \p E. Fails only if scratch files cannot
+/// be written; other obstacles become PassEvidence::Missing.
 static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
                          unsigned Tries, StringRef Folder, PassEvidence &Out) {
   Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
@@ -193,7 +195,7 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
     std::string Name =
         makeFileName(E, After ? "after" : "before", Out.IsAssembly);
     Paths[After] = Work->pathOf(Name);
-    // What comes at random may not come at once.
+    // A pass that acts at random may need several compilations to show it.
     for (unsigned Try = 0; Try != (After ? Tries : 1); ++Try) {
       Expected<std::string> Text =
           emit(Plan, NamedIR, E.Number - !After, Out.IsAssembly, Paths[After]);
@@ -223,7 +225,7 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
   Out.AfterText = Texts[1];
   Out.Diff = makeCodeDiff(findFunction(Texts[0], E.Function),
                           findFunction(Texts[1], E.Function));
-  // What it says of a function may stand elsewhere.
+  // The pass may have changed something outside the function, e.g. metadata.
   if (Out.Diff.empty())
     Out.Diff = makeCodeDiff(Texts[0], Texts[1]);
   if (Out.Diff.empty())
@@ -241,7 +243,7 @@ PassEvidence mneme::makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
   PassEvidence Out;
   Out.Number = E.Number;
   Out.IsAssembly = E.Stage == PassStage::CodeGen;
-  // An answer stands without an illustration.
+  // The answer is valid without evidence, so this is not an error.
   if (Error Failed = compareCode(Plan, E, Tries, Folder, Out))
     Out.Missing = "cannot be shown: " + toString(std::move(Failed));
   return Out;

@@ -16,25 +16,25 @@
 namespace llvm {
 namespace mneme {
 
-/// What an execution does where those up to it run, and none behind it. Nothing
-/// is launched, and the compiler may die, or not end, or a file cannot be
-/// written: that is what is Missing then.
-/// \param Plan    of the configuration; run_passes is set here.
-/// \param Tries   compilations, of a pass that acts at random.
-/// \param Folder  gets the code; empty: it is not kept.
+/// Returns what an execution changes when the executions before it run and none
+/// of those after it. Compiles without launching. If the compiler dies or
+/// hangs, or a file cannot be written, PassEvidence::Missing is the reason.
+/// \param Plan    plan of the configuration, with any run_passes.
+/// \param Tries   number of compilations if the pass acts at random.
+/// \param Folder  folder for the code; empty: the code is not kept.
 PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
                           unsigned Tries, StringRef Folder);
 
-/// Returns true if an execution of the pipeline only adds facts, or removes
-/// them: flags, attributes, metadata, alignments, assumptions. False if its
-/// code cannot be shown.
+/// Returns true if an execution of the pipeline only adds or removes facts:
+/// flags, attributes, metadata, alignments, assumptions. False if its code
+/// cannot be compared.
 bool addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E);
 
-/// Compiles in a process of its own, no further than to IR or assembly, and
-/// returns that. Nothing is launched.
-/// \param NamedIR  writeNamedIR()'s file, which the IR is made from; assembly
+/// Compiles to IR or assembly in another process and returns the code. Launches
+/// nothing. Fails if the compilation does.
+/// \param NamedIR  writeNamedIR()'s file, the input if IR is wanted; assembly
 ///                 is made from the plan's own IR.
-/// \param Path     is written; remarks, too: see getRemarksPath().
+/// \param Path     output file; remarks are written to <Path>.yaml.
 Expected<std::string> emitCode(const ReplayPlan &Plan, ReplayOptions Options,
                                StringRef NamedIR, bool Assembly,
                                StringRef Path);

@@ -66,14 +66,15 @@ Expected<Criterion> Criterion::parse(StringRef Name, double Threshold) {
 // Evaluations
 //===----------------------------------------------------------------------===//
 
-/// How often the job of a worker that is gone is given to another one.
+/// How often a job is submitted again because its worker was lost.
 static constexpr unsigned MaxLosses = 3;
 
 static std::string printConfig(const json::Object &Config) {
   return formatv("{0}", json::Value(json::Object(Config))).str();
 }
 
-/// Equal code that is launched in the same way.
+/// Returns a key that is the same for equal code with equal launch
+/// configurations.
 static std::string makeCodeKey(StringRef CodeHash, const json::Object &Config) {
   json::Object Launch;
   for (const auto &[Key, Value] : Config)
@@ -92,7 +93,8 @@ EvaluationRequest Judge::makeRequest(const json::Object &Config) {
   return R;
 }
 
-/// As if it were there for the first time.
+/// Makes a request with a compilation of its own. It also has a launch of its
+/// own if the same code may be good or bad.
 EvaluationRequest Judge::makeReplay(const json::Object &Config) {
   EvaluationRequest R = makeRequest(Config);
   R.Attempt = NextAttempt++;
@@ -100,7 +102,7 @@ EvaluationRequest Judge::makeReplay(const json::Object &Config) {
   return R;
 }
 
-/// All of them, in their order.
+/// Returns the evaluations of all requests, in order.
 Expected<std::vector<Evaluation>>
 Judge::evaluate(std::vector<EvaluationRequest> Requests) {
   std::vector<Evaluation> Results(Requests.size());
@@ -134,7 +136,7 @@ Judge::evaluate(std::vector<EvaluationRequest> Requests) {
                            V.DuplicateKind != Duplicate::Config;
       Counts.Launches +=
           V.DuplicateKind == Duplicate::None && !V.CodeHash.empty() &&
-          !needsResources(O.What.Metric); // those are of the code alone
+          !needsResources(O.What.Metric); // computed from the code alone
       Results[I] = std::move(V);
     }
   }
@@ -237,10 +239,11 @@ Expected<Judgement> Judge::judge(const json::Object &Config,
 }
 
 //===----------------------------------------------------------------------===//
-// What comes at random
+// Random faults
 //===----------------------------------------------------------------------===//
 
-/// What a share is at least, to one side, with 90 % confidence (Wilson).
+/// Returns the lower bound of the one-sided 90 % Wilson confidence interval of
+/// the fraction \p Count / \p Of.
 static double getLowerBound(double Count, double Of) {
   constexpr double Z = 1.2816;
   double P = Count / Of;
@@ -249,10 +252,11 @@ static double getLowerBound(double Count, double Of) {
   return std::max((Center - Half) / (1 + Z * Z / Of), 0.0);
 }
 
-/// More are of no use: what is that rare cannot be bisected.
+/// Limit of replays per configuration; rarer faults are not worth bisecting.
 static constexpr unsigned MaxRepeats = 500;
 
-/// \p All: replays of the bad side.
+/// Sets the bad side's failure, failure rate and number of repeats from its
+/// replays \p All.
 void Judge::noteRandomness(ArrayRef<Evaluation> All) {
   std::map<FailureKind, unsigned> Failures;
   std::map<std::string, std::set<FailureKind>> OfCode;
@@ -285,7 +289,7 @@ void Judge::setRepeats(double Failures, double Of) {
   Repeats = std::clamp<double>(Wanted, 2, MaxRepeats);
 }
 
-/// Replays until there are so many results.
+/// Replays until \p All has \p Replays results.
 Error Judge::sample(const json::Object &Config, unsigned Replays,
                     std::vector<Evaluation> &All) {
   std::vector<EvaluationRequest> Requests;
@@ -305,7 +309,7 @@ Error Judge::becomeRandom(const json::Object &Config) {
   std::vector<Evaluation> All;
   if (Error Lost = sample(Config, O.RandomReplays, All))
     return Lost;
-  // It failed when it was the reason to come here.
+  // Count the failure that led here, too.
   double Failures = 1 + count_if(All, [&](const Evaluation &V) {
                       return V.Failure == BadFailure;
                     });
@@ -320,7 +324,8 @@ Error Judge::becomeRandom(const json::Object &Config) {
   return Error::success();
 }
 
-/// Repeats what is good until there were so many replays, or one is not.
+/// Repeats good configurations until one of their replays fails or \p Replays
+/// have passed.
 Error Judge::repeat(MutableArrayRef<Judgement> Judgements,
                     ArrayRef<const json::Object *> Configs, unsigned Replays) {
   auto IsOpen = [&](const Judgement &J) {
@@ -348,7 +353,7 @@ Error Judge::repeat(MutableArrayRef<Judgement> Judgements,
       Judgement &J = Judgements[I];
       Judgement New = judgeVerdict(V);
       unsigned Total = J.Replays + 1, Failures = J.Failures + New.Failures;
-      // A failure of another kind says less than one of this kind.
+      // Keep the bad side's failure, which decides, over any other.
       if (New.A != Answer::Good && J.A != Answer::Bad)
         J = std::move(New);
       J.Replays = Total;
@@ -367,8 +372,9 @@ static std::string describe(FailureKind Failure, StringRef Error) {
   return Error.empty() ? Failure.str() : (Failure.name() + ": " + Error).str();
 }
 
-/// Before it is known how long the good side takes there is no limit but the
-/// evaluator's own.
+/// Sets the launch limit to 100 times the good side's time, at least 5 s,
+/// unless the user has set one. Until that time is known, only the evaluator's
+/// own limit applies.
 void Judge::setLaunchLimit(const Evaluation &V) {
   LaunchLimit = O.LaunchTimeout;
   auto Time = V.Metrics.find("time");
@@ -412,10 +418,9 @@ Expected<Judge::Sides> Judge::beginVerify() {
   if (Error Lost = sample(BadConfig, std::max(O.Replays, 1u), BadRuns))
     return std::move(Lost);
   noteRandomness(BadRuns);
-  // Or so rarely that it has not been seen yet.
+  // A bad side that verified may still fail, but rarely.
   if (isRandom() || BadFailure.empty()) {
-    // What came of reused processes says nothing of a replay, which has a
-    // process of its own.
+    // Drop results of reused processes: a replay compiles in its own process.
     if (!std::exchange(OwnProcesses, true))
       BadRuns.clear();
     if (Error Lost = sample(BadConfig, O.RandomReplays, BadRuns))
@@ -438,7 +443,7 @@ Expected<Judge::Sides> Judge::beginVerify() {
   };
   Good = Summarize(*GoodRuns);
   Bad = Summarize(BadRuns);
-  // As sure as of anything else that looks good.
+  // The good side needs as many passing replays as any other configuration.
   if (isRandom())
     if (Error Lost = repeat(Good, &GoodConfig, Repeats))
       return std::move(Lost);

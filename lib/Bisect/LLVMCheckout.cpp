@@ -45,7 +45,7 @@ SignalWatch::SignalWatch() : Old(std::make_unique<State>()) {
   Action.sa_handler = [](int Number) { CaughtSignal = Number; };
   for (auto [Number, Former] : zip_equal(WatchedSignals, Old->Actions)) {
     ::sigaction(Number, nullptr, &Former);
-    // As under nohup.
+    // Keep ignoring signals that the parent ignores, as under nohup.
     if (Former.sa_handler != SIG_IGN)
       ::sigaction(Number, &Action, nullptr);
   }
@@ -70,7 +70,7 @@ Error SignalWatch::check() {
 // git
 //===----------------------------------------------------------------------===//
 
-/// \returns what git prints.
+/// Runs git in the checkout and returns its output.
 Expected<std::string> LLVMCheckout::git(ArrayRef<StringRef> Words) const {
   ErrorOr<std::string> Git = sys::findProgramByName("git");
   if (!Git)
@@ -132,7 +132,7 @@ LLVMCheckout::~LLVMCheckout() {
 
 Expected<CheckoutCommit> LLVMCheckout::resolve(StringRef Revision) const {
   std::string Name = (Revision + "^{commit}").str();
-  // The next command would say less of an unknown name.
+  // git log's error for an unknown name is less clear.
   if (Error E = git({"rev-parse", "--verify", "--quiet", Name}).takeError()) {
     consumeError(std::move(E));
     return createStringError("--llvm-checkout=" + O.Folder + ": no commit '" +
@@ -204,7 +204,8 @@ void LLVMCheckout::discard(const CheckoutCommit &C) const {
   consumeError(removeTree(copiesOf(C)));
 }
 
-/// A build may take an hour, and the user may have enough before that.
+/// Runs the build command. A signal interrupts it, since a build may take
+/// hours.
 Error LLVMCheckout::runBuild(StringRef Log) const {
   Expected<int> File = openToWrite(Log, O_TRUNC);
   if (!File)
@@ -242,7 +243,8 @@ static Error copyFile(StringRef From, StringRef To) {
   return Error::success();
 }
 
-/// Where the tools look for them: in ../lib.
+/// Copies shared libraries to \p To, the lib folder next to the tools' bin,
+/// where their rpath finds them.
 static Error copySharedLibraries(StringRef From, StringRef To) {
   std::error_code EC;
   for (sys::fs::directory_iterator I(From, EC, /*follow_symlinks=*/false), E;

@@ -31,7 +31,7 @@ public:
   SignalWatch(const SignalWatch &) = delete;
   SignalWatch &operator=(const SignalWatch &) = delete;
 
-  /// Fails after a signal.
+  /// Fails if a signal has arrived.
   static Error check();
 
 private:
@@ -48,18 +48,18 @@ struct CheckoutCommit {
 
 struct LLVMCheckoutOptions {
   std::string Folder;
-  std::string BuildCommand; ///< For the shell, in the top folder.
+  std::string BuildCommand; ///< Shell command, run in the top folder.
   std::string BuiltTools;   ///< Folder relative to the top folder.
   /// Folder for copies of the built tools; empty: a temporary one.
   std::string Copies;
   std::function<void(StringRef)> Say;
 };
 
-/// A checkout during a bisection. The destructor resets it to its former HEAD.
+/// A checkout during a bisection. The destructor restores its former HEAD.
 class LLVMCheckout {
 public:
-  /// Fails if the folder is no git checkout, has modified files, or a bisection
-  /// is in progress.
+  /// Fails if the folder is not a git checkout, has modified files, or a
+  /// bisection is in progress.
   static Expected<std::unique_ptr<LLVMCheckout>> open(LLVMCheckoutOptions O);
   ~LLVMCheckout();
 
@@ -68,7 +68,7 @@ public:
   bool keepsCopies() const { return !O.Copies.empty(); }
   Expected<CheckoutCommit> resolve(StringRef Revision) const;
 
-  /// Starts `git bisect`. From then on, the destructor resets.
+  /// Starts `git bisect`. The destructor ends it.
   Error start();
   Error checkOut(const CheckoutCommit &C) const;
   /// Builds HEAD, which is \p C, and copies its tools. \returns the folder of
@@ -77,11 +77,11 @@ public:
   /// Deletes the copies of a commit.
   void discard(const CheckoutCommit &C) const;
 
-  /// The state of git's search.
+  /// State of `git bisect`.
   enum class Progress {
-    Next,    ///< HEAD is to be tested.
-    Found,   ///< candidates() has the first bad commit.
-    Skipped, ///< All of candidates() but one could not be tested.
+    Next,    ///< HEAD must be tested next.
+    Found,   ///< The commit marked bad last is the first bad one.
+    Skipped, ///< Only skipped commits are left to test.
   };
   Expected<Progress> mark(const CheckoutCommit &C, Answer A);
   /// Returns the commits that may be the first bad one, newest first.
@@ -97,7 +97,7 @@ private:
   Error runBuild(StringRef Log) const;
 };
 
-/// A commit could not be built.
+/// Error: a commit could not be built.
 class BuildError : public ErrorInfo<BuildError> {
 public:
   static char ID;

@@ -38,10 +38,10 @@ static constexpr StringLiteral WeakerOptions[] = {
     "--fmad=false",
     "--register-usage-level=0"};
 
-/// Replays of a reduction.
+/// Limit of tests in a reduction.
 static constexpr unsigned MaxReduceTests = 400;
 
-/// The name of the probe in ReplayBisect.cpp.
+/// BisectProbe::Blames of the probe in ReplayBisect.cpp.
 static constexpr StringLiteral PtxasProbe = "the optimizations of ptxas";
 
 bool mneme::blamesPtxas(const ReplayPlan &Plan, const BisectOutcome &Out) {
@@ -62,7 +62,7 @@ bool mneme::blamesPtxas(const ReplayPlan &Plan, const BisectOutcome &Out) {
 // Configurations
 //===----------------------------------------------------------------------===//
 
-/// \p Config, with one more option for ptxas.
+/// Returns \p Config with one more ptxas option.
 static Expected<json::Object> addPtxasOption(const ReplayPlan &Plan,
                                              const json::Object &Config,
                                              StringRef Option) {
@@ -85,7 +85,8 @@ static Expected<json::Object> makeGoodConfig(const ReplayPlan &Plan,
   return addPtxasOption(Plan, Out.BadConfig, "-O0");
 }
 
-/// Without what a compilation or another subcommand does not take.
+/// Returns the command line of \p Options without words that only a replay
+/// takes.
 static std::vector<std::string> makeWords(const ReplayBisectOptions &O,
                                           const ReplayOptions &Options) {
   std::vector<std::string> Words;
@@ -158,7 +159,7 @@ Error PTXSearch::findOptions() {
   return Error::success();
 }
 
-/// \returns the bad side's PTX.
+/// Returns the PTX of the bad side.
 Expected<std::string> PTXSearch::emit() {
   ReplayOptions Options = Plan.options();
   if (Error E = applyConfig(Out.BadConfig, Options))
@@ -201,7 +202,7 @@ Expected<std::vector<Answer>> PTXSearch::ask(const PTXText &P,
   return Q.ask(Configs);
 }
 
-/// \returns the instructions of a minimal set of blocks.
+/// Returns the instructions of a minimal set of blocks to isolate.
 Expected<BitVector> PTXSearch::minimizeBlocks(const PTXText &P,
                                               const BitVector &All) {
   std::vector<BitVector> Blocks;
@@ -298,8 +299,7 @@ Expected<std::optional<PTXAnswer>> PTXSearch::run() {
   Expected<Judge::Sides> Begin = J.begin(A.GoodConfig, Out.BadConfig);
   if (!Begin)
     return Begin.takeError();
-  // A pass that only leads to a fault of the back end may lead to one of the
-  // code generator.
+  // The back end's fault may be the code generator's, not ptxas's.
   if (*Begin != Judge::Sides::Ready)
     return std::nullopt;
   if (Error E = findOptions())
@@ -352,7 +352,7 @@ private:
 };
 } // namespace
 
-/// Do the two sides still differ?
+/// Returns true if the two sides still differ on the statements of \p Set.
 Expected<bool> PTXReducer::isInteresting(const BitVector &Set) {
   if (A.ReduceTests == MaxReduceTests)
     return false;
@@ -379,7 +379,8 @@ Expected<bool> PTXReducer::isInteresting(const BitVector &Set) {
   return *Code == 2;
 }
 
-/// Removes statements that are equal in \p GetGroup together.
+/// Minimizes the kept statements. Adjacent statements with the same \p GetGroup
+/// are removed together.
 Error PTXReducer::reduceBy(
     function_ref<unsigned(const PTXStatement &)> GetGroup) {
   std::vector<BitVector> Groups;
@@ -449,7 +450,7 @@ Error PTXReducer::run() {
 
 Error mneme::reducePTX(const ReplayPlan &Plan, const ReplayBisectOptions &O,
                        const BisectOutcome &Out, PTXAnswer &A) {
-  // One replay of each side decides.
+  // A test replays each side once, too few for a random fault.
   if (A.File.empty() || O.Program.empty() || O.Output.empty() || Out.Random)
     return Error::success();
   Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(A.File);

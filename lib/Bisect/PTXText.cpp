@@ -21,7 +21,7 @@ using namespace llvm::mneme;
 
 static bool isWordChar(char C) { return isAlnum(C) || C == '_' || C == '$'; }
 
-/// Blanks for comments and for the contents of strings.
+/// Replaces comments and the contents of strings by blanks.
 static std::string maskComments(StringRef Text) {
   std::string Code = Text.str();
   auto Blank = [&](size_t Begin, size_t End) {
@@ -77,7 +77,7 @@ static bool isLineDirective(StringRef Text) {
          Word == ".file" || Word == ".loc";
 }
 
-/// \returns the offset of the brace that closes the one at \p Open.
+/// Returns the offset of the brace that matches the one at \p Open.
 size_t PTXText::findClose(size_t Open) const {
   unsigned Depth = 0;
   for (size_t I = Open; I != Code.size(); ++I) {
@@ -111,7 +111,7 @@ Expected<PTXText> PTXText::parse(std::string Text) {
     size_t Close = P.findClose(End);
     if (Close == StringRef::npos)
       return createStringError("malformed PTX: unbalanced braces");
-    // Others are initializers of variables and sections.
+    // Other braces enclose sections or the initializers of variables.
     StringRef Head = Code.slice(Begin, End);
     if (Head.contains(".entry") || Head.contains(".func"))
       if (Error E = P.parseFunction(Begin, End, Close))
@@ -126,7 +126,7 @@ Expected<PTXText> PTXText::parse(std::string Text) {
 Error PTXText::parseFunction(size_t Begin, size_t Open, size_t Close) {
   PTXFunction F;
   StringRef Head = StringRef(Code).slice(Begin, Open);
-  // A prototype or a directive may precede it on the way to the brace.
+  // A prototype or directive may precede the definition, hence rfind().
   F.IsEntry = Head.contains(".entry");
   StringRef Keyword = F.IsEntry ? ".entry" : ".func";
   StringRef Rest = Head.substr(Head.rfind(Keyword) + Keyword.size()).ltrim();
@@ -143,7 +143,7 @@ Error PTXText::parseFunction(size_t Begin, size_t Open, size_t Close) {
   return Error::success();
 }
 
-/// "%r<13>" or "%SP", behind ".reg .b64".
+/// Parses a declaration after ".reg": ".b64 %r<13>" or ".b64 %SP".
 void PTXText::parseRegisters(PTXFunction &F, StringRef Declaration) {
   auto [Type, Names] = Declaration.ltrim().split(' ');
   if (Type.contains('\t'))
@@ -169,7 +169,7 @@ void PTXText::parseBody(PTXFunction &F, size_t Close) {
   StringRef All = Code;
   unsigned Block = 0, Line = 1 + All.take_front(F.Body).count('\n');
   size_t Counted = F.Body;
-  bool IsStart = true; // of a block, which has no statement yet
+  bool IsStart = true; // the current block has no statement yet
   for (size_t At = F.Body;;) {
     At = All.find_first_not_of(" \t\r\n;", At);
     if (At >= Close)
@@ -209,7 +209,7 @@ void PTXText::parseBody(PTXFunction &F, size_t Close) {
     if (S.What == PTXStatement::Instruction)
       parseInstruction(F, S);
     if (S.What == PTXStatement::Group)
-      S.Uses = findRegisters(F, S.Begin, S.End); // and what it defines
+      S.Uses = findRegisters(F, S.Begin, S.End); // also its definitions
     IsStart &=
         S.What == PTXStatement::Label || S.What == PTXStatement::Directive;
     if (endsBlock(S.Opcode)) {
@@ -241,7 +241,8 @@ PTXText::findRegisters(const PTXFunction &F, size_t Begin, size_t End) const {
   return Found;
 }
 
-/// Instructions whose first operand is no result, though it may be a register.
+/// Returns false for instructions whose first operand is not a result, though
+/// it may be a register.
 static bool hasResult(StringRef Opcode) {
   static constexpr StringLiteral Without[] = {"bar",
                                               "barrier",
@@ -287,7 +288,7 @@ void PTXText::parseInstruction(const PTXFunction &F, PTXStatement &S) {
   S.Opcode = All.slice(At, End).str();
   S.Operands = End;
   if (hasResult(S.Opcode)) {
-    // To the first comma that is in no braces.
+    // The result ends at the first comma outside brackets.
     size_t First = All.find_first_not_of(" \t\n", End);
     size_t Stop = First;
     for (unsigned Depth = 0; Stop < S.End; ++Stop) {
@@ -329,7 +330,7 @@ static std::string getZeroRegister(unsigned Bits) {
 bool PTXText::canIsolate(size_t Index) const {
   const PTXStatement &S = Statements[Index];
   StringRef Base = StringRef(S.Opcode).split('.').first;
-  // The registers of asynchronous instructions must not be touched.
+  // Registers of asynchronous instructions must not be accessed meanwhile.
   if (S.What != PTXStatement::Instruction || Base == "wgmma" ||
       Base == "tcgen05")
     return false;
@@ -339,7 +340,7 @@ bool PTXText::canIsolate(size_t Index) const {
          all_of(S.Uses, IsSimple);
 }
 
-/// Replaces whole names.
+/// Replaces words of \p Text by their entries in \p New.
 static std::string replaceNames(StringRef Text,
                                 const StringMap<std::string> &New) {
   std::string Result;
@@ -356,7 +357,8 @@ static std::string replaceNames(StringRef Text,
   return Result;
 }
 
-/// \param Next  the number of the next copy of a register.
+/// Returns the isolated statement. Appends the declarations of its register
+/// copies, which are numbered from \p Next.
 std::string PTXText::renderIsolated(const PTXStatement &S,
                                     std::string &Declarations,
                                     unsigned &Next) const {
@@ -377,7 +379,8 @@ std::string PTXText::renderIsolated(const PTXStatement &S,
   }
   for (const std::string &R : S.Defs)
     After += "\n\t" + Blind(R, R);
-  // A guard precedes the result, and both may be the same register.
+  // The guard and the result may be the same register, so replace the guard but
+  // not the result.
   StringRef All = Text;
   size_t Guard =
       Code[S.Begin] == '@' ? All.find_first_of(" \t\n", S.Begin) : S.Begin;
@@ -424,7 +427,7 @@ std::string PTXText::isolate(const BitVector &Isolated) const {
 
 bool PTXText::canRemove(size_t Index) const {
   const PTXStatement &S = Statements[Index];
-  // Control must not leave the text of the function.
+  // Without its last statement, control would run past the end of the function.
   bool IsLast = Index + 1 == Statements.size() ||
                 Statements[Index + 1].Function != S.Function;
   if (IsLast || S.What == PTXStatement::Label)
@@ -439,7 +442,7 @@ bool PTXText::canRemove(size_t Index) const {
                  [&](const std::string &R) { return isPlainSize(F.bits(R)); }));
 }
 
-/// Whether \p Text has \p Name as a word.
+/// Returns true if \p Text contains \p Name as a word.
 static bool mentions(StringRef Text, StringRef Name) {
   for (size_t At = Text.find(Name); At != StringRef::npos;
        At = Text.find(Name, At + 1)) {
@@ -461,7 +464,7 @@ std::string PTXText::keep(const BitVector &Kept) const {
     for (auto [I, S] : enumerate(Statements)) {
       if (S.Function != FI)
         continue;
-      // Behind the declarations.
+      // Zeros are assigned after the declarations.
       if (Start == StringRef::npos && S.What != PTXStatement::Directive) {
         Body += All.slice(From, S.Begin).str();
         From = S.Begin;
@@ -471,7 +474,7 @@ std::string PTXText::keep(const BitVector &Kept) const {
         Used.insert(S.Uses.begin(), S.Uses.end());
         continue;
       }
-      // A group may define what it names.
+      // A group may define any register that it names.
       Lost.insert(S.Defs.begin(), S.Defs.end());
       if (S.What == PTXStatement::Group)
         Lost.insert(S.Uses.begin(), S.Uses.end());

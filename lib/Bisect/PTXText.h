@@ -7,14 +7,13 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// PTX as functions, basic blocks and instructions, and edits of it: isolated
-/// instructions, which ptxas cannot combine with others, and removed ones.
+/// A parser for PTX and two edits: isolate instructions, so that ptxas cannot
+/// combine them with others, and remove statements.
 ///
-/// ptxas has no option or pragma that disables its optimizations for a part of
-/// a function. Instead, each value that an isolated instruction reads or writes
-/// is combined (xor) with a zero that the kernel loads from memory: ptxas has
-/// to compute all bits of it, knows nothing about them, and results remain
-/// exactly the same.
+/// No option or pragma disables ptxas's optimizations for a part of a function.
+/// Instead, each value that an isolated instruction reads or writes is combined
+/// (xor) with a zero that the kernel loads from memory. ptxas cannot know the
+/// loaded value, so it must compute all bits. Results remain exactly the same.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -38,12 +37,12 @@ struct PTXStatement {
     Group, ///< { ... }: a call, or inline assembly.
   } What = Instruction;
   size_t Begin = 0, End = 0; ///< Offsets in the text, with the semicolon.
-  size_t Operands = 0;       ///< Offset behind the opcode and its result.
+  size_t Operands = 0;       ///< Offset after the opcode and its result.
   unsigned Line = 0;         ///< From 1.
-  unsigned Function = 0;     ///< Index.
+  unsigned Function = 0;     ///< Index in PTXText::functions().
   unsigned Block = 0;        ///< From 0, within the function.
   std::string Opcode;        ///< "ld.global.b32"
-  /// Registers of the function.
+  /// Registers of the function that the statement writes and reads.
   std::vector<std::string> Defs, Uses;
 };
 
@@ -51,9 +50,9 @@ struct PTXFunction {
   std::string Name;
   bool IsEntry = false;
   size_t Begin = 0, End = 0; ///< Offsets of the definition.
-  size_t Body = 0;           ///< Offset behind the opening brace.
+  size_t Body = 0;           ///< Offset after the opening brace.
   unsigned NumBlocks = 0;
-  StringMap<unsigned> Registers; ///< Size in bits; 1: a predicate.
+  StringMap<unsigned> Registers; ///< Size in bits; 1 for predicates.
   /// "%r<13>" declares %r0 to %r12.
   struct Range {
     std::string Prefix;
@@ -61,13 +60,14 @@ struct PTXFunction {
   };
   std::vector<Range> Ranges;
 
-  /// Returns the size of a register in bits; 0 if it is not the function's.
+  /// Returns the size of a register in bits; 0 if the function has no such
+  /// register.
   unsigned bits(StringRef Register) const;
 };
 
 class PTXText {
 public:
-  /// Fails if the text does not look like PTX.
+  /// Parses PTX. Fails if braces are unbalanced or there is no function.
   static Expected<PTXText> parse(std::string Text);
 
   StringRef text() const { return Text; }
@@ -77,15 +77,14 @@ public:
   StringRef textOf(const PTXStatement &S) const;
 
   bool canIsolate(size_t Statement) const;
-  /// Returns the text with some statements isolated. Those that cannot be
-  /// isolated stay as they are.
+  /// Returns the text with these statements isolated. Statements that cannot be
+  /// isolated stay unchanged.
   std::string isolate(const BitVector &Isolated) const;
 
   bool canRemove(size_t Statement) const;
-  /// Returns the text without statements that can be removed and are not in
-  /// \p Kept. A register that loses a definition begins as zero, so that the
-  /// text has no other undefined values than before. Functions that nothing
-  /// calls any more are removed, too.
+  /// Returns the text without the removable statements that are not in \p Kept.
+  /// A register that loses a definition starts as zero, so that no new
+  /// undefined values appear. Functions that become unused are also removed.
   std::string keep(const BitVector &Kept) const;
 
 private:

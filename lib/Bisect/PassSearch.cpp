@@ -16,12 +16,12 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Sets of executions that are independently at fault, until the search goes
-/// the other way round.
+/// Limit of independent culprits to add one by one; then the search instead
+/// minimizes the set of all executions.
 static constexpr unsigned MaxCulprits = 16;
 
-/// What must be gained for a set to be skipped on the way to another, as a
-/// share of what there is to gain.
+/// The least gain for which climb() keeps skipping a set, as a share of the
+/// remaining distance to the good side.
 static constexpr double MinGain = 0.1;
 
 std::string mneme::printNumbers(const BitVector &Numbers) {
@@ -95,13 +95,14 @@ BitVector PassSearch::makeSet(ArrayRef<unsigned> Numbers) const {
 // Candidates
 //===----------------------------------------------------------------------===//
 
-/// Those that changed something, of what may be skipped.
+/// Returns the executions of the scope that changed something.
 BitVector PassSearch::chooseCandidates(const PassListing &L) const {
   BitVector Changed(All.size());
   for (const PassExecution &E : L.Executions)
     if (E.Number && E.Number < All.size() && E.Changed.value_or(true))
       Changed.set(E.Number);
-  // What the last one did before the compiler died, nobody has seen.
+  // If the compiler died, it is unknown whether the last execution changed
+  // something.
   if (!L.Failure.empty() && !L.Executions.empty() &&
       L.Executions.back().Number < All.size())
     Changed.set(L.Executions.back().Number);
@@ -111,7 +112,7 @@ BitVector PassSearch::chooseCandidates(const PassListing &L) const {
 
 void PassSearch::setScope(BitVector NewScope) {
   Scope = std::move(NewScope);
-  // A random fault also makes it random what an execution changes.
+  // If the fault is random, the changes of an execution may be, too.
   Candidates = J.isRandom() ? Scope : chooseCandidates(Listing);
 }
 
@@ -149,11 +150,11 @@ bool PassSearch::isOfOtherHalf() const {
 }
 
 //===----------------------------------------------------------------------===//
-// Good if nothing runs
+// Good without the scope
 //===----------------------------------------------------------------------===//
 
-/// Where it turns bad if the scope's executions run up to one of \p Ends only,
-/// without \p Skipped. All of them run: bad; none: good.
+/// Returns where it turns bad if the scope's executions run up to one of \p
+/// Ends, except \p Skipped. It must be good up to none and bad up to the last.
 Expected<Boundary> PassSearch::findFirstBad(ArrayRef<unsigned> Ends,
                                             const BitVector &Skipped) {
   auto Ask = [&](ArrayRef<size_t> Positions) {
@@ -165,12 +166,13 @@ Expected<Boundary> PassSearch::findFirstBad(ArrayRef<unsigned> Ends,
     }
     return askRun(Sets);
   };
-  // A question more than there are processors for is a question too many.
+  // The width counts two jobs per process, of which one waits. More questions
+  // than processes would take as long as two rounds.
   return findBoundary(Ends.size(), (J.width() + 1) / 2, Ask);
 }
 
-/// Members of the smallest set that is enough, given that \p First, the last
-/// ones of the first bad prefix, belong to it.
+/// Finds the smallest bad set, given that \p First, the last executions of the
+/// first bad prefix, belong to it.
 Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
   BitVector Prefix(All.size());
   Prefix.set(1, Last + 1);
@@ -188,7 +190,7 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
         minimize(Start, Always, Answer::Bad, J.width(), Ask);
     if (!Least)
       return Least.takeError();
-    // What it took behind others may be of no use without them.
+    // The always included execution may be unnecessary in a smaller set.
     if (BitVector Rest = without(*Least, Always); Always.any() && Rest.any()) {
       Expected<std::vector<Answer>> OfRest = askRun(Rest);
       if (!OfRest)
@@ -198,7 +200,7 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
       if (!Least)
         return Least.takeError();
     }
-    // It may be all there is.
+    // After the limit of steps, the set is not minimal.
     if (!Q.complete())
       return Error::success();
     Out.RunSet = toList(*Least);
@@ -212,7 +214,8 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
   return Error::success();
 }
 
-/// What the compiler came to behind what it died of: nobody has numbered that.
+/// Notes that the compiler fails again after the execution at which it died
+/// before. Executions there have no numbers, as numbering died earlier.
 void PassSearch::noteBehind(FailureKind Failure, StringRef Spec) {
   Out.Notes.push_back(
       formatv("without it the compiler gets further, and it fails behind it "
@@ -221,8 +224,8 @@ void PassSearch::noteBehind(FailureKind Failure, StringRef Spec) {
           .str());
 }
 
-/// Adds to \p Skip what is at fault beside it, until it is good without all of
-/// that, and takes away what need not be skipped. Unset: not found.
+/// Adds further culprits to \p Skip until it is good without the whole set,
+/// then minimizes the set. Unset: none was found.
 Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
   auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
   for (unsigned Round = 0; Round != MaxCulprits; ++Round) {
@@ -232,7 +235,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     if (*A == Answer::Good)
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
-    // Not any set can be chosen of what another program runs.
+    // An external tool cannot skip arbitrary sets.
     if (Q.complete() && J.get(withSkip(Skip)).Failure == FailureKind::Invalid)
       return std::nullopt;
     if (*A == Answer::Unresolved && Q.complete() && !Listing.Failure.empty()) {
@@ -241,7 +244,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     }
     if (*A == Answer::Unresolved)
       break;
-    // What others left undone may be done by those that had nothing to do.
+    // Executions that had nothing to do may now do the work of skipped ones.
     Expected<PassListing> L = Subject.ListPasses(withSkip(Skip));
     if (!L)
       return L.takeError();
@@ -262,7 +265,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
   }
   if (!Q.complete())
     return std::nullopt;
-  // Good is only what nearly nothing is left of: from there.
+  // Too many culprits: start with all executions skipped instead.
   Expected<BitVector> Least =
       minimize(Scope, BitVector(All.size()), Answer::Good, J.width(), Ask);
   if (!Least)
@@ -270,7 +273,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
   return *Least;
 }
 
-/// Only how many run can be chosen: the place is all that can be known.
+/// Reports the end of the first bad prefix as the answer.
 void PassSearch::usePrefix(const BitVector &First, unsigned Last) {
   Out.PrefixOnly = true;
   Out.SkipSet = toList(First);
@@ -286,7 +289,7 @@ void PassSearch::useSkipSet(const BitVector &Skip) {
   Out.HealedConfig = withSkip(Skip);
 }
 
-/// It is good if nothing of the scope runs.
+/// Searches the scope, given that it is good if none of the scope runs.
 Error PassSearch::searchPrefix() {
   std::vector<unsigned> Ends = toList(Candidates);
   if (Ends.empty())
@@ -308,8 +311,9 @@ Error PassSearch::searchPrefix() {
   return searchSets(First, Last);
 }
 
-/// The members of the smallest bad set that heal alone; unset if there are
-/// none. Where none does, all executions of the same pass may.
+/// Returns the last execution of the smallest bad set whose skipping alone
+/// suffices, or a minimal set of executions of one of its passes that does.
+/// Unset: there is neither.
 Expected<std::optional<BitVector>> PassSearch::findCause() {
   std::vector<BitVector> Sets;
   for (unsigned Number : Out.RunSet)
@@ -337,9 +341,8 @@ Expected<std::optional<BitVector>> PassSearch::findCause() {
                   Ask);
 }
 
-/// A wrong fact (a flag, an attribute) harms nobody until another pass exploits
-/// it. Without either of them it is good, and the one that adds the fact is the
-/// cause.
+/// Blames the execution that adds a wrong fact (a flag, an attribute) instead
+/// of the later one that exploits it. It is good without either of the two.
 Error PassSearch::preferFacts() {
   if (!Subject.AddsOnlyFacts || Out.SkipSet.size() != 1 ||
       Out.RunSet.size() < 2)
@@ -364,9 +367,10 @@ Error PassSearch::preferFacts() {
   return Error::success();
 }
 
-/// Both sets, given the end of the first bad prefix. If the last execution of
-/// that prefix does not heal alone, it may only exploit what an earlier one got
-/// wrong, as others behind it do: then the smallest bad set has the cause.
+/// Finds both sets, given the end of the first bad prefix. If it stays bad
+/// without the last execution of that prefix, that execution may only exploit
+/// an earlier one's mistake, as later ones do. The smallest bad set then
+/// contains the cause.
 Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
   Expected<Answer> Alone = Q.ask(withSkip(First));
   if (!Alone)
@@ -394,7 +398,7 @@ Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
   }
   if ((*Skip)->any())
     useSkipSet(**Skip);
-  // What made a number worse for a while need not be what it is in the end.
+  // For a metric, the first bad prefix may be unrelated to the final value.
   if (HasRunSet || Depth == BisectDepth::Heal ||
       (!J.what().isVerify() && !First.anyCommon(**Skip)))
     return Error::success();
@@ -404,7 +408,7 @@ Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
 }
 
 //===----------------------------------------------------------------------===//
-// Not good if nothing runs
+// Not good without the scope
 //===----------------------------------------------------------------------===//
 
 double PassSearch::badness(const json::Object &Config) const {
@@ -417,8 +421,9 @@ double PassSearch::badness(const json::Object &Config) const {
   return J.what().Maximize ? -Value : Value;
 }
 
-/// Each of \p Groups with those that find something to do where it is skipped,
-/// beside \p Skip: runtime unrolling where a loop is not unrolled as a whole.
+/// Returns each of \p Groups together with the executions that change something
+/// only if it and \p Skip are skipped: a loop that is not fully unrolled may be
+/// runtime unrolled instead.
 Expected<std::vector<BitVector>>
 PassSearch::addSubstitutes(ArrayRef<BitVector> Groups, const BitVector &Skip) {
   std::vector<BitVector> Larger;
@@ -435,9 +440,9 @@ PassSearch::addSubstitutes(ArrayRef<BitVector> Groups, const BitVector &Skip) {
   return Larger;
 }
 
-/// It is not good if nothing runs, but it may be if something does not: skips
-/// all of one pass, or what follows each other; where none of that is enough,
-/// goes on from what helped most.
+/// Searches the scope, given that it is not good if none of the scope runs.
+/// Skips all executions of one pass, or consecutive executions. If none of that
+/// suffices, continues from the most helpful set.
 Error PassSearch::climb() {
   std::map<std::string, BitVector> ByPass;
   for (const PassExecution &E : Listing.Executions)
@@ -506,8 +511,8 @@ Error PassSearch::climb() {
   return Error::success();
 }
 
-/// Nothing makes it good: the answer is what does most for it. Not of times,
-/// where each candidate would have to be measured against that again.
+/// Reports the most helpful set if no set makes it good. Not for times, since
+/// each candidate would have to be measured again against the new limit.
 Error PassSearch::useBest() {
   if (Best.none() || J.what().isVerify() || J.what().isTime())
     return Error::success();
@@ -528,7 +533,7 @@ Error PassSearch::useBest() {
 // Two pipelines
 //===----------------------------------------------------------------------===//
 
-/// One word for each execution that has a number.
+/// Returns a name for each execution with a number, and those numbers.
 static std::vector<std::string> nameExecutions(const PassListing &L,
                                                std::vector<unsigned> &Numbers) {
   std::vector<std::string> Names;
@@ -540,13 +545,13 @@ static std::vector<std::string> nameExecutions(const PassListing &L,
   return Names;
 }
 
-/// The executions that only one side has, as the sequences of both are aligned.
-/// Those of the bad side first; where it is not good without them, those of the
-/// good side.
+/// Aligns the executions of both sides and searches those that only one side
+/// has: first the bad side's, then, if it is not good without them, the good
+/// side's.
 Error PassSearch::searchDifference() {
   Expected<PassListing> L = Subject.ListPasses(GoodConfig);
   if (!L) {
-    consumeError(L.takeError()); // all executions are searched then
+    consumeError(L.takeError()); // search all executions instead
     return Error::success();
   }
   GoodListing = std::move(*L);
@@ -556,7 +561,7 @@ Error PassSearch::searchDifference() {
   std::vector<StringRef> A(Good.begin(), Good.end()), B(Bad.begin(), Bad.end());
   std::optional<std::vector<DiffLine>> Lines = compareLines(A, B);
   if (!Lines)
-    return Error::success(); // too different for an alignment
+    return Error::success(); // too different to align
   BitVector OnlyGood(GoodNumbers.empty() ? 1 : GoodNumbers.back() + 1);
   BitVector OnlyBad(All.size());
   for (const DiffLine &L : *Lines) {
@@ -585,10 +590,11 @@ Error PassSearch::searchDifference() {
   return findMissing(OnlyGood);
 }
 
-/// Without them the good side is as bad as the bad side, which lacks them.
+/// Finds the smallest set of the good side's executions without which the good
+/// side is bad, too.
 Error PassSearch::findMissing(const BitVector &OnlyGood) {
   if (GoodConfig.get("run_passes") || GoodConfig.get("skip_passes"))
-    return Error::success(); // it chooses its passes already
+    return Error::success(); // the good side already selects its passes
   auto Spoil = [&](const BitVector &Skip) {
     json::Object Config = GoodConfig;
     if (Skip.any())
@@ -625,7 +631,7 @@ Error PassSearch::findMissing(const BitVector &OnlyGood) {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Main
 //===----------------------------------------------------------------------===//
 
 Error PassSearch::searchScope() {
@@ -648,7 +654,8 @@ Error PassSearch::searchAll() {
     return Error::success();
   if (Error E = searchScope())
     return E;
-  // What seemed to do nothing may do something when others do not run.
+  // An execution that changed nothing may change something if others are
+  // skipped.
   if (!found() && Candidates != Scope && Q.complete() &&
       Half == FaultyHalf::Unknown) {
     Candidates = Scope;

@@ -16,39 +16,42 @@
 namespace llvm {
 namespace mneme {
 
-/// As --threshold has it, rounded up: "7%".
+/// Prints a share in the syntax of --threshold, rounded up: "7%".
 std::string printThreshold(double Share);
 
 /// One search for the pass executions that make a configuration bad.
 class PassSearch {
 public:
-  /// \param Good  the good side, which J knows.
-  /// \param Bad   chooses no passes itself.
-  /// \param Half  is searched first.
+  /// \param Good  the good side; \p Q's judge knows its result.
+  /// \param Bad   the bad side; selects no passes itself.
+  /// \param Half  the half to search first.
   PassSearch(Questions &Q, const BisectSubject &Subject,
              const json::Object &Good, const json::Object &Bad, FaultyHalf Half,
              BisectDepth Depth)
       : Q(Q), J(Q.judge()), Subject(Subject), GoodConfig(Good), BadConfig(Bad),
         Half(Half), Depth(Depth) {}
 
-  /// Searches the executions first that the good side's pipeline does not have.
+  /// Makes run() first search the executions that only one of the two pipelines
+  /// has.
   void comparePipelines() { GoodHasPipeline = true; }
 
-  /// Found: PassAnswer::HealedConfig or SpoiledConfig is set. Error: the
-  /// judge's, or passes cannot be listed.
+  /// Runs the search. If it succeeds, PassAnswer::HealedConfig or SpoiledConfig
+  /// is set. Fails if the judge does, or passes cannot be listed.
   Error run();
 
   PassAnswer &answer() { return Out; }
   const PassListing &listing() const { return Listing; }
-  /// What it is when nothing runs of what was searched.
+  /// Returns the answer with all searched executions skipped.
   Answer withoutAny() const { return WithoutScope; }
-  /// Is nothing of what was found of the half that was searched first?
+  /// Returns true if no member of the answer belongs to the half that was
+  /// searched first.
   bool isOfOtherHalf() const;
 
-  /// The bad side, only these executions of the scope run.
+  /// Returns the bad side with only these executions of the scope.
   json::Object withRun(const BitVector &Run) const;
+  /// Returns the bad side without these executions.
   json::Object withSkip(const BitVector &Skip) const;
-  /// As a set of this search.
+  /// Returns the set of these numbers, as large as the search's other sets.
   BitVector makeSet(ArrayRef<unsigned> Numbers) const;
 
 private:
@@ -62,12 +65,13 @@ private:
   PassAnswer Out;
   PassListing Listing;     ///< Of BadConfig.
   PassListing GoodListing; ///< Of GoodConfig, if that has a pipeline.
-  BitVector All;        ///< Numbers that there are.
-  BitVector InHalf;     ///< Those of the half; all, if there is none.
-  BitVector Scope;      ///< Those that may be skipped here; the rest runs.
-  BitVector Candidates; ///< Those of Scope that changed something.
+  BitVector All;           ///< The numbers of all executions.
+  BitVector InHalf;     ///< The executions of the half; all if it is unknown.
+  BitVector Scope;      ///< The executions to search; all others run.
+  BitVector Candidates; ///< The executions of Scope that changed something.
   Answer WithoutScope = Answer::Unresolved;
-  /// What helped most of what is not good, and how bad it is without that.
+  /// The set that helps most when skipped, though it is not good, and the
+  /// badness without that set.
   BitVector Best;
   double BestBadness = HUGE_VAL;
 
@@ -85,7 +89,7 @@ private:
   Error searchDifference();
   Error findMissing(const BitVector &OnlyGood);
 
-  // Where it is good if nothing runs.
+  // If it is good without the scope.
   Error searchPrefix();
   Expected<Boundary> findFirstBad(ArrayRef<unsigned> Ends,
                                   const BitVector &Skipped);
@@ -98,7 +102,7 @@ private:
   Error findRunSet(const BitVector &First, unsigned Last);
   Error searchSets(const BitVector &First, unsigned Last);
 
-  // Where it is not.
+  // If it is not good without the scope.
   Error climb();
   Expected<std::vector<BitVector>> addSubstitutes(ArrayRef<BitVector> Groups,
                                                   const BitVector &Skip);

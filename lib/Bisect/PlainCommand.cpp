@@ -31,14 +31,14 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A longer pipeline is not more readable than the original one.
+/// Limit of passes; a longer pipeline is no more readable than the original.
 static constexpr size_t MaxElements = 24;
 
-/// Limit of combinations to try if passes occur in the pipeline with several
-/// different parameters.
+/// Limit of combinations to try if the pipeline contains passes with different
+/// parameters.
 static constexpr unsigned MaxTries = 32;
 
-/// For one run of opt or llc, in seconds.
+/// Time limit of one run of opt or llc.
 static constexpr double ProgramSeconds = 60;
 
 //===----------------------------------------------------------------------===//
@@ -49,7 +49,7 @@ namespace {
 /// A pass in a pipeline, with its parameters.
 struct Element {
   std::string Text;
-  /// The adaptors that it needs, from the outside: "function(loop-mssa(".
+  /// Its adaptors from the outside in: "function(loop-mssa(".
   std::string Adaptors;
 
   std::string print() const {
@@ -62,7 +62,7 @@ struct Element {
 };
 } // namespace
 
-/// The parts of \p Text between commas outside brackets.
+/// Splits \p Text at the commas outside brackets.
 static std::vector<StringRef> splitElements(StringRef Text) {
   std::vector<StringRef> Parts;
   unsigned Depth = 0;
@@ -79,8 +79,8 @@ static std::vector<StringRef> splitElements(StringRef Text) {
   return Parts;
 }
 
-/// "function<eager-inv>" runs the same passes as "function" on each function,
-/// and "cgscc(function" as well.
+/// Appends an adaptor, simplified: "function<eager-inv>" and "cgscc(function"
+/// run the same passes as "function".
 static std::string addAdaptor(StringRef Outer, StringRef Name) {
   Name = Name.split('<').first;
   if (Name == "module" || Name == "devirt")
@@ -92,7 +92,7 @@ static void collectElements(StringRef Pipeline, StringRef Adaptors,
                             std::multimap<std::string, Element> &Elements) {
   for (StringRef Part : splitElements(Pipeline)) {
     StringRef Name = Part.take_until([](char C) { return C == '(' || C == '<'; });
-    // "function<eager-inv>(...)"; "require<globals-aa>" is a pass.
+    // "function<eager-inv>(...)" nests; "require<globals-aa>" is a pass.
     size_t Nest = Part.find('(');
     if (Nest != StringRef::npos && Part.ends_with(")")) {
       collectElements(Part.slice(Nest + 1, Part.size() - 1),
@@ -102,14 +102,14 @@ static void collectElements(StringRef Pipeline, StringRef Adaptors,
     Element E{Part.str(), Adaptors.str()};
     if (StringRef(E.Text).ends_with("<>"))
       E.Text.resize(E.Text.size() - 2);
-    // opt would end where a second round finds more to do.
+    // opt would fail if a second iteration found more to do.
     static const Regex Verifies("([<;])verify-fixpoint");
     E.Text = Verifies.sub("\\1no-verify-fixpoint", E.Text);
     Elements.emplace(Name.str(), std::move(E));
   }
 }
 
-/// In order, neighbors in one function adaptor.
+/// Prints a pipeline. \p Merge: adjacent function passes share an adaptor.
 static std::string printPipeline(ArrayRef<Element> Elements, bool Merge) {
   std::string Text;
   for (size_t I = 0; I != Elements.size(); ++I) {
@@ -128,8 +128,8 @@ static std::string printPipeline(ArrayRef<Element> Elements, bool Merge) {
 // IR as text
 //===----------------------------------------------------------------------===//
 
-/// Returns the text of an IR file without the attributes of the target, which
-/// opt adds to functions that lack them.
+/// Returns the text of an IR file without target attributes, which opt adds to
+/// functions that lack them.
 static Expected<std::string> readComparableIR(StringRef Path) {
   LLVMContext Context;
   SMDiagnostic Diagnostic;
@@ -148,7 +148,7 @@ static Expected<std::string> readComparableIR(StringRef Path) {
   return Text;
 }
 
-/// Writes the IR as it enters the pipeline.
+/// Writes the IR before the pipeline.
 static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
@@ -169,7 +169,7 @@ static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
 namespace {
 /// An LLVM tool of this version.
 struct Tool {
-  std::string Path, Name; ///< Name: as a shell finds it.
+  std::string Path, Name; ///< Name: for the command line.
 };
 
 class PlainSearch {
@@ -177,18 +177,18 @@ public:
   PlainSearch(const ReplayPlan &Plan, StringRef Input, const PrivateFolder &Work)
       : Plan(Plan), Input(Input.str()), Work(Work) {}
 
-  /// For a plan of the smallest configuration. An error says why there is no
-  /// command.
+  /// Returns opt's options for a plan of the smallest configuration. The error
+  /// is the reason why there is no command.
   Expected<std::vector<std::string>> run();
-  /// For the plan's whole pipeline, on the input as it is.
+  /// Returns opt's options for the plan's whole pipeline.
   Expected<std::vector<std::string>> runPipeline();
   /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
   /// did.
   Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
-  /// Prints the command, with " | llc ..." if llc compiles opt's output.
-  /// \param Name  of the input; empty: its path.
+  /// Returns the command, with " | llc ..." if llc compiles opt's output.
+  /// \param Name  name of the input in the command; empty: its path.
   std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
-  /// The IR of a configuration, in a form that can be compared.
+  /// Returns the IR of a configuration as readComparableIR() does.
   Expected<std::string> emitWanted(ReplayOptions Options) const;
 
 private:
@@ -196,10 +196,10 @@ private:
   std::string Input;
   const PrivateFolder &Work;
   Tool Opt;
-  std::string NamedIR;  ///< A file.
+  std::string NamedIR;  ///< Path.
   std::string WantedIR; ///< Text of the IR to reproduce.
-  bool Dies = false; ///< The compiler does, at the last element.
-  std::vector<PassExecution> Executions; ///< Those to express.
+  bool Dies = false;    ///< The compiler dies in the last execution.
+  std::vector<PassExecution> Executions; ///< The executions to reproduce.
 
   Error findOpt();
   Expected<std::vector<std::string>> findInWhole() const;
@@ -231,8 +231,8 @@ static Expected<Tool> findTool(StringRef Name) {
                            Twine(LLVM_VERSION_MAJOR) + " was found");
 }
 
-/// Chooses the executions that changed the IR in the smallest configuration,
-/// including required ones.
+/// Selects the executions that changed the IR in the smallest configuration,
+/// including required executions.
 Error PlainSearch::chooseExecutions() {
   PassListOptions LO;
   LO.CodeGen = false;
@@ -257,8 +257,8 @@ Error PlainSearch::chooseExecutions() {
   return Error::success();
 }
 
-/// As LLVM prints the pipeline, and as the user wrote it: parameters of a
-/// plugin's passes are only there.
+/// Collects elements from the pipeline as LLVM prints it, and as the user wrote
+/// it: only the latter has the parameters of a plugin's passes.
 Expected<std::multimap<std::string, Element>>
 PlainSearch::listElements() const {
   Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
@@ -267,7 +267,7 @@ PlainSearch::listElements() const {
   std::multimap<std::string, Element> Elements;
   collectElements(Plan.compiler().pipeline(), "", Elements);
   collectElements(*Expanded, "", Elements);
-  // Adaptors of loop passes run these first.
+  // Loop pass adaptors run these first.
   for (StringRef Name : {"loop-simplify", "lcssa"})
     Elements.emplace(Name.str(), Element{Name.str(), "function("});
   return Elements;
@@ -283,9 +283,9 @@ std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
   return Words;
 }
 
-/// Finds the executions in opt's list of executions. \returns their numbers for
-/// -opt-bisect; unset if one of them is missing.
-/// \param IsWhole  the pipeline has all executions of the original one.
+/// Returns the numbers of the executions in opt's log, for -opt-bisect. Unset:
+/// opt does not run all of them.
+/// \param IsWhole  opt runs the original pipeline, so that occurrences agree.
 std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
                                                       bool IsWhole) const {
   static const Regex Pattern(
@@ -303,7 +303,7 @@ std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
   for (const PassExecution &E : Executions) {
     if (E.Required)
       continue;
-    // "loop 2 of f" is the second that opt calls "loop %x in function f".
+    // Mneme's "loop 2 of f" is opt's second "loop %x in function f".
     unsigned Nth = 0;
     bool IsLoop = StringRef(E.Unit).consume_front("loop ") &&
                   !StringRef(E.Unit).drop_front(5).consumeInteger(10, Nth);
@@ -353,9 +353,9 @@ Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
   return *Text == Wanted;
 }
 
-/// Adds the numbers of the executions to \p Words. An execution that runs may
-/// add others and renumber those behind it: repeats that until the numbers
-/// stay.
+/// Adds the numbers of the executions to \p Words and checks the result. An
+/// execution may cause new ones and renumber those after it, so this iterates
+/// until the numbers are stable. Unset: opt does not write the wanted IR.
 Expected<std::optional<std::vector<std::string>>>
 PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
   static constexpr unsigned MaxRounds = 6;
@@ -365,7 +365,7 @@ PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
     append_range(Args, Words);
     Args.insert(Args.end(), {Option, "-disable-output", Input});
     std::string Log;
-    // A pipeline that opt rejects has no executions.
+    // If opt rejects the pipeline, the log has no executions.
     if (Error E = runProgram(Args, Log, ProgramSeconds))
       consumeError(std::move(E));
     std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
@@ -385,8 +385,8 @@ PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
   return Words;
 }
 
-/// Returns the words with which opt writes the IR: with all executions of the
-/// elements, else with only the chosen ones. Unset: with neither.
+/// Returns the options with which opt writes the wanted IR: with all executions
+/// of the elements, or else with selected executions. Unset: with neither.
 Expected<std::optional<std::vector<std::string>>>
 PlainSearch::tryElements(ArrayRef<Element> Elements) const {
   for (bool Merge : {true, false}) {
@@ -440,7 +440,7 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   return createStringError(Opt.Name + " writes other IR");
 }
 
-/// Selects the executions in the original pipeline, if no shorter one is known.
+/// Selects the executions in the original pipeline, as no shorter one works.
 Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
   Expected<std::optional<std::vector<std::string>>> Words =
       tryNumbers(makeWords(Plan.compiler().pipeline()), /*IsWhole=*/true);
@@ -476,13 +476,13 @@ Expected<std::vector<std::string>> PlainSearch::run() {
       return findInWhole();
     Choices.emplace_back(Different.begin(), Different.end());
   }
-  // All combinations, as the digits of a number.
+  // Count through all combinations.
   std::vector<size_t> Digits(Choices.size());
   for (unsigned Try = 0; Try != MaxTries; ++Try) {
     std::vector<Element> Elements;
     for (auto [C, D] : zip_equal(Choices, Digits))
       Elements.push_back(C[D]);
-    // Function passes of one element run on all functions.
+    // One element covers the executions on all functions.
     Elements.erase(llvm::unique(Elements,
                                 [](const Element &A, const Element &B) {
                                   return !(A < B) && !(B < A);

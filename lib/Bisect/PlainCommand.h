@@ -14,12 +14,11 @@
 namespace llvm {
 namespace mneme {
 
-/// Expresses the executions of BisectOutcome::SmallestConfig as a textual
-/// pipeline of LLVM's opt. The command is printed only if opt, when it was run,
-/// wrote the IR that Mneme's compiler makes of that configuration, or died as
-/// that did.
-/// \param Plan    of the command line.
-/// \param Folder  gets the IR that the command reads; empty: it is not kept.
+/// Expresses the executions of BisectOutcome::SmallestConfig as a pipeline of
+/// LLVM's opt. Runs opt: the command has a Text only if opt wrote the same IR
+/// as Mneme's compiler for that configuration, or died as Mneme's compiler did.
+/// \param Plan    plan of the command line.
+/// \param Folder  folder for the command's input; empty: the input is not kept.
 PlainCommand makePlainCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
                               StringRef Folder);
 

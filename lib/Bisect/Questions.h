@@ -15,16 +15,17 @@
 namespace llvm {
 namespace mneme {
 
-/// Asks a judge, tells of each step, and stops at the limit of steps.
+/// Passes questions to a judge, reports each step, and enforces the limit of
+/// steps.
 class Questions {
 public:
   using SayFn = std::function<void(StringRef)>;
   Questions(Judge &J, unsigned MaxSteps, SayFn Say);
 
-  /// Behind the limit everything is unresolved.
+  /// Judges configurations. After the limit, all answers are Unresolved.
   Expected<std::vector<Answer>> ask(ArrayRef<json::Object> Configs);
   Expected<Answer> ask(const json::Object &Config);
-  /// False: the limit was reached.
+  /// Returns false if the limit of steps was reached.
   bool complete() const { return Complete; }
 
   Judge &judge() { return J; }

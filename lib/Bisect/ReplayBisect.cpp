@@ -45,7 +45,7 @@ private:
   const ReplayBisectOptions &O;
   std::unique_ptr<ReplayFarm> Farm, HostFarm;
   BisectReport R;
-  PrivateFolder Spliced; ///< Files of IR of which a part is changed.
+  PrivateFolder Spliced; ///< IR files with a part of a pass's change.
   unsigned NumSpliced = 0;
 
   const Criterion &what() const { return O.Bisect.Judge.What; }
@@ -66,7 +66,7 @@ private:
   Expected<std::optional<Evaluation>> runOnHost(const json::Object &Config,
                                                 unsigned Attempt);
 
-  // What shows it.
+  // Evidence.
   Error addEvidence();
   void noteUninitialized(const json::Object *Result);
   void checkEvidence();
@@ -92,7 +92,7 @@ ReplayBisection::applyTo(const json::Object &Config) const {
   return Options;
 }
 
-/// Not if the user has chosen a schedule, or a strategy with one order.
+/// Returns false if the user chose a schedule, or a strategy that has only one.
 bool ReplayBisection::canSchedule() const {
   HostStrategy S = Plan.options().Host.Strategy;
   return isOnHost(*Farm) && Plan.options().HostSchedule.empty() &&
@@ -104,7 +104,8 @@ Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
     return Options.takeError();
-  // Where the host runs it, only the image that is looked at depends on them.
+  // On the host device, the code generator's passes only affect the machine
+  // code that metrics are read from.
   L.CodeGen =
       !isOnHost(*Farm) || Options->Resources || needsResources(what().Metric);
   L.Limit = Options->Timeout;
@@ -140,7 +141,7 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   while (true) {
     Expected<std::vector<Evaluation>> Some = HostFarm->wait(1);
     if (!Some) {
-      // It cannot run there at all.
+      // The host device cannot run this launch.
       Evaluation V;
       V.Failure = FailureKind::Unsupported;
       V.Error = toString(Some.takeError());
@@ -151,7 +152,8 @@ ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
   }
 }
 
-/// Debug counters are read in the LLVM of this program.
+/// Lists the pass executions with their queries of debug counters. Fails if the
+/// counters are already in use, or are those of an external tool.
 Expected<PassListing> ReplayBisection::countRewrites(const json::Object &Config,
                                                      PassStage Stage) {
   Expected<ReplayOptions> Options = applyTo(Config);
@@ -195,7 +197,7 @@ ReplayBisection::readChange(const json::Object &Config,
   return Texts;
 }
 
-/// Evaluations tell IR apart by its file.
+/// Writes each IR to a new file: evaluations distinguish IR by its path.
 Expected<json::Object> ReplayBisection::withIR(const json::Object &Config,
                                                StringRef IR) {
   std::string Path =
@@ -240,7 +242,7 @@ BisectSubject ReplayBisection::makeSubject() {
   };
   if (!Triple(Plan.kernel().Triple).isNVPTX() || isOnHost(*Farm))
     return S;
-  // Behind what is given already.
+  // Append to the user's options: the last -O wins.
   std::vector<std::string> Unoptimized = Plan.options().PtxasOptions;
   Unoptimized.push_back("-O0");
   ReplayOptions Only;
@@ -252,11 +254,11 @@ BisectSubject ReplayBisection::makeSubject() {
 }
 
 //===----------------------------------------------------------------------===//
-// What shows it
+// Evidence
 //===----------------------------------------------------------------------===//
 
-/// The executions that the report shows the code of: the cause, what exploits
-/// it, and then what else takes part.
+/// Returns the executions whose code the report shows: the cause, its
+/// exploiter, and then the others that take part.
 static std::vector<PassExecution> orderEvidence(const BisectOutcome &Out) {
   std::vector<PassExecution> Shown = Out.Missing;
   auto Add = [&](auto Wanted) {
@@ -291,8 +293,7 @@ Error ReplayBisection::addEvidence() {
   return Error::success();
 }
 
-/// Checks the smallest known step of each execution: its rewrite, if one was
-/// found.
+/// Checks each execution with Alive2, or only its blamed rewrite if known.
 void ReplayBisection::checkEvidence() {
   if (O.AliveTV.empty() || R.Evidence.empty())
     return;
@@ -317,16 +318,17 @@ static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
   return Words;
 }
 
-/// A command runs several stages that each have the replay's limit.
+/// Time limit of a command, in replay timeouts: each of its stages may take
+/// one.
 static constexpr double CheckSlowerThan = 10;
 
-/// A fault that comes at random stays away in all repeats with a probability of
-/// up to 1 %. A command that should show it ends when it does, so more runs cost
-/// little.
+/// Factor for the runs of a command that should show a random fault. The fault
+/// is missed in all repeats with a probability of up to 1 %. The runs end with
+/// the first failure, so more of them cost little.
 static constexpr unsigned MoreRunsOfBad = 3;
 
-/// What a replay that does not match finds out by the way (\p Result may be
-/// null): then no pass need be wrong.
+/// Notes if a replay that did not match found reads of uninitialized memory,
+/// since then no pass need be wrong. \p Result may be null.
 void ReplayBisection::noteUninitialized(const json::Object *Result) {
   std::optional<bool> Reads =
       Result ? Result->getBoolean("reads_uninitialized") : std::nullopt;
@@ -339,8 +341,8 @@ void ReplayBisection::noteUninitialized(const json::Object *Result) {
         "written: a pass that changes the result need not be wrong");
 }
 
-/// Runs it, as often as a fault needs that comes at random, and looks at how
-/// it ends.
+/// Runs the command, repeatedly for a random fault, and stores its exit code
+/// and metric in \p C.
 Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
   Expected<ReplayOptions> Options = applyTo(Config);
   if (!Options)
@@ -358,7 +360,7 @@ Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
     Expected<std::optional<int>> Code = askProgram(Args, Text, Limit);
     ++C.Runs;
     if (!Code && Code.errorIsA<ToolTimeout>()) {
-      consumeError(Code.takeError()); // the next one may end
+      consumeError(Code.takeError()); // the next run may end in time
       continue;
     }
     if (!Code)
@@ -371,7 +373,7 @@ Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
   }
   Expected<json::Value> Report = json::parse(Text);
   if (!Report) {
-    consumeError(Report.takeError()); // the exit code says enough
+    consumeError(Report.takeError()); // the exit code suffices
     return Error::success();
   }
   const json::Object *Whole = Report->getAsObject();
@@ -394,7 +396,7 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   C.Expected = Wanted;
   C.Text =
       "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
-  // What cannot be run here is an answer all the same.
+  // The answer stands if the command cannot be run.
   if (!O.Program.empty())
     if (Error E = check(C, Config))
       R.Outcome.Notes.push_back(
@@ -426,7 +428,7 @@ Error ReplayBisection::addRewriteCommands() {
 
 Error ReplayBisection::addCommands() {
   const BisectOutcome &Out = R.Outcome;
-  // It is bad without any optional pass, too: the replay may say why.
+  // Bad even without optional passes: the replay may find uninitialized reads.
   if (Out.Good.A == Answer::Bad && Out.Good.Failure == FailureKind::Mismatch)
     return addCommand("bad", "bad", Out.BadConfig, Answer::Bad);
   if (!Out.found())
@@ -459,7 +461,8 @@ Error ReplayBisection::addCommands() {
   return addRewriteCommands();
 }
 
-/// Commands for the files, which only a folder keeps.
+/// Adds the command for the isolated PTX and reduces the PTX. Both need files,
+/// which only --output keeps.
 Error ReplayBisection::addPTX() {
   if (!R.PTX)
     return Error::success();
@@ -474,10 +477,11 @@ Error ReplayBisection::addPTX() {
 }
 
 //===----------------------------------------------------------------------===//
-// All of it
+// Main
 //===----------------------------------------------------------------------===//
 
-/// With what the command line says where one side says something else.
+/// Returns the sides. A setting of only one side gets the command line's value
+/// in the other.
 BisectSides ReplayBisection::makeSides() const {
   BisectSides Sides = O.Sides;
   json::Object Base = makeSideConfig(Plan.options());
@@ -520,7 +524,7 @@ Expected<BisectReport> ReplayBisection::run() {
   if (!O.Program.empty() && blamesPtxas(Plan, R.Outcome))
     if (Error E = searchPTX(Plan, O, *Farm, R.Outcome).moveInto(R.PTX))
       return std::move(E);
-  // They hold the device.
+  // The farms hold the device, which the commands need.
   Farm.reset();
   HostFarm.reset();
   if (Error E = addEvidence())

@@ -24,7 +24,7 @@ using namespace llvm::mneme;
 // Evidence
 //===----------------------------------------------------------------------===//
 
-/// The options of \p Config, with no execution behind \p Last.
+/// Returns the options of \p Config without the executions after \p Last.
 static Expected<ReplayOptions> makeOptionsUpTo(const ReplayPlan &Plan,
                                                const json::Object &Config,
                                                unsigned Last) {

@@ -14,11 +14,11 @@
 namespace llvm {
 namespace mneme {
 
-/// The code behind the execution of \p W, without and with the rewrite: IR, or
-/// assembly for the code generator. PassEvidence::Missing says why there is
-/// none.
-/// \param Plan    of the command line.
-/// \param Folder  gets the code; empty: it is not kept.
+/// Returns the code after the execution of \p W, without and with the rewrite:
+/// IR, or assembly for the code generator. PassEvidence::Missing is the reason
+/// if there is none.
+/// \param Plan    plan of the command line.
+/// \param Folder  folder for the code; empty: the code is not kept.
 PassEvidence makeRewriteEvidence(const ReplayPlan &Plan,
                                  const BisectOutcome &Out,
                                  const BlamedRewrite &W, StringRef Folder);

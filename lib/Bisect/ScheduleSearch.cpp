@@ -17,17 +17,17 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// A random schedule is slower than the device's own.
+/// Time limit of the search.
 static constexpr double MaxSeconds = 60;
 
-/// Replays of each side that must agree before a seed is taken.
+/// Replays of each side that must agree before a seed is chosen.
 static constexpr unsigned NumChecks = 3;
 
-/// If the good side fails with that many seeds and none was found, its result
-/// depends on the order of threads.
+/// Limit of seeds under which the good side fails, too: its result then depends
+/// on the order of threads.
 static constexpr unsigned MaxBothFail = 4;
 
-/// Returns true if the failure can be one of the code that ran.
+/// Returns true if the failure is one of the launch, not of the compilation.
 static bool isOfLaunch(FailureKind F) {
   return F == FailureKind::Mismatch || F == FailureKind::Crash ||
          F == FailureKind::Timeout;
@@ -43,8 +43,8 @@ static json::Object withSchedule(const json::Object &Side, StringRef Schedule) {
   return Config;
 }
 
-/// Returns true if \p Config fails in each of a few new compilations, or in
-/// none of them.
+/// Returns true if \p Config fails in each of a few new compilations, or if not
+/// \p Fails, in none.
 static Expected<bool> isStable(Judge &J, const json::Object &Config,
                                bool Fails) {
   Expected<std::vector<Evaluation>> Runs = J.replayAnew(Config, NumChecks);
@@ -55,9 +55,10 @@ static Expected<bool> isStable(Judge &J, const json::Object &Config,
   });
 }
 
-/// \p First is the first of the seeds 1, 2, ... that shows the fault. One of so
-/// many may show it in a candidate, too: with 99 % probability one of the
-/// others does.
+/// Finds further schedules to judge candidates with. \p First is the first of
+/// the seeds 1, 2, ... that shows the fault, so about one seed in \p First
+/// does. With 99 % probability, one of the others shows the fault in a bad
+/// candidate.
 static Error findOthers(Judge &J, const json::Object &Good, unsigned First,
                         std::vector<std::string> &Others) {
   constexpr double MinOthers = 3, MaxOthers = 24;

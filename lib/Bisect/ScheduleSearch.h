@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The schedule of the host device as a dimension of a nondeterministic fault:
-/// a race that shows in some replays shows in every replay with the right seed.
+/// Finds a schedule of the host device that makes a nondeterministic fault
+/// deterministic: a race that fails some replays fails every replay with the
+/// right seed.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,20 +21,21 @@
 namespace llvm {
 namespace mneme {
 
-/// What a search for a schedule found.
+/// The result of a search for a schedule.
 struct ScheduleChoice {
   /// The first schedule under which the bad side always fails and the good side
   /// never does; empty if there is none.
   std::string Schedule;
-  /// Further schedules for configurations that are good with this one; the good
-  /// side is good with them. More if the first one was hard to find.
+  /// Further schedules to judge configurations that are good with Schedule. The
+  /// good side is good with all of them. The rarer the fault, the more there
+  /// are.
   std::vector<std::string> Others;
   unsigned Tried = 0;    ///< Seeds.
   unsigned BothFail = 0; ///< Seeds with which the good side fails, too.
 };
 
-/// Tries the seeds 1 to \p MaxSeeds, one minute at most. Must be called after
-/// \p J has begun. Fails if the evaluator is lost.
+/// Tries the seeds 1 to \p MaxSeeds for up to a minute. \p J must have begun.
+/// Fails if the evaluator is lost.
 Expected<ScheduleChoice> findSchedule(Judge &J, const BisectSides &Sides,
                                       unsigned MaxSeeds);
 

@@ -80,7 +80,7 @@ Expected<json::Object> mneme::parseSide(StringRef Text, bool AllowPrograms) {
     if (E)
       return std::move(E);
   }
-  // Whether it makes sense as a whole.
+  // Check that the settings are consistent.
   ReplayOptions Scratch;
   if (Error E = applySide(Config, Scratch))
     return std::move(E);
@@ -108,7 +108,7 @@ static bool isProgram(StringRef Name, StringRef Program) {
 
 Expected<json::Object> mneme::parseTool(StringRef Path) {
   json::Object Config;
-  // Whatever it is called, it can say what it is.
+  // Identify a program by its --version, whatever its name.
   if (!sys::fs::is_directory(Path)) {
     Expected<ToolInfo> Tool = identifyTool(Path);
     if (Tool) {

@@ -31,21 +31,22 @@ StringRef mneme::getAnswerName(Answer A) {
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Positions between two that are known, none of which has been asked about.
+/// The untested positions between two tested ones.
 struct Gap {
-  size_t Begin, End; ///< Known.
+  size_t Begin, End; ///< The tested positions.
   unsigned Probes = 0;
 
   size_t size() const { return End - Begin - 1; }
-  /// What would be left between two of its probes.
+  /// Number of positions between two of its probes.
   size_t share() const { return size() / (Probes + 1); }
 };
 } // namespace
 
-/// Unresolved positions that are asked about before it is given up.
+/// Limit of unresolved positions before the search gives up.
 static constexpr size_t MaxUnresolved = 64;
 
-/// So many positions between \p Lo and \p Hi that cut what is unknown evenly.
+/// Returns up to \p Width positions between \p Lo and \p Hi that divide the
+/// untested positions evenly.
 static std::vector<size_t> chooseProbes(size_t Lo, size_t Hi, unsigned Width,
                                         const std::map<size_t, Answer> &Known) {
   std::vector<Gap> Gaps;
