@@ -15,6 +15,7 @@
 #include "llvm/Support/Process.h"
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -74,6 +75,42 @@ OptunaFile::open(StringRef Path, bool Create, JournalOptions O) {
 // Optuna's lock: a symbolic link next to the file
 //===----------------------------------------------------------------------===//
 
+/// Takes over the stale lock \p Stale. Returns false if another process has
+/// released or broken it first.
+bool OptunaFile::breakLock(const struct stat &Stale) {
+  std::string Own = LockPath + utostr(::getpid()) + ".rename";
+  ::unlink(Own.c_str());
+  if (::symlink(LockTarget.c_str(), Own.c_str()) != 0)
+    return false;
+  scope_exit Remove([&] { ::unlink(Own.c_str()); });
+  // By now, the lock may be a fresh one of another process that has broken the
+  // stale one. An exchange never leaves a gap in which a third process could
+  // lock, not even when it is undone.
+  auto Rename = [&](unsigned Flags) {
+    return ::renameat2(AT_FDCWD, Own.c_str(), AT_FDCWD, LockPath.c_str(),
+                       Flags) == 0;
+  };
+  // Renaming changes the ctime.
+  auto IsStale = [&] {
+    struct stat Old;
+    return ::lstat(Own.c_str(), &Old) == 0 && Old.st_ino == Stale.st_ino &&
+           Old.st_mtim.tv_sec == Stale.st_mtim.tv_sec &&
+           Old.st_mtim.tv_nsec == Stale.st_mtim.tv_nsec;
+  };
+  if (Rename(RENAME_EXCHANGE)) {
+    if (IsStale())
+      return true;
+    // This fails if the other process has released its lock, which is fine.
+    Rename(RENAME_EXCHANGE);
+    return false;
+  }
+  // NFS cannot exchange files.
+  if ((errno == EINVAL || errno == ENOSYS) &&
+      ::rename(LockPath.c_str(), Own.c_str()) == 0 && !IsStale())
+    (void)!::link(Own.c_str(), LockPath.c_str());
+  return false;
+}
+
 Error OptunaFile::lock() {
   double Begin = steadySeconds(), SeenSince = Begin;
   struct stat Seen = {};
@@ -91,7 +128,8 @@ Error OptunaFile::lock() {
       SeenSince = steadySeconds();
       Pause = std::chrono::milliseconds(1);
     } else if (steadySeconds() - SeenSince > O.StaleLock) {
-      unlock();
+      if (breakLock(Seen))
+        break;
       continue;
     }
     if (steadySeconds() - Begin > O.LockTimeout)
@@ -103,13 +141,7 @@ Error OptunaFile::lock() {
   return Error::success();
 }
 
-void OptunaFile::unlock() {
-  // Rename the lock first: if two processes break a stale lock, only one of
-  // them removes it.
-  std::string Mine = LockPath + utostr(::getpid()) + ".rename";
-  if (::rename(LockPath.c_str(), Mine.c_str()) == 0)
-    ::unlink(Mine.c_str());
-}
+void OptunaFile::unlock() { ::unlink(LockPath.c_str()); }
 
 //===----------------------------------------------------------------------===//
 // Reading and appending

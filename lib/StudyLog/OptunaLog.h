@@ -27,6 +27,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <sys/stat.h>
 #include <vector>
 
 namespace llvm {
@@ -140,6 +141,7 @@ public:
 private:
   OptunaFile(StringRef Path, int FD, JournalOptions O);
   Error lock();
+  bool breakLock(const struct stat &Stale);
   void unlock();
   Error fail(std::error_code EC) const;
   Error fail(const Twine &Message) const;

@@ -18,13 +18,35 @@
 #include "gtest/gtest.h"
 #include <csignal>
 #include <fcntl.h>
+#include <functional>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+/// Called once, before the next file is renamed.
+static std::function<void()> BeforeRename;
+/// As on a file system without RENAME_EXCHANGE.
+static bool CannotExchange = false;
+
+// These replace the functions of the C library in this program.
+extern "C" int renameat2(int OldFolder, const char *Old, int NewFolder,
+                         const char *New, unsigned Flags) noexcept {
+  if (Flags && CannotExchange) {
+    errno = EINVAL;
+    return -1;
+  }
+  if (auto Call = std::exchange(BeforeRename, nullptr))
+    Call();
+  return ::syscall(SYS_renameat2, OldFolder, Old, NewFolder, New, Flags);
+}
+extern "C" int rename(const char *Old, const char *New) noexcept {
+  return renameat2(AT_FDCWD, Old, AT_FDCWD, New, 0);
+}
 
 namespace {
 
@@ -604,7 +626,23 @@ TEST_F(JournalTest, GivesUpWaiting) {
   EXPECT_TRUE(sys::fs::exists(Lock));
 }
 
-TEST_F(JournalTest, BreaksStaleLocks) {
+/// On file systems with and without RENAME_EXCHANGE.
+class JournalLockTest : public JournalTest,
+                        public testing::WithParamInterface<bool> {
+protected:
+  void SetUp() override {
+    JournalTest::SetUp();
+    CannotExchange = GetParam();
+  }
+  void TearDown() override {
+    CannotExchange = false;
+    JournalTest::TearDown();
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(FileSystems, JournalLockTest, testing::Bool());
+
+TEST_P(JournalLockTest, BreaksStaleLocks) {
   JournalOptions Options;
   Options.StaleLock = 0.05;
   std::unique_ptr<Journal> J =
@@ -617,6 +655,27 @@ TEST_F(JournalTest, BreaksStaleLocks) {
        I.increment(EC))
     ++Files;
   EXPECT_EQ(Files, 1u);
+}
+
+TEST_P(JournalLockTest, LeavesTheLockOfAFasterProcess) {
+  JournalOptions Options;
+  Options.StaleLock = 0.5;
+  Options.LockTimeout = 0.6;
+  std::unique_ptr<Journal> J =
+      cantFail(Journal::create(Path, Header, Space, Options));
+  std::string Lock = Path + ".lock";
+  ASSERT_EQ(::symlink("nowhere", Lock.c_str()), 0);
+  // Another process sees the stale lock, too, and breaks it first.
+  BeforeRename = [&] {
+    ::unlink(Lock.c_str());
+    EXPECT_EQ(::symlink("other", Lock.c_str()), 0);
+  };
+  EXPECT_THAT_ERROR(J->setAttribute("a", 1),
+                    FailedWithMessage(testing::HasSubstr("has kept '" + Lock)));
+  EXPECT_FALSE(BeforeRename);
+  char Target[16] = {};
+  EXPECT_EQ(::readlink(Lock.c_str(), Target, sizeof(Target) - 1), 5);
+  EXPECT_STREQ(Target, "other");
 }
 
 /// Bytes of files of this process for as long as the object lives.
