@@ -17,7 +17,16 @@ bool CopyBuffers::canFree(const Gpu &G) {
   return WaitsForAll || Driver.isIdle(G.Context);
 }
 
-bool CopyBuffers::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
+std::string CopyBuffers::explain(Room R) {
+  return R == Room::TooLate
+             ? tooLong("the device's part in writing earlier recordings")
+             : "no device memory is left to record with";
+}
+
+CopyBuffers::Room CopyBuffers::acquire(Gpu &G, uint64_t Size, Buffer &B,
+                                       bool Scratch) {
+  constexpr std::chrono::milliseconds Step(100);
+  uint64_t Begin = 0, Limit = 0; // Of the wait for jobs, in nanoseconds.
   std::vector<Buffer> &Spare = G.Spare;
   std::unique_lock<std::mutex> Guard(Lock);
   makeRoom(Spare, G.NumBuffers + 1);
@@ -31,7 +40,7 @@ bool CopyBuffers::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
     if (Best != Spare.end()) {
       B = *Best;
       Spare.erase(Best);
-      return true;
+      return Room::Found;
     }
     // Some memory is left free for the application.
     size_t Free = 0, Total = 0;
@@ -40,7 +49,7 @@ bool CopyBuffers::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
         !Driver->MemAlloc(&B.Address, Size)) {
       B.Size = Size;
       ++G.NumBuffers;
-      return true;
+      return Room::Found;
     }
     if (!Spare.empty()) {
       Guard.unlock();
@@ -50,8 +59,19 @@ bool CopyBuffers::acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch) {
         continue;
     }
     if (!NumJobs)
-      return false;
-    HasRoom.wait(Guard);
+      return Room::None;
+    // The driver may keep the writer until the application goes on. The time
+    // that the writer needs for the disk does not count.
+    if (!Begin) {
+      Begin = Recorder::now();
+      Deadline Until = deadline();
+      Limit = Until == UINT64_MAX ? 0 : Until - Begin;
+      Clock.restart();
+    } else if (Clock.isOverdue(Limit)) {
+      noteVainWait();
+      return Room::TooLate;
+    }
+    HasRoom.wait_for(Guard, Step);
   }
 }
 

@@ -17,6 +17,7 @@
 
 #include "Gpu.h"
 #include "TapDriver.h"
+#include "WriterClock.h"
 
 #include <condition_variable>
 #include <mutex>
@@ -29,15 +30,21 @@ namespace mneme {
 /// wait for the application.
 class CopyBuffers {
 public:
-  CopyBuffers(TapDriver &Driver, bool WaitsForAll)
-      : Driver(Driver), WaitsForAll(WaitsForAll) {}
+  CopyBuffers(TapDriver &Driver, WriterClock &Clock, bool WaitsForAll)
+      : Driver(Driver), Clock(Clock), WaitsForAll(WaitsForAll) {}
 
+  enum class Room {
+    Found,
+    None,   ///< The device has no room.
+    TooLate ///< The driver has kept the writer until the deadline().
+  };
   /// Finds or allocates a buffer of at least \p Size bytes; waits for jobs to
   /// give theirs back while there are jobs. \p Scratch: a small buffer, without
   /// which nothing can be recorded, may come from the last free memory.
-  /// \returns false when the device has no room. May throw, with nothing
-  /// acquired. \p G.Context must be current.
-  bool acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch = false);
+  /// May throw, with nothing acquired. \p G.Context must be current.
+  Room acquire(Gpu &G, uint64_t Size, Buffer &B, bool Scratch = false);
+  /// Why a launch without a buffer is not recorded. May throw.
+  static std::string explain(Room R);
   /// Takes a buffer back, if \p B has one, and clears \p B. \p Keep: keeps it
   /// spare in any case, as a kernel that may not end still runs.
   void giveBack(Gpu &G, Buffer &B, bool Keep = false);
@@ -57,6 +64,7 @@ private:
   bool canFree(const Gpu &G);
 
   TapDriver &Driver;
+  WriterClock &Clock;
   const bool WaitsForAll;
   /// Guards this object's data, and Spare and NumBuffers of all devices.
   std::mutex Lock;

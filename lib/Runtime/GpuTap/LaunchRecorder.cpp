@@ -136,9 +136,12 @@ std::string LaunchRecorder::copyMemory(RecordingJob &J, bool &HasCopies) {
     NumFlags += flagsOf(P.Size);
   }
   uint64_t Scratch = alignCopy(NumFlags) + tableSize(J.Parts.size());
-  HasCopies = Buffers.acquire(G, Bytes + Scratch, J.Copies);
-  if (!HasCopies && !Buffers.acquire(G, Scratch, J.Copies, /*Scratch=*/true))
-    return "no device memory is left to record with";
+  CopyBuffers::Room R = Buffers.acquire(G, Bytes + Scratch, J.Copies);
+  HasCopies = R == CopyBuffers::Room::Found;
+  if (R == CopyBuffers::Room::None)
+    R = Buffers.acquire(G, Scratch, J.Copies, /*Scratch=*/true);
+  if (R != CopyBuffers::Room::Found)
+    return CopyBuffers::explain(R);
   J.Flags = J.Copies.Address + (HasCopies ? Bytes : 0);
   J.Table = J.Flags + alignCopy(NumFlags);
   if (!HasCopies)
@@ -251,9 +254,12 @@ std::string LaunchRecorder::gather(RecordingJob &J) {
   uint64_t Bytes = 0;
   for (const DeviceWork::Piece &P : J.Changed)
     Bytes += alignCopy(P.Size);
-  if (!Bytes ||
-      !Buffers.acquire(*J.On, Bytes + tableSize(J.Changed.size()), J.Gathered))
+  if (!Bytes)
     return "";
+  CopyBuffers::Room R =
+      Buffers.acquire(*J.On, Bytes + tableSize(J.Changed.size()), J.Gathered);
+  if (R != CopyBuffers::Room::Found)
+    return R == CopyBuffers::Room::None ? "" : CopyBuffers::explain(R);
   std::vector<MnemeCopyPart> Copies;
   CUdeviceptr To = J.Gathered.Address;
   for (DeviceWork::Piece &P : J.Changed) {

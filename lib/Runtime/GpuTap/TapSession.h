@@ -93,10 +93,10 @@ private:
   Recorder Records;
   TapDriver Driver;
   Captures Captured{State, Driver};
-  CopyBuffers Buffers{Driver, State.WaitsForAll};
+  WriterClock Clock;
+  CopyBuffers Buffers{Driver, Clock, State.WaitsForAll};
   Devices Devs;
   ForeignMemory Foreign{State, Driver};
-  WriterClock Clock;
   RecordingFiles Files{State, Buffers, Clock};
   RecordingWriter Writer{Driver, Buffers, Files, Clock, Records};
   TappedMemory Memory{State, Driver, Devs, Captured, Buffers, Writer, Foreign};

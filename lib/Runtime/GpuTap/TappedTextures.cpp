@@ -275,8 +275,10 @@ std::string TappedTextures::locate(const Target &T, const Launch &L,
           return Error;
       }
   }
-  if (All.Total && !Buffers.acquire(*J.On, All.Total, J.Textures))
-    return "no device memory is left to record with";
+  if (All.Total)
+    if (CopyBuffers::Room R = Buffers.acquire(*J.On, All.Total, J.Textures);
+        R != CopyBuffers::Room::Found)
+      return CopyBuffers::explain(R);
   for (TappedElements &E : J.Elements)
     for (CUmemcpy3D &C : E.Copies)
       C.To.Device += J.Textures.Address;

@@ -60,6 +60,13 @@
 // MEMORY: all is well
 // MEMORY: 3 launches seen, 1 recorded, 2 skipped
 
+// Device memory runs out while the driver keeps the thread that writes recordings.
+// REDEFINE: %{how} = buffers
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_PINNING_WAITS=1 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait=stream --wait-limit=3 --kernel=add --record-id=ordinal --max-recordings=0 -o %t.buffers.rec -- %t buffers 2>&1 | FileCheck %s --check-prefix=BUFFERS
+// BUFFERS: warning: kernel '_Z3addPii' is not recorded: the device's part in writing earlier recordings did not end within 3 s (--wait-limit)
+// BUFFERS: all is well
+// BUFFERS: 4 launches seen, 3 recorded, 1 skipped
+
 // What is said of streams only: what the launch's own does not wait for goes on.
 // REDEFINE: %{how} = stream
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --wait=stream --max-recordings=3 -o %t.stream2.rec -- %t stream 2>&1 | FileCheck %s --check-prefix=STREAM2
@@ -234,6 +241,24 @@ static void memory() {
   CHECK(H == 2);
 }
 
+static void buffers() {
+  int *P;
+  add<<<1, 1>>>(D, 1);
+  OK(cudaMalloc(&P, 24 << 20));
+  OK(cudaMemset(P, 0, 4));
+  OK(cudaLaunchHostFunc(S, wait, nullptr));
+  // The thread needs larger buffers for the first of these. While it holds the
+  // copies, the device has no room for those of the second.
+  add<<<1, 1>>>(P, 1);
+  add<<<1, 1>>>(P, 1);
+  Ready = true;
+  OK(cudaDeviceSynchronize());
+  add<<<1, 1>>>(P, 1);
+  OK(cudaMemcpy(&H, P, 4, cudaMemcpyDeviceToHost));
+  CHECK(H == 3);
+  OK(cudaFree(P));
+}
+
 static void own() {
   OK(cudaLaunchHostFunc(S, wait, nullptr));
   add<<<1, 1, 0, S>>>(D, 1);
@@ -293,6 +318,7 @@ int main(int Argc, char **Argv) {
                {"copy", copy},
                {"end", end},
                {"memory", memory},
+               {"buffers", buffers},
                {"own", own},
                {"slow", slow},
                {"arena", all}};

@@ -112,6 +112,7 @@ static Settings readSettings() {
   S.InitMilliseconds =
       readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
   S.InitMeeting = Text("MNEME_EMULATED_INIT_MEET").str();
+  S.PinningWaits = readNumber("MNEME_EMULATED_PINNING_WAITS", 0);
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||
                         Size.getAsInteger(0, S.TakenSize))) {
@@ -598,6 +599,8 @@ CUresult cuMemFree_v2(CUdeviceptr Address) {
 CUresult cuMemHostAlloc(void **Address, size_t Size, unsigned) {
   CHECK_CONTEXT();
   CHECK_CAPTURE();
+  if (settings().PinningWaits)
+    Current->waitForAll();
   return allocateHost(Size, *Address);
 }
 

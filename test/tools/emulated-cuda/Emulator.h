@@ -27,6 +27,9 @@
 ///   MNEME_EMULATED_INIT_MEET a file, empty at first: that takes until a second
 ///                            process is in cuInit
 ///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
+///   MNEME_EMULATED_PINNING_WAITS
+///                            1: cuMemHostAlloc waits for all work, as it may
+///                            while kernels run
 ///
 //===----------------------------------------------------------------------===//
 
@@ -74,6 +77,7 @@ struct Settings {
   uint64_t InitMilliseconds = 0;
   std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
+  bool PinningWaits = false;
 };
 
 /// Ends the process, whose memory the emulator shares, with exit code 77: a GPU's
