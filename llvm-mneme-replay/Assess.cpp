@@ -33,11 +33,11 @@ cl::SubCommand &mneme::getAssessCommand() {
 /// Faults are planted in the recorded kernel only.
 static Error checkOptions(const ReplayPlan &Plan) {
   if (Plan.options().Passes)
-    return createStringError("assess goes without a pipeline");
+    return createStringError("assess takes no pipeline");
   const auto &Options = cl::getRegisteredOptions(getAssessCommand());
   for (StringRef Name : {"run-passes", "skip-passes", "ir", "config"})
     if (Options.lookup(Name)->getNumOccurrences())
-      return createStringError("assess goes without --" + Name);
+      return createStringError("assess does not take --" + Name);
   return Error::success();
 }
 

@@ -232,11 +232,12 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
     return createStringError("--criterion=" + CriterionText +
-                             " replays: it goes without --no-execute");
+                             " and --no-execute are mutually exclusive");
   if (!Base.Verify && O.Bisect.Judge.What.isVerify())
-    return createStringError("--criterion=verify goes without --no-verify");
+    return createStringError(
+        "--criterion=verify and --no-verify are mutually exclusive");
   if (Base.RunPasses || Base.SkipPasses)
-    return createStringError("bisect chooses passes itself: it goes without "
+    return createStringError("bisect selects passes itself: leave out "
                              "--run-passes and --skip-passes");
   if (Workers == 0)
     return createStringError("impossible --workers=0");

@@ -64,7 +64,7 @@ static Expected<const OldOption *> findChoice(ArrayRef<const char *> Words) {
       continue;
     if (Choice && Choice->Command != O->Command)
       return createStringError("--" + Choice->Name + " and --" + O->Name +
-                               " rule each other out");
+                               " are mutually exclusive");
     Choice = O;
   }
   return Choice;
@@ -84,7 +84,7 @@ static Error addWord(StringRef Word, ArrayRef<const char *> Old,
     if (IsHere && O.NewName == Name && !Name.empty() && IsGiven(O.Name) &&
         O.NewName != "format")
       return createStringError("--" + O.Name + " and --" + Name +
-                               " rule each other out");
+                               " are mutually exclusive");
     if (O.Name != Name)
       continue;
     IsOfAnother |= !O.NewName.empty();

@@ -348,7 +348,7 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
     if (E.Number && (Set->contains(E.Number) || Set->names(E)))
       Names.push_back(E.spec());
   if (Names.empty())
-    return createStringError("no pass execution is '" + Text + "'");
+    return createStringError("no pass execution matches '" + Text + "'");
   return join(Names, ",");
 }
 
@@ -362,9 +362,9 @@ static Error checkPassNames(const ReplayOptions &O) {
     if (!Set)
       return Set.takeError();
     if (Set->hasNumbers())
-      return createStringError("numbers of pass executions shift when the IR "
-                               "is reduced: name those of '" +
-                               *Text + "', as in gvn@kernel#2");
+      return createStringError(
+          "reduction renumbers pass executions: give names instead of '" +
+          *Text + "', such as gvn@kernel#2");
   }
   return Error::success();
 }

@@ -145,7 +145,7 @@ static Expected<std::vector<TableKernel>> chooseLaunches(StringRef Path,
     return std::move(Kernels);
   }
   if (cl::getRegisteredOptions().lookup("record-id")->getNumOccurrences())
-    return createStringError("--all and --record-id rule each other out");
+    return createStringError("--all and --record-id are mutually exclusive");
   O.RecordId.clear(); // Drop a configuration's record id.
   std::vector<std::string> Files{Path.str()};
   if (sys::fs::is_directory(Path))

@@ -59,11 +59,13 @@ void mneme::parseAliveOutput(StringRef Output, std::optional<int> ExitCode,
   } else if (C.Text.empty() && hasCount(Output, "correct transformations")) {
     C.Result = AliveCheck::Correct;
   } else if (C.Text.empty()) {
-    C.Text = !ExitCode ? "alive-tv died of a signal"
-                       : formatv("alive-tv says nothing of the function (exit "
-                                 "code {0})",
-                                 *ExitCode)
-                             .str();
+    C.Text =
+        !ExitCode
+            ? "alive-tv died of a signal"
+            : formatv(
+                  "alive-tv printed no result for the function (exit code {0})",
+                  *ExitCode)
+                  .str();
   }
 }
 
@@ -98,7 +100,7 @@ AliveCheck mneme::runAlive(StringRef Program, const PassExecution &E,
   else if (E.Function.empty())
     C.Text = "Alive2 checks functions, and " + E.Pass + " runs on " + E.Unit;
   else if (Evidence.BeforeText.empty() || Evidence.AfterText.empty())
-    C.Text = "there is no IR to check: " + Evidence.Missing;
+    C.Text = "no IR to check: " + Evidence.Missing;
   else if (Error Failed = check(Program, E.Function, Evidence, C))
     C.Text = toString(std::move(Failed));
   return C;

@@ -186,7 +186,7 @@ Error Bisector::findSettings() {
 /// Returns true if a responsible setting affects a pass; sets Reason otherwise.
 bool Bisector::actsOnPasses() {
   if (!Subject.ListPasses) {
-    Out.Reason = "passes cannot be chosen here";
+    Out.Reason = "passes cannot be selected here";
     return false;
   }
   if (Sides.GoodIsNoPass)
@@ -200,7 +200,7 @@ bool Bisector::actsOnPasses() {
     Acts |= Stage <= SettingStage::CodeGen && MayShow;
   }
   if (!Acts)
-    Out.Reason = "what differs acts on no pass";
+    Out.Reason = "none of the differing settings affects a pass";
   return Acts;
 }
 
@@ -221,7 +221,7 @@ Error Bisector::finishSettings() {
         return V.takeError();
       if (V->A == Wanted)
         continue;
-      Out.Reason = "the answer did not hold when it was checked";
+      Out.Reason = "the final check did not confirm the answer";
       return Error::success();
     }
   }
@@ -249,7 +249,7 @@ Bisector::runOnHost(const json::Object &Config) {
     bool IsRight = V.Failure.empty();
     if (!IsRight && V.Failure != FailureKind::Mismatch &&
         V.Failure != FailureKind::Crash) {
-      Out.HalfReason = "the host device cannot say (" + V.Failure.str() +
+      Out.HalfReason = "the host device cannot tell (" + V.Failure.str() +
                        (V.Error.empty() ? "" : ": " + V.Error) + ")";
       return std::nullopt;
     }
@@ -325,7 +325,7 @@ Error Bisector::findHalf() {
       Out.Half = FaultyHalf::BackEnd;
       Out.HalfReason = "the host device is right with the same IR";
     } else if (Wavers || (Right && !J.isRandom())) {
-      Out.HalfReason = "cannot tell: the host device is wrong in " + Count +
+      Out.HalfReason = "the host device is wrong in " + Count +
                        (Wavers ? " of the same code" : "");
     } else {
       Out.Half = FaultyHalf::Pipeline;
@@ -343,13 +343,12 @@ Error Bisector::findHalf() {
 /// that the host device blames.
 void Bisector::noteOtherHalf() {
   if (Out.Half == FaultyHalf::BackEnd) {
-    Out.Notes.push_back("it is none of the code generator's passes that can be "
-                        "skipped: what was found may only lead to what the "
-                        "back end gets wrong");
+    Out.Notes.push_back(
+        "no skippable pass of the code generator is responsible: the passes "
+        "found may only trigger a fault of the back end");
     return;
   }
-  Out.HalfReason = "cannot tell: " + Out.HalfReason +
-                   ", but what was found is the code generator's";
+  Out.HalfReason += ", but the passes found are the code generator's";
   Out.Half = FaultyHalf::Unknown;
 }
 
@@ -395,10 +394,10 @@ Error Bisector::listRequired() {
 
 static std::string getRemainder(FaultyHalf Half) {
   if (Half == FaultyHalf::BackEnd)
-    return "required passes of the code generator, those of it that never "
-           "ask, and the assembler";
+    return "required passes of the code generator, its passes that ignore "
+           "opt-bisect, and the assembler";
   return "required passes, specialization, the code generator's passes that "
-         "never ask, the assembler, and the IR itself";
+         "ignore opt-bisect, the assembler, and the IR itself";
 }
 
 Error Bisector::explainFailure(const PassSearch &Search) {
@@ -408,11 +407,10 @@ Error Bisector::explainFailure(const PassSearch &Search) {
     return Error::success();
   }
   if (J.what().isVerify() && Search.withoutAny() == Answer::Bad)
-    Out.Reason = "it is none of the passes that can be skipped; what remains "
-                 "are " +
+    Out.Reason = "no skippable pass is responsible; what remains are " +
                  getRemainder(Out.Half);
   else
-    Out.Reason = "no set of passes was found without which it is good";
+    Out.Reason = "no set of skipped passes makes it good";
   if (Error E = listRequired())
     return E;
   return probe();
@@ -571,10 +569,9 @@ void Bisector::noteAccepted() {
      << format(" is %g without them, %g on the good side and %g on the bad "
                "side. ",
                Now, Good, Bad)
-     << "No set of passes was found without which it is as good as the "
-        "threshold asks for";
+     << "No set of skipped passes meets the threshold";
   if (std::isfinite(Share))
-    OS << "; --threshold=" << printThreshold(Share) << " takes this for good";
+    OS << "; --threshold=" << printThreshold(Share) << " would accept this";
   Out.Notes.push_back(std::move(Note));
 }
 
@@ -593,8 +590,8 @@ Error Bisector::finishPasses(PassSearch &Search) {
   if (Error E = findChange())
     return E;
   if (!Q.complete())
-    Out.Notes.push_back(formatv("the limit of {0} steps was reached: not each "
-                                "of these need be at fault",
+    Out.Notes.push_back(formatv("the limit of {0} steps was reached: not all "
+                                "of these need be responsible",
                                 O.MaxSteps)
                             .str());
   Out.End = BisectOutcome::FoundPasses;
@@ -620,16 +617,15 @@ Error Bisector::findPasses() {
     if (!Wrong)
       return finishPasses(Search);
     if (Try == MaxTries || !J.what().isVerify()) {
-      Out.Reason = "the answer did not hold when it was checked";
+      Out.Reason = "the final check did not confirm the answer";
       return Error::success();
     }
     if (Error E = J.becomeRandom(*Wrong))
       return E;
-    Q.say(
-        formatv("the answer did not hold when it was checked: searching again "
-                "as for a nondeterministic fault, with {0} replays of each "
-                "candidate that looks good",
-                J.repeats()));
+    Q.say(formatv("the final check did not confirm the answer: searching again "
+                  "as for a nondeterministic fault, with {0} replays of each "
+                  "candidate that looks good",
+                  J.repeats()));
     if (Error E = findHalf())
       return E;
   }
@@ -649,8 +645,7 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
       !Subject.CanSchedule || !Subject.CanSchedule() ||
       Sides.Good.get(ScheduleKey) || Sides.Bad.get(ScheduleKey))
     return Error::success();
-  Q.say("looking for a schedule of the host device with which the bad side "
-        "fails");
+  Q.say("searching for a host schedule under which the bad side fails");
   std::string Without = formatv("without it, {0} of {1} replays fail",
                                 J.bad().Failures, J.bad().Replays);
   Expected<ScheduleChoice> Choice =
@@ -661,8 +656,8 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
     Out.ScheduleReason = formatv(
         "none of {0} seeds makes the fault deterministic", Choice->Tried);
   if (Choice->Schedule.empty() && ComesAndGoes && Choice->BothFail)
-    Out.ScheduleReason +=
-        formatv("; the good side fails with {0} of them", Choice->BothFail);
+    Out.ScheduleReason += formatv("; the good side fails with {0} of them, too",
+                                  Choice->BothFail);
   if (Choice->Schedule.empty())
     return Error::success();
   BisectSides Plain = Sides;
@@ -686,7 +681,7 @@ Error Bisector::chooseSchedule(Judge::Sides &Begin) {
 /// nothing to search.
 Error Bisector::begin(Judge::Sides &Begin) {
   if (Sides.Bad.get("run_passes") || Sides.Bad.get("skip_passes"))
-    return createStringError("the bad side chooses its passes already");
+    return createStringError("the bad side already selects its passes");
   if (findDifferences(Sides).empty())
     return createStringError("both sides are the same");
   if (Error E = J.begin(Sides.Good, Sides.Bad).moveInto(Begin))
@@ -725,7 +720,7 @@ Error Bisector::findAll(Judge::Sides Begin) {
   // Without optional passes, only the bad side's own failure blames the rest of
   // the compilation.
   if (Begin == Judge::Sides::NotGood && Out.Good.A == Answer::Bad) {
-    Out.Reason = ("it fails without any optional pass, too: " + J.text() +
+    Out.Reason = ("it also fails without any optional pass: " + J.text() +
                   "; what remains are " + getRemainder(Out.Half))
                      .str();
     if (Error E = listRequired())

@@ -300,8 +300,8 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
                ? "; good with all before it, bad with it"
                : "; one of these: good with all before them, bad with them");
   if (C.HealsAlone)
-    OS << (!*C.HealsAlone ? "; bad without it alone"
-           : Out.Accepted ? "; as much better without it"
+    OS << (!*C.HealsAlone ? "; still bad if only it is skipped"
+           : Out.Accepted ? "; equally better without it"
                           : "; good without it");
   if (C.IsExploiter)
     OS << "; exploits what " << Out.SkipSet.front() << " did";
@@ -311,7 +311,7 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
   // without this one.
   if (C.InSkipSet && !C.InRunSet && Out.SkipSet.size() > 1 &&
       !Out.RunSet.empty())
-    OS << "; not good with it, even without the others";
+    OS << "; must be skipped together with the others";
   OS << '\n';
 }
 
@@ -341,7 +341,7 @@ static void printChain(raw_ostream &OS, const BisectOutcome &Out) {
 static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   const BisectOutcome &Out = R.Outcome;
   printName(OS, "passes") << formatv(
-      "{0} of {1} executions that can be skipped ({2} changed something)\n",
+      "{0} of {1} skippable executions ({2} changed something)\n",
       Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
   for (const BisectCulprit &C : Out.Culprits)
     printCulprit(OS, Out, C);
@@ -424,9 +424,9 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   printSide(OS, "good side", Out.Good, R.What);
   printSide(OS, "bad side", Out.Bad, R.What);
   if (Out.Random)
-    printName(OS, "at random")
-        << formatv("in {0:f0} % of replays; good is what did not fail in {1}\n",
-                   100 * Out.Rate, Out.Repeats);
+    printName(OS, "at random") << formatv(
+        "fails in {0:f0} % of replays; good means no failure in {1}\n",
+        100 * Out.Rate, Out.Repeats);
   if (!Out.ScheduleReason.empty())
     printName(OS, "schedule")
         << (Out.Schedule.empty() ? "" : Out.Schedule + ": ")

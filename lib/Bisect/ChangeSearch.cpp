@@ -94,7 +94,7 @@ Expected<BlamedChange> mneme::searchChange(Questions &Q,
   if (!Ends)
     return Ends.takeError();
   if ((*Ends)[0] != Answer::Good || (*Ends)[1] != Answer::Bad) {
-    Out.Missing = "the IR behind the pass does not show the fault by itself";
+    Out.Missing = "the IR after the pass does not show the fault by itself";
     return Out;
   }
   Expected<BitVector> Least =

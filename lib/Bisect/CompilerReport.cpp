@@ -119,9 +119,9 @@ void mneme::printReport(raw_ostream &OS, const CompilerReport &R) {
     OS << format(", worse by more than %g %%", 100 * R.What.Threshold);
   OS << '\n';
   if (R.Random)
-    printField(OS, "at random")
-        << formatv("in {0:f0} % of replays; good is what did not fail in {1}\n",
-                   100 * R.Rate, R.Repeats);
+    printField(OS, "at random") << formatv(
+        "fails in {0:f0} % of replays; good means no failure in {1}\n",
+        100 * R.Rate, R.Repeats);
   for (const CompilerTest &T : R.Tests) {
     printField(OS, getResultName(T)) << nameOf(T);
     if (!T.Reason.empty())

@@ -57,7 +57,7 @@ static Expected<CompilerTest> openBuild(StringRef Path, CompilerKind Kind) {
       T.Config[KV.first] = KV.second;
   if (T.Config.empty())
     return createStringError(
-        formatv("'{0}' is no {1}, and no folder with one", Path,
+        formatv("'{0}' is neither {1} nor a folder with one", Path,
                 Kind == CompilerKind::LLVM ? "opt, clang or llc" : "ptxas")
             .str());
   Expected<ToolInfo> Tool =
@@ -316,8 +316,8 @@ Error CompilerSearch::begin(CompilerTest &Good, CompilerTest &Bad,
   R.Reason =
       ("nothing to bisect: the bad compiler is not bad: " + J.text()).str();
   if (S.Kind == CompilerKind::Ptxas && J.what().isVerify() && isOnHost(E))
-    R.Reason += "; the host device runs no code of ptxas: choose a GPU with "
-                "--device, or regs, size or spills with --criterion";
+    R.Reason += "; the host device does not run ptxas's code: choose a GPU "
+                "with --device, or regs, size or spills with --criterion";
   return Error::success();
 }
 
@@ -333,7 +333,7 @@ Expected<bool> CompilerSearch::holds(ArrayRef<const CompilerTest *> Ends) {
       continue;
     if (Error Lost = J.becomeRandom(T->Config))
       return std::move(Lost);
-    Q.say("the answer did not hold when it was checked: searching again as for "
+    Q.say("the final check did not confirm the answer: searching again as for "
           "a nondeterministic fault");
     return false;
   }
@@ -388,7 +388,7 @@ Error CompilerSearch::searchBuilds(std::vector<CompilerTest> Builds) {
     if (!Holds)
       return Holds.takeError();
     if (!*Holds && Try == MaxRetries) {
-      R.Reason = "the answer did not hold when it was checked";
+      R.Reason = "the final check did not confirm the answer";
       return Error::success();
     }
     if (!*Holds)
@@ -517,7 +517,7 @@ Error CompilerSearch::bisectCommits(LLVMCheckout &Checkout) {
     return Holds.takeError();
   if (!*Holds) {
     R.End = CompilerReport::NotFound;
-    R.Reason = "the answer did not hold when it was checked: the fault is "
+    R.Reason = "the final check did not confirm the answer: the fault is "
                "nondeterministic";
     R.Candidates.clear();
   }

@@ -200,9 +200,8 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
       Expected<std::string> Text =
           emit(Plan, NamedIR, E.Number - !After, Out.IsAssembly, Paths[After]);
       if (!Text) {
-        Out.Missing =
-            (After ? "nothing comes after it: " : "nothing comes before it: ") +
-            toString(Text.takeError());
+        Out.Missing = (After ? "no code after it: " : "no code before it: ") +
+                      toString(Text.takeError());
         break;
       }
       Texts[After] = std::move(*Text);
@@ -230,7 +229,7 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
     Out.Diff = makeCodeDiff(Texts[0], Texts[1]);
   if (Out.Diff.empty())
     Out.Missing = Texts[0] == Texts[1]
-                      ? "no change if the executions after it do not run"
+                      ? "no change unless executions after it run"
                       : "it only renumbers values";
   else
     Out.Missing = std::move(NotKept);

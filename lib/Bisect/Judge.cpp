@@ -47,19 +47,18 @@ Expected<Criterion> Criterion::parse(StringRef Name, double Threshold) {
     if (Name == S.Short)
       Name = S.Metric;
   if (Name == "compile_time")
-    return createStringError("compile_time cannot be bisected: equal code is "
-                             "compiled once; list-passes says where the "
-                             "time goes");
+    return createStringError(
+        "compile_time cannot be bisected: equal code is compiled once; "
+        "list-passes shows the time of each pass");
   if (std::optional<Direction> BetterWhen = getMetricDirection(Name)) {
     C.Metric = Name.str();
     C.Maximize = *BetterWhen == Direction::Maximize;
     return C;
   }
-  return createStringError(
-      formatv("unknown criterion '{0}': there are verify, regs, size, "
-              "local, shared, {1}",
-              Name, join(getMetricNames(), ", "))
-          .str());
+  return createStringError(formatv("unknown criterion '{0}': expected one of "
+                                   "verify, regs, size, local, shared, {1}",
+                                   Name, join(getMetricNames(), ", "))
+                               .str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -485,7 +484,7 @@ Expected<Judge::Sides> Judge::beginMetric() {
                                        ::describe(V.Failure, V.Error))
                                    .str());
     return createStringError(
-        formatv("nobody measured '{0}' here", O.What.Metric).str());
+        formatv("'{0}' is not measured here", O.What.Metric).str());
   }
   Good = judgeVerdict(*G);
   Good.A = Answer::Good;
@@ -566,7 +565,7 @@ Expected<Answer> Judge::ask(const json::Object &Config) {
 
 const Judgement &Judge::get(const json::Object &Config) const {
   auto It = Known.find(printConfig(Config));
-  assert(It != Known.end() && "nobody asked about it");
+  assert(It != Known.end() && "not judged yet");
   return It->second;
 }
 

@@ -289,9 +289,9 @@ Expected<std::string> LLVMCheckout::build(const CheckoutCommit &C) {
     HasTool = true;
   }
   if (!HasTool)
-    return make_error<BuildError>("the build left no opt and no llc in '" +
-                                  Twine(Built) +
-                                  "': name their folder with --llvm-tools");
+    return make_error<BuildError>(
+        "the build produced neither opt nor llc in '" + Twine(Built) +
+        "': name their folder with --llvm-tools");
   std::string Libraries = pathIn(sys::path::parent_path(Built), "lib");
   if (sys::fs::is_directory(Libraries))
     if (Error E = copySharedLibraries(Libraries, pathIn(Copies, "lib")))

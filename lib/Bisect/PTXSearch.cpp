@@ -246,20 +246,19 @@ Error PTXSearch::findInstructions(const PTXText &P) {
     A.NumBlocks += F.NumBlocks;
   if (!J.what().isVerify()) {
     A.Reason = "instructions are not searched for " + J.what().Metric +
-               ", as isolated ones need registers and code of their own";
+               ", as isolating them takes registers and code";
     return Error::success();
   }
   Expected<std::vector<Answer>> Ends = ask(P, {None, All});
   if (!Ends)
     return Ends.takeError();
   if (Ends->front() != Answer::Bad) {
-    A.Reason = "it is not bad with its own PTX in a file";
+    A.Reason = "it is not bad if its own PTX is read from a file";
     return Error::success();
   }
   if (Ends->back() != Answer::Good) {
-    A.Reason = "it is not good even if ptxas cannot combine any instructions: "
-               "what remains are control flow, scheduling and the allocation "
-               "of registers";
+    A.Reason = "it is bad even if ptxas cannot combine any instructions: what "
+               "remains are control flow, scheduling and register allocation";
     return Error::success();
   }
   Expected<BitVector> Blocks = minimizeBlocks(P, All);
@@ -281,8 +280,8 @@ Error PTXSearch::findInstructions(const PTXText &P) {
         {P.functions()[S.Function].Name, S.Block, S.Line, std::move(Text)});
   }
   if (!Q.complete())
-    A.Reason = "the limit of steps was reached: not each of these need be "
-               "responsible";
+    A.Reason =
+        "the limit of steps was reached: not all of these need be responsible";
   if (O.Output.empty())
     return Error::success();
   A.IsolatedFile = pathIn(Folder, "isolated.ptx");

@@ -138,8 +138,7 @@ Error PassSearch::listPasses() {
   setScope(InHalf);
   Out.NumExecutions = All.count();
   Out.NumCandidates = chooseCandidates(Listing).count();
-  Q.say(formatv("{0} pass executions that can be skipped, {1} of them changed "
-                "something",
+  Q.say(formatv("{0} skippable pass executions, {1} of them changed something",
                 Out.NumExecutions, Out.NumCandidates));
   return Error::success();
 }
@@ -208,9 +207,8 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
     return Error::success();
   }
   if (Q.complete())
-    Out.Notes.push_back(
-        "no set of executions alone makes it bad: it also takes "
-        "some that seemed to change nothing");
+    Out.Notes.push_back("no set of executions alone makes it bad: it also "
+                        "takes executions that seemed to change nothing");
   return Error::success();
 }
 
@@ -218,8 +216,8 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
 /// before. Executions there have no numbers, as numbering died earlier.
 void PassSearch::noteBehind(FailureKind Failure, StringRef Spec) {
   Out.Notes.push_back(
-      formatv("without it the compiler gets further, and it fails behind it "
-              "({0}{1}), where no execution has a number: that is not searched",
+      formatv("without it, the compiler gets further and fails later ({0}{1}), "
+              "where executions have no numbers: these are not searched",
               Failure, Spec.empty() ? "" : (" in " + Spec).str())
           .str());
 }
@@ -501,7 +499,7 @@ Error PassSearch::climb() {
     Out.Notes.push_back(
         formatv("without executions {0} it is better, but not good: {1:f3} "
                 "times the good side's time instead of {2:f3}; --threshold={3} "
-                "takes that for good",
+                "would accept that",
                 printNumbers(Skip), Now, Start, printThreshold(Now - 1))
             .str());
   if (Skip.any() && Now < BestBadness) {
@@ -664,7 +662,7 @@ Error PassSearch::searchAll() {
   }
   if (found() || Scope == All || !Q.complete())
     return Error::success();
-  Q.say("it is none of this half; all passes");
+  Q.say("no pass of this half is responsible: searching all passes");
   setScope(All);
   return searchScope();
 }

@@ -437,7 +437,7 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
     if (*Same)
       return Words;
   }
-  return createStringError(Opt.Name + " writes other IR");
+  return createStringError(Opt.Name + " writes different IR");
 }
 
 /// Selects the executions in the original pipeline, as no shorter one works.
@@ -448,8 +448,8 @@ Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
     return Words.takeError();
   if (*Words)
     return std::move(**Words);
-  return createStringError("no pipeline that was tried gives the same IR in " +
-                           Opt.Name);
+  return createStringError(
+      "no pipeline that was tried produces the same IR in " + Opt.Name);
 }
 
 Expected<std::vector<std::string>> PlainSearch::run() {
@@ -545,7 +545,7 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   if (Error E = applyConfig(*Out.SmallestConfig, Options))
     return E;
   if (!Options.OptTool.empty())
-    return createStringError("another opt runs the passes");
+    return createStringError("an external opt runs the passes");
   Expected<std::unique_ptr<ReplayPlan>> Smallest =
       Plan.vary(std::move(Options));
   if (!Smallest)
@@ -590,7 +590,7 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
 Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
                                             StringRef Input, StringRef Name) {
   if (!Plan.options().OptTool.empty())
-    return createStringError("another opt runs the passes");
+    return createStringError("an external opt runs the passes");
   Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
   if (!Work)
     return Work.takeError();
@@ -622,8 +622,8 @@ void mneme::printPlainCommand(raw_ostream &OS, const PlainCommand &C) {
     OS << "\n# no command for opt alone: " << C.Missing << '\n';
     return;
   }
-  OS << "\n# bad: without Mneme; opt writes the IR of the bad side with nothing "
-        "else";
+  OS << "\n# bad: without Mneme; opt writes the IR of the smallest bad "
+        "configuration";
   if (C.InputFile.empty())
     OS << "; --output=DIR writes input.ll";
   OS << '\n' << C.Text << '\n';

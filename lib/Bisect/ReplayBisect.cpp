@@ -165,7 +165,7 @@ Expected<PassListing> ReplayBisection::countRewrites(const json::Object &Config,
   bool IsTools = !Options->OptTool.empty() || !Options->LlcTool.empty();
   if (IsTools)
     return createStringError(
-        "debug counters of another opt or llc are not searched");
+        "the debug counters of an external opt or llc are not searched");
   PassListOptions L;
   L.Counters = true;
   L.Details = Stage == PassStage::CodeGen;
@@ -249,7 +249,7 @@ BisectSubject ReplayBisection::makeSubject() {
   Only.PtxasOptions = std::move(Unoptimized);
   S.Probes.push_back({makeConfig(Only), "the optimizations of ptxas"});
   S.Probes.push_back({json::Object{{"codegen_opt", 0}},
-                      "the optimizations of code generator and ptxas"});
+                      "the optimizations of the code generator and ptxas"});
   return S;
 }
 
@@ -404,7 +404,7 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
           "' could not be run: " + toString(std::move(E)));
   if (!O.Program.empty() && !C.shows(R.What, R.Outcome.Good.Value))
     R.Outcome.Notes.push_back("the command of '" + C.What +
-                              "' did not show it when it was run");
+                              "' did not reproduce the result");
   R.Commands.push_back(std::move(C));
   return Error::success();
 }
@@ -433,7 +433,7 @@ Error ReplayBisection::addCommands() {
     return addCommand("bad", "bad", Out.BadConfig, Answer::Bad);
   if (!Out.found())
     return Error::success();
-  say("running the commands that show it");
+  say("running the commands that reproduce it");
   if (Error E = addCommand("bad", "bad", Out.BadConfig, Answer::Bad))
     return E;
   if (Out.End != BisectOutcome::FoundPasses)
@@ -443,19 +443,19 @@ Error ReplayBisection::addCommands() {
   if (Out.End == BisectOutcome::FoundSettings)
     return Error::success();
   if (Out.End == BisectOutcome::FoundMissing)
-    return addCommand("spoiled", "bad: the good side without what was found",
+    return addCommand("spoiled", "bad: the good side without these executions",
                       *Out.SpoiledConfig, Answer::Bad);
   if (Error E =
           addCommand("healed",
-                     Out.PrefixOnly ? "good: with nothing but what is before it"
-                     : Out.Accepted ? "better: without what was found"
-                                    : "good: without what was found",
+                     Out.PrefixOnly ? "good: with only the executions before it"
+                     : Out.Accepted ? "better: without the culprits"
+                                    : "good: without the culprits",
                      *Out.HealedConfig, Answer::Good))
     return E;
   if (Out.SmallestConfig)
     if (Error E = addCommand("smallest",
-                             Out.PrefixOnly ? "bad: with nothing behind it"
-                                            : "bad: with nothing else",
+                             Out.PrefixOnly ? "bad: with no execution after it"
+                                            : "bad: with only these executions",
                              *Out.SmallestConfig, Answer::Bad))
       return E;
   return addRewriteCommands();

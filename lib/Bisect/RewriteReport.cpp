@@ -84,7 +84,7 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
   if (Out.Diff.empty())
     Out.Diff = makeDiff(Texts[0], Texts[1]);
   if (Out.Diff.empty())
-    Out.Missing = "it changes nothing where those after it do not run";
+    Out.Missing = "no change unless executions after it run";
   return Error::success();
 }
 

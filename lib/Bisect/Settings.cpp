@@ -45,8 +45,8 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
   StringRef Key = IsFinish ? StringRef(HostFinishKey) : getOptionKey(Name);
   if (Key.empty() && !IsFile)
     return createStringError(
-        formatv("'{0}' is no option of one side alone: these are --config, "
-                "--host-finish, --mllvm, --{1}",
+        formatv("'{0}' cannot be set for one side alone: expected one of "
+                "--config, --host-finish, --mllvm, --{1}",
                 Word, join(getOptionNames(), ", --"))
             .str());
   if (!HasValue && (IsFile || needsValue(Key))) {
@@ -133,10 +133,9 @@ Expected<json::Object> mneme::parseTool(StringRef Path) {
     }
   }
   if (Config.empty())
-    return createStringError(
-        formatv("'{0}' is no opt, clang, llc or ptxas, and no folder with "
-                "one of them",
-                Path)
-            .str());
+    return createStringError(formatv("'{0}' is neither opt, clang, llc or "
+                                     "ptxas nor a folder with one of them",
+                                     Path)
+                                 .str());
   return Config;
 }

@@ -573,7 +573,7 @@ TEST_F(BisectTest, FailsInAnotherWayWithoutPasses) {
   };
   Out = succeed(Always);
   EXPECT_EQ(Out.End, BisectOutcome::NotFound);
-  EXPECT_EQ(Out.Reason, "no set of passes was found without which it is good");
+  EXPECT_EQ(Out.Reason, "no set of skipped passes makes it good");
   // Is it good with all of them, there is nothing to find.
   FakeCompiler Never(300);
   Never.Fails = [](const BitVector &R, const json::Object &) {
@@ -592,7 +592,7 @@ TEST_F(BisectTest, WhatIsNothingToBisect) {
                        FailedWithMessage("both sides are the same"));
   EXPECT_THAT_EXPECTED(
       run(C, {json::Object(), json::Object{{"skip_passes", "1"}}}),
-      FailedWithMessage("the bad side chooses its passes already"));
+      FailedWithMessage("the bad side already selects its passes"));
   C.Fails = whenAll({4});
   EXPECT_THAT_EXPECTED(
       run(C, {json::Object{{"passes", "x"}}, json::Object()}),
@@ -1020,7 +1020,7 @@ TEST_F(BisectTest, OnlyAPartIsExplained) {
   EXPECT_EQ(Out.Healed.Value, 26);
   ASSERT_EQ(Out.Notes.size(), 1u);
   EXPECT_THAT(Out.Notes[0], HasSubstr("explains 22 of 28: reg_usage is 26"));
-  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=30% takes this for good"));
+  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=30% would accept this"));
   // So it does.
   O.Judge.What.Threshold = 0.3;
   Out = succeed(C, Sides);
@@ -1042,7 +1042,7 @@ TEST_F(BisectTest, OnlyAPartWhereMoreIsBetter) {
   EXPECT_EQ(Out.Accepted, 0.75);
   ASSERT_EQ(Out.Notes.size(), 1u);
   EXPECT_THAT(Out.Notes[0], HasSubstr("explains 0.5 of 0.75"));
-  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=34% takes this for good"));
+  EXPECT_THAT(Out.Notes[0], HasSubstr("--threshold=34% would accept this"));
 }
 
 TEST_F(BisectTest, WhatNobodyMeasured) {
@@ -1166,7 +1166,7 @@ TEST_F(BisectTest, TheWrongHalf) {
   BisectOutcome Out = succeed(C);
   EXPECT_EQ(Out.Half, FaultyHalf::BackEnd);
   EXPECT_THAT(Out.SkipSet, ElementsAre(20));
-  EXPECT_THAT(Out.Notes, ElementsAre(HasSubstr("may only lead to")));
+  EXPECT_THAT(Out.Notes, ElementsAre(HasSubstr("may only trigger")));
   // The code generator cannot be what is wrong where it does not run.
   FakeCompiler Other(100);
   Subject.ListPasses = listInHalves(Other, 60);
@@ -1176,7 +1176,7 @@ TEST_F(BisectTest, TheWrongHalf) {
   });
   Out = succeed(Other);
   EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
-  EXPECT_THAT(Out.HalfReason, HasSubstr("cannot tell: "));
+  EXPECT_THAT(Out.HalfReason, HasSubstr(", but the passes found are"));
   EXPECT_THAT(Out.SkipSet, ElementsAre(80));
 }
 
@@ -1215,8 +1215,8 @@ TEST_F(BisectTest, AHostThatWavers) {
     });
     BisectOutcome Out = succeed(C);
     EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
-    EXPECT_EQ(Out.HalfReason, "cannot tell: the host device is wrong in 1 of 2 "
-                              "replays of the same code");
+    EXPECT_EQ(Out.HalfReason,
+              "the host device is wrong in 1 of 2 replays of the same code");
     EXPECT_THAT(Out.SkipSet, ElementsAre(20));
     // Of the good side that says as much.
     runOnHost([](const json::Object &, unsigned Attempt) {
@@ -1236,8 +1236,7 @@ TEST_F(BisectTest, AHostThatWavers) {
   });
   BisectOutcome Out = succeed(C);
   EXPECT_EQ(Out.Half, FaultyHalf::Unknown);
-  EXPECT_EQ(Out.HalfReason,
-            "cannot tell: the host device is wrong in 2 of 3 replays");
+  EXPECT_EQ(Out.HalfReason, "the host device is wrong in 2 of 3 replays");
 }
 
 TEST(BisectNumbers, ArePrintedAsRanges) {

@@ -60,7 +60,7 @@ TEST(BisectSettings, AreReadAsTyped) {
 
 TEST(BisectSettings, RefuseWhatMakesNoSense) {
   EXPECT_THAT(parse("--device=host"),
-              testing::HasSubstr("'--device=host' is no option of one side"));
+              testing::HasSubstr("'--device=host' cannot be set for one side"));
   EXPECT_EQ(parse("--codegen-opt=x"), "error: invalid --codegen-opt=x");
   EXPECT_EQ(parse("--specialize=maybe"), "error: invalid --specialize=maybe");
   EXPECT_EQ(parse("--passes"), "error: '--passes' needs a value");
