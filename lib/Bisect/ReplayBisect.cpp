@@ -397,14 +397,15 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   C.Text =
       "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
   // The answer stands if the command cannot be run.
-  if (!O.Program.empty())
+  if (!O.Program.empty()) {
     if (Error E = check(C, Config))
       R.Outcome.Notes.push_back(
           "the command of '" + C.What +
           "' could not be run: " + toString(std::move(E)));
-  if (!O.Program.empty() && !C.shows(R.What, R.Outcome.Good.Value))
-    R.Outcome.Notes.push_back("the command of '" + C.What +
-                              "' did not reproduce the result");
+    else if (!C.shows(R.What, R.Outcome.Good.Value))
+      R.Outcome.Notes.push_back("the command of '" + C.What +
+                                "' did not reproduce the result");
+  }
   R.Commands.push_back(std::move(C));
   return Error::success();
 }
