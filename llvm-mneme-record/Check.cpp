@@ -108,12 +108,12 @@ Expected<int> mneme::runCheck() {
         Report(toString(std::move(E)));
       // An intact recording may still be useless for verification.
       if (Found.Unchanged)
-        warn(formatv("kernel '{0}': {1} of {2} changed no memory; "
-                     "see what verification notices with llvm-mneme-replay "
-                     "assess",
-                     K->displayName(), Found.Unchanged,
-                     formatCount(K->Instances.size(), "instance"))
-                 .str());
+        warn(
+            formatv("kernel '{0}': {1} of {2} changed no memory; run "
+                    "llvm-mneme-replay assess to see what verification notices",
+                    K->displayName(), Found.Unchanged,
+                    formatCount(K->Instances.size(), "instance"))
+                .str());
     }
     for (std::string &Problem : Found.Problems)
       Report(std::move(Problem));

@@ -70,7 +70,7 @@ static void printPages(StringRef Folder) {
     ++NumFiles;
     Bytes += Size;
   }
-  textOuts() << "memory of all: " << NumFiles << " page files, "
+  textOuts() << "all memory: " << NumFiles << " page files, "
              << formatSize(Bytes) << '\n';
 }
 

@@ -198,7 +198,7 @@ static Error takeDefault(cl::opt<T> &Option, StringRef Variable) {
   T Value;
   if (!parse(*Text, Value))
     return createStringError(Variable + "='" + *Text +
-                             "' in the environment is no value of --" +
+                             "' in the environment is not a value of --" +
                              Option.ArgStr);
   if constexpr (std::is_same_v<T, LaunchDevice>)
     Option.addOccurrence(0, Option.ArgStr, *Text);
@@ -237,11 +237,12 @@ static Error checkTogether() {
     return createStringError("--stop-when-recorded and --max-recordings=0: "
                              "there is always more to record");
   if (StopWhenRecorded && Pick != "first")
-    return createStringError("--stop-when-recorded and --pick=" + Pick +
-                             ": it is known at the end which launches to keep");
+    return createStringError(
+        "--stop-when-recorded and --pick=" + Pick +
+        ": the launches to keep are known only at the end");
   if (StopWhenRecorded && AnyExecutable)
-    return createStringError("--stop-when-recorded and --any-executable: which "
-                             "kernels there are is not known");
+    return createStringError(
+        "--stop-when-recorded and --any-executable: the kernels are unknown");
   const cl::Option *OfGPUs[] = {&Wait, &WaitLimit};
   if (auto It = find_if(OfGPUs, Given);
       DeviceKind == LaunchDevice::Host && It != std::end(OfGPUs))
@@ -292,9 +293,11 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     return createStringError("--va-size=" + Twine(VASize) + ": expected 1 to " +
                              Twine(MNEME_ARENA_SIZE >> 30) + " GiB");
   if (!(Timeout >= 0) || std::isinf(Timeout))
-    return createStringError("--timeout: expected seconds from 0 up");
+    return createStringError(
+        "--timeout: expected a number of seconds, 0 or more");
   if (!(WaitLimit >= 0) || std::isinf(WaitLimit))
-    return createStringError("--wait-limit: expected seconds from 0 up");
+    return createStringError(
+        "--wait-limit: expected a number of seconds, 0 or more");
   if (OutputDir.getNumOccurrences() && OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;

@@ -266,10 +266,9 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
       textOuts() << "unchanged\n";
   }
   if (all_of(L.Changed, [](uint64_t Bytes) { return Bytes == 0; }))
-    textOuts() << "    no memory changed: a kernel that does nothing may pass "
-                  "for right\n";
+    textOuts() << "    no memory changed: an empty kernel may verify\n";
   if (L.I.OmittedRegions)
-    textOuts() << "    left out, because nothing leads there: "
+    textOuts() << "    omitted, because no pointer leads there: "
                << formatCount(L.I.OmittedRegions, "buffer") << " of "
                << formatSize(L.I.OmittedBytes) << '\n';
   for (const SnapshotAnnotation &A : L.Prologue.annotations()) {

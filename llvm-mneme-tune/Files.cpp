@@ -28,8 +28,8 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
   bool HasStudy = !sys::fs::file_size(Journal, Size) && Size;
   if (HasStudy && !O.Resume)
     return createFileError(
-        Dir, createStringError("holds a study already; go on with it "
-                               "(--resume) or name another folder (-o)"));
+        Dir, createStringError("already holds a study; continue it (--resume) "
+                               "or name another folder (-o)"));
   if (!HasStudy && O.Resume)
     return createFileError(Dir, createStringError("holds no study to resume"));
   // The default folder must belong to the user, because the user did not choose
@@ -71,7 +71,7 @@ static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
   printNote("there is no winner to export for " + X.Format);
   if (!X.Path.empty()) {
     if (sys::fs::exists(Path))
-      printNote("'" + Path + "' is left as it was: not of this study's end");
+      printNote("'" + Path + "' was kept: it is from an earlier study");
     return Error::success();
   }
   if (std::error_code EC = sys::fs::remove(Path))

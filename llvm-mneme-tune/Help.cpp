@@ -26,9 +26,8 @@ static constexpr CommandHelp Help[] = {
      "--results-dir=launch\n"
      "llvm-mneme-tune rec --device=none --hosts=node1,node2\n"
      "llvm-mneme-tune rec --resume --results-dir=blocks\n",
-     "0    the study finished, with or without a winner\n"
-     "1    error\n"
-     "2    nothing could be verified, in particular the baseline\n"},
+     "0    the study finished, with or without a winner\n1    error\n2    "
+     "nothing verified, not even the baseline\n"},
 };
 
 void mneme::addHelp(int Argc, const char *const *Argv) {

@@ -490,8 +490,8 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   O.RecordIds.assign(RecordIds.begin(), RecordIds.end());
   O.AllInstances = AllInstances;
   if (AllInstances && !RecordIds.empty())
-    return createStringError("--all-instances and --record-id exclude each "
-                             "other");
+    return createStringError(
+        "--all-instances and --record-id are mutually exclusive");
   if (Error E = readWeights(O))
     return std::move(E);
   readSpace(O);

@@ -115,25 +115,25 @@ Expected<TunedKernel> mneme::chooseRecording(TuneOptions &O) {
     if (O.RecordIds.empty())
       return createFileError(O.Database,
                              createStringError("holds no recorded launch"));
-    return Refuse("these are records of several kernels; one is tuned at a "
-                  "time");
+    return Refuse(
+        "these records belong to several kernels; one is tuned at a time");
   }
   if (Found.size() > 1 && O.RecordIds.empty())
     return Refuse(O.AllInstances
-                      ? "holds several kernels, name one's file"
-                      : "holds several records, choose with --record-id");
+                      ? "holds several kernels: name the file of one"
+                      : "holds several records: choose with --record-id");
   if (Found.size() > 1)
-    return Refuse("several kernels have that record, name the kernel's file");
+    return Refuse("several kernels have this record: name the kernel's file");
   TunedKernel &K = *Found.front();
   if (K.Kernel.Instances.size() > 1 && O.RecordIds.empty() && !O.AllInstances)
-    return Refuse("holds several records, choose with --record-id, or take "
-                  "--all-instances");
+    return Refuse(
+        "holds several records: choose with --record-id or --all-instances");
   if (std::string Text = getFormatWarning(K.Kernel); !Text.empty())
     printWarning(Text);
   selectInstances(K, O);
   for (const auto &W : O.InstanceWeights)
     if (!is_contained(K.recordIds(), W.first()))
       return Refuse("--weight for '" + W.first() +
-                    "', which is not tuned for; there are");
+                    "', which is not selected; there are");
   return std::move(K);
 }

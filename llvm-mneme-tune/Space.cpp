@@ -130,7 +130,7 @@ static bool isOfSpace(const SpaceOption &O) { return O.Name != "objective"; }
 
 static Expected<Study> makeBaseStudy(const TuneOptions &O) {
   if (!O.StudyFile.empty() && !O.Preset.empty())
-    return createStringError("--study and --preset exclude each other");
+    return createStringError("--study and --preset are mutually exclusive");
   if (!O.StudyFile.empty()) {
     Expected<Study> S = readStudyFile(O.StudyFile);
     // Printing a study executes nothing.

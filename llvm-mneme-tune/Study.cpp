@@ -102,7 +102,7 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
   if (!O.SeedGiven)
     O.Tuner.Seed = Seed;
   if (O.Sampler != Name || O.Tuner.Seed != Seed)
-    printNote(formatv("goes on with --sampler={0} --seed={1}; so far it was "
+    printNote(formatv("continuing with --sampler={0} --seed={1} instead of "
                       "--sampler={2} --seed={3}",
                       O.Sampler, O.Tuner.Seed, Name, Seed));
   return Error::success();
@@ -206,9 +206,9 @@ static std::vector<std::string> getCaveats(const TuneOptions &O,
                                            const StudyOutcome &Outcome) {
   std::vector<std::string> Caveats;
   for (const std::string &Id : V.Vacuous)
-    Caveats.push_back("verification of launch " + Id +
-                      " is vacuous: a kernel that does nothing would be taken "
-                      "for right, and fast");
+    Caveats.push_back(
+        "verification of launch " + Id +
+        " is vacuous: an empty kernel would verify, and look fast");
   auto IsHost = [](const BaselineSample &S) {
     return StringRef(S.Device).ends_with("/host");
   };

@@ -114,7 +114,7 @@ choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath, StringRef Named) {
     if (hasPTXCompilerLibrary())
       return std::nullopt;
     return createStringError("nvPTXCompiler is not built in: its static "
-                             "library was not there at build time");
+                             "library was missing at build time");
   }
   Expected<std::string> Ptxas = findPtxas(CudaPath);
   if (Ptxas)

@@ -243,7 +243,7 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
         Kernel->getFnAttribute("target-features").getValueAsString().str();
   if (C.Arch.empty())
     return createStringError(
-        formatv("kernel '{0}' has no target-cpu; say which with --arch",
+        formatv("kernel '{0}' has no target-cpu; give one with --arch",
                 Options.Kernel)
             .str());
   C.CodeGenLevel =

@@ -538,9 +538,10 @@ readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
                        M.getContext());
   if (!Result)
     return createStringError(
-        formatv("what '{0}' of LLVM {1} wrote cannot be read by LLVM {2}: {3}",
-                Tool.Path, Tool.Version, LLVM_VERSION_STRING,
-                toString(Result.takeError()))
+        formatv(
+            "the output of '{0}' of LLVM {1} cannot be read by LLVM {2}: {3}",
+            Tool.Path, Tool.Version, LLVM_VERSION_STRING,
+            toString(Result.takeError()))
             .str());
   std::string Broken;
   raw_string_ostream OS(Broken);

@@ -41,7 +41,8 @@ static Expected<cl::Option *> findOption(StringRef Name) {
   if (!Option)
     return refuseUnknown(Name);
   if (isGeneric(*Option))
-    return createStringError("'" + Name + "' is no option for a compilation");
+    return createStringError("'" + Name +
+                             "' is not an option of a compilation");
   return Option;
 }
 

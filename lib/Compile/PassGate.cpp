@@ -198,13 +198,12 @@ Error PassSet::parseRange(StringRef Item) {
   Range R{0, UINT_MAX};
   if (First.getAsInteger(10, R.First) ||
       (!Last.empty() && Last.getAsInteger(10, R.Last)))
-    return createStringError("'" + Item +
-                             "' is neither a number, as 7, nor a "
-                             "range, as 3-7 or 3-");
+    return createStringError(
+        "'" + Item + "' is neither a number (7) nor a range (3-7 or 3-)");
   if (!Item.contains('-'))
     R.Last = R.First;
   if (!R.First)
-    return createStringError("'" + Item + "': numbers begin with 1");
+    return createStringError("'" + Item + "': numbers start at 1");
   if (R.Last < R.First)
     return createStringError("'" + Item + "' is a backwards range");
   Ranges.push_back(R);
@@ -221,9 +220,9 @@ Error PassSet::parseName(StringRef Item) {
                              "' is not the number of an occurrence");
   auto [Pass, Unit] = Rest.split('@');
   if (Pass.empty() || (Unit.empty() && Rest.contains('@')))
-    return createStringError("'" + Item +
-                             "' is no name of a pass, as gvn, "
-                             "gvn@kernel or gvn@kernel#2");
+    return createStringError(
+        "'" + Item +
+        "' is not the name of a pass, such as gvn, gvn@kernel or gvn@kernel#2");
   N.Pass = Pass.str();
   N.Unit = Unit.str();
   Names.push_back(std::move(N));

@@ -157,13 +157,13 @@ static Expected<bool> readAMDGPUMetadata(StringRef Note, StringRef Kernel,
                                          KernelResources &R) {
   msgpack::Document Doc;
   if (!Doc.readFromBlob(Note, /*Multi=*/false) || !Doc.getRoot().isMap())
-    return damaged("AMDGPU metadata is no MessagePack map");
+    return damaged("AMDGPU metadata is not a MessagePack map");
   msgpack::DocNode &Kernels = Doc.getRoot().getMap()["amdhsa.kernels"];
   if (!Kernels.isArray())
     return damaged("AMDGPU metadata lists no kernels");
   for (msgpack::DocNode &Node : Kernels.getArray()) {
     if (!Node.isMap())
-      return damaged("AMDGPU metadata of a kernel is no map");
+      return damaged("AMDGPU metadata of a kernel is not a map");
     msgpack::MapDocNode &Map = Node.getMap();
     msgpack::DocNode &Name = Map[".name"];
     if (!Name.isString() || Name.getString() != Kernel)

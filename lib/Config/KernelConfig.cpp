@@ -62,7 +62,7 @@ static std::enable_if_t<std::is_unsigned_v<T> && !std::is_same_v<T, bool>,
 readField(StringRef Key, const json::Value &V, T &Field) {
   std::optional<int64_t> Value = V.getAsInteger();
   if (!Value)
-    return refuse(Key, V, "is no integer");
+    return refuse(Key, V, "is not an integer");
   if (*Value < 0 ||
       static_cast<uint64_t>(*Value) > std::numeric_limits<T>::max())
     return refuse(Key, V, "is out of range");
@@ -74,7 +74,7 @@ static Error readField(StringRef Key, const json::Value &V,
                        std::string &Field) {
   std::optional<StringRef> Value = V.getAsString();
   if (!Value)
-    return refuse(Key, V, "is no text");
+    return refuse(Key, V, "is not a string");
   Field = Value->str();
   return Error::success();
 }
@@ -208,12 +208,12 @@ static Error readLLVMOption(StringRef Key, const json::Value &V,
                             KernelConfig &C) {
   std::string Name = Key.drop_front(LLVMKeyPrefix.size()).str();
   if (Name.empty() || Name[0] == '-' || StringRef(Name).contains('='))
-    return refuse(Key, V, "is for no option: expected llvm.NAME");
+    return refuse(Key, V, "names no option: expected llvm.NAME");
   std::vector<LLVMOption> New;
   auto Add = [&](const json::Value &One) -> Error {
     std::optional<std::string> Text = toOptionText(One);
     if (!Text)
-      return refuse(Key, V, "is no value of an option");
+      return refuse(Key, V, "is not a valid option value");
     New.push_back({Name, std::move(*Text)});
     return Error::success();
   };
@@ -222,7 +222,7 @@ static Error readLLVMOption(StringRef Key, const json::Value &V,
     if (Error E = Add(V))
       return E;
   if (Many && Many->empty())
-    return refuse(Key, V, "is no value of an option");
+    return refuse(Key, V, "is not a valid option value");
   if (Many)
     for (const json::Value &One : *Many)
       if (Error E = Add(One))

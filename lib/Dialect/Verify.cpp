@@ -100,7 +100,8 @@ LogicalResult IntOp::verify() {
   else if (Among && !getStep())
     Among = (uint64_t(D) - uint64_t(L)) % (Step ? Step.getInt() : 1) == 0;
   if (!Among)
-    return emitOpError() << "has a default that is none of its values: " << D;
+    return emitOpError() << "has a default that is not one of its values: "
+                         << D;
   return success();
 }
 
@@ -125,7 +126,7 @@ LogicalResult RealOp::verify() {
   if (Default &&
       ((Low && Default.getValueAsDouble() < Low.getValueAsDouble()) ||
        (High && Default.getValueAsDouble() > High.getValueAsDouble())))
-    return emitOpError() << "has a default that is none of its values: "
+    return emitOpError() << "has a default that is not one of its values: "
                          << Default.getValueAsDouble();
   return success();
 }
@@ -146,9 +147,10 @@ verifyMixed(Operation *Op, ArrayAttr Constants, size_t Operands,
     std::optional<ValueType> T = getValueType(Constant), Wanted = TypeOf(I);
     if (!T || (Wanted && T != Wanted))
       return Op->emitOpError()
-             << "has a literal that is no "
-             << (Wanted ? llvm::mneme::getTypeName(*Wanted) : "value") << ": "
-             << Constant;
+             << "has a literal that is "
+             << (Wanted ? "not of type " + llvm::mneme::getTypeName(*Wanted)
+                        : llvm::Twine("no value"))
+             << ": " << Constant;
   }
   if (Units != Operands)
     return Op->emitOpError() << "has " << Operands << " operands for " << Units
@@ -179,7 +181,7 @@ LogicalResult ChoiceOp::verify() {
   if (Attribute Default = getDefaultConstantAttr();
       Default && getValues().empty() &&
       !llvm::is_contained(getConstants(), Default))
-    return emitOpError() << "has a default that is none of its values: "
+    return emitOpError() << "has a default that is not one of its values: "
                          << Default;
   return success();
 }
@@ -202,7 +204,8 @@ LogicalResult PipelineOp::verify() {
 LogicalResult ConfigOp::verify() {
   if (getKeys().size() != getConstants().size() ||
       getKeys().size() != getConditional().size())
-    return emitOpError("has not as many constants or conditions as keys");
+    return emitOpError(
+        "has a different number of keys than of constants or conditions");
   size_t NumConditional = llvm::count(getConditional(), true);
   if (NumConditional != getConditions().size())
     return emitOpError() << "has " << getConditions().size()

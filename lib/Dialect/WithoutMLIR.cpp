@@ -19,7 +19,7 @@ using namespace llvm::mneme;
 static Error makeError() {
   return createStringError(
       "no presets and no studies as text: this tool was built without MLIR; "
-      "say what is searched, with --block-x, --passes and the like");
+      "define the space with --block-x, --passes and similar options");
 }
 
 Expected<Study> mneme::parseStudy(StringRef, StringRef) { return makeError(); }

@@ -156,7 +156,7 @@ void Coordinator::serveOutside() {
     ++F.Stats.Requeued;
     if (R.Kind == OutsideResult::Lost && ++J->Losses > MaxMachines)
       Jobs.fail(*J, FailureKind::WorkerLost,
-                "every machine that it was sent to was lost");
+                "all machines that evaluated it were lost");
     else
       Jobs.takeBack(*J);
   }

@@ -60,7 +60,7 @@ static PairedEvaluation makeFailure(ArrayRef<EvaluationRequest> Requests,
 
 static PairedEvaluation makeInterrupted(ArrayRef<EvaluationRequest> Requests) {
   return makeFailure(Requests, PairedEvaluation::Interrupted,
-                     "the comparison was broken off");
+                     "the comparison was interrupted");
 }
 
 Expected<PairedEvaluation>

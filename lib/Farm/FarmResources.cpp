@@ -91,7 +91,7 @@ static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
   Expected<std::optional<Frame>> F =
       (*Child)->channel().read(Deadline::after(ProbeSeconds));
   if (!F)
-    return createStringError("the driver does not say which GPUs there are: " +
+    return createStringError("the driver cannot list the GPUs: " +
                              toString(F.takeError()));
   if (!*F) // the driver crashed: no GPU is usable
     return Names;
@@ -139,7 +139,7 @@ static Error checkDevices(ArrayRef<std::string> Devices) {
     if (Name != "host" && !isGPUDeviceName(Name))
       return createStringError("unknown device '" + Name + "'");
     if ((Name == "host") != (Devices.front() == "host"))
-      return createStringError("the host and GPUs cannot be tuned for at once");
+      return createStringError("cannot tune for the host and for GPUs at once");
     if (!Seen.insert(Name).second)
       return createStringError("device '" + Name + "' is named twice");
   }

@@ -47,7 +47,7 @@ static Error makeClosed() {
 }
 
 static Error makeSilent() {
-  return createStringError("the study sends nothing any more");
+  return createStringError("the study has stopped sending");
 }
 
 /// Waits for the next message before the study begins.
@@ -143,7 +143,7 @@ Error WorkerSession::fetch(unsigned File,
     auto *M = std::get_if<message::Data>(&*Message);
     if (!M || M->File != File || M->Offset != Got ||
         M->Bytes.size() != std::min(PieceBytes, Size - Got))
-      return createStringError("the study sent another part of a file");
+      return createStringError("the study sent the wrong part of a file");
     if (Error E = Write(M->Bytes))
       return E;
     Got += M->Bytes.size();
@@ -292,7 +292,7 @@ Error WorkerSession::take(message::Cancel &) {
 Error WorkerSession::take(message::Evaluate &M) {
   if (M.Request.Id != M.Ticket || !UnderWay.insert(M.Ticket).second)
     return createStringError(
-        formatv("ticket {0} is under way already", M.Ticket).str());
+        formatv("ticket {0} is already in progress", M.Ticket).str());
   if (UnderWay.size() > MaxLater)
     return createStringError("more evaluations than a worker can have");
   if (Error E = checkPrograms(M.Request.Config, "the configuration")) {

@@ -126,7 +126,7 @@ static const double *findBadTime(ArrayRef<double> Samples) {
 template <typename T> static void refuseTimes(T &Result, double Bad) {
   Result.Failure = FailureKind::Unsupported;
   Result.Error =
-      formatv("a measured time is no positive number: '{0}'", Bad).str();
+      formatv("a measured time is not a positive number: '{0}'", Bad).str();
   Result.Samples.clear();
 }
 

@@ -142,13 +142,13 @@ void RemoteWorkers::lose(Node &N, const Twine &Why, bool ForGood) {
   N.Capacity = 0;
   if (ForGood || N.Restarts >= (N.WasReady ? MaxRestarts : MaxFirstRestarts)) {
     N.State = Node::GivenUp;
-    tell("gave up the worker " + N.Name + ": " + N.Complaint);
+    tell("dropped the worker " + N.Name + ": " + N.Complaint);
     return;
   }
   double Pause = Options.RestartSeconds * (1u << N.Restarts++);
   N.State = Node::Waiting;
   N.Next = inSeconds(Pause);
-  tell(formatv("lost the worker {0}: {1}; it is started again in {2} s", N.Name,
+  tell(formatv("lost the worker {0}: {1}; restarting it in {2} s", N.Name,
                N.Complaint, printSeconds(Pause))
            .str());
 }
@@ -200,10 +200,10 @@ Error RemoteWorkers::take(Node &N, message::Get M) {
   if (N.State != Node::Staging)
     return makeUnexpected(M);
   if (M.File >= Files.size() || M.Size == 0)
-    return createStringError("a request for no part of a file");
+    return createStringError("a request for an invalid part of a file");
   StringRef Whole = Files[M.File]->getBuffer();
   if (M.Offset >= Whole.size() || M.Size > Whole.size() - M.Offset)
-    return createStringError("a request for no part of a file");
+    return createStringError("a request for an invalid part of a file");
   queue(N.link(), message::Data{M.File, M.Offset},
         std::make_shared<const std::string>(Whole.substr(M.Offset, M.Size)));
   return Error::success();
@@ -231,7 +231,7 @@ Error RemoteWorkers::finishTicket(Node &N, uint64_t Ticket,
   auto Sent = find(N.Sent, Ticket);
   if (Sent == N.Sent.end())
     return createStringError(
-        formatv("ticket {0} is not under way there", Ticket).str());
+        formatv("ticket {0} is not in progress there", Ticket).str());
   N.Sent.erase(Sent);
   Results.push_back({Ticket, Kind, std::move(E)});
   return Error::success();
@@ -256,7 +256,7 @@ Error RemoteWorkers::take(Node &N, message::Evaluated M) {
     return createStringError("a result of '" + E.Device +
                              "', which it does not have");
   if (E.Failure.empty() && E.Device.empty())
-    return createStringError("a result of no device");
+    return createStringError("a result without a device");
   return finishTicket(N, M.Ticket, OutsideResult::Done, std::move(E));
 }
 

@@ -195,7 +195,7 @@ Expected<std::string> mneme::stage(const RemoteStudy &S, StringRef CacheDir,
       return std::move(E);
     if (!isWhole(Path, F)) {
       sys::fs::remove(Path);
-      return createStringError("'" + F.Name + "' was damaged on its way");
+      return createStringError("'" + F.Name + "' was damaged in transfer");
     }
   }
   return Dir;

@@ -151,7 +151,7 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
   if (!isELF(Path))
     Facts.Warning =
         "'" + Path +
-        "' is no ELF file: cannot tell whether it starts instrumented code";
+        "' is not an ELF file: cannot tell whether it starts instrumented code";
   if (!Facts.Warning.empty() || AnyExecutable)
     return Facts;
   if (Error E = checkExecutable(Path))
@@ -176,8 +176,8 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
   if (!Facts.Warning.empty())
     return Facts;
   return createFileError(
-      Path, createStringError(
-                "holds no recordable kernels: build it with "
-                "-fpass-plugin=MnemePass.so, or say --any-executable when it "
-                "starts or loads the instrumented code itself"));
+      Path,
+      createStringError("holds no recordable kernels: build it with "
+                        "-fpass-plugin=MnemePass.so, or give --any-executable "
+                        "if it starts or loads the instrumented code"));
 }

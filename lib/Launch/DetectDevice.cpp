@@ -86,6 +86,6 @@ mneme::checkArchitectures(ArrayRef<std::string> Archs,
                      ", the device is an " + Devices.front().Arch + " (" +
                      Devices.front().Name + ")";
   if (!MayHavePTX)
-    return createStringError(Text + ": nothing of it runs there");
-  return Text + ": what is recorded is the code that its PTX was made from";
+    return createStringError(Text + ": none of them runs there");
+  return Text + ": the recordings hold the code that its PTX was compiled from";
 }

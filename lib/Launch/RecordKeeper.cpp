@@ -40,11 +40,10 @@ Error RecordKeeper::checkHashInputs(const RecordedKernel &K) const {
   if (K.Instances.empty() || K.DynamicHashInputs == HashInputs)
     return Error::success();
   return createFileError(
-      Dir, createStringError(
-               "holds launches that are told apart by " +
-               join(K.DynamicHashInputs, ", ") + ", not by " +
-               join(HashInputs, ", ") +
-               ": give the same --record-id, or another folder"));
+      Dir, createStringError("holds launches that are distinguished by " +
+                             join(K.DynamicHashInputs, ", ") + ", not by " +
+                             join(HashInputs, ", ") +
+                             ": give the same --record-id, or another folder"));
 }
 
 std::string RecordKeeper::pathOf(const Twine &File) const {
@@ -474,14 +473,14 @@ void RecordKeeper::print(raw_ostream &OS) const {
        << " in '" << Dir << "'\n";
   for (const auto &[Key, R] : Rows)
     if (R.Unchanged)
-      OS << formatv("mneme: {0} of {1} of '{2}' changed no memory: a "
-                    "kernel that does nothing may pass for right\n",
+      OS << formatv("mneme: {0} of {1} of '{2}' changed no memory: an empty "
+                    "kernel may verify\n",
                     R.Unchanged, formatCount(R.Instances, "instance"),
                     printable(demangleSymbol(Key.first)));
   if (OmittedRegions)
     OS << "mneme: " << formatCount(OmittedRegions, "buffer") << " of "
        << formatBytes(OmittedBytes)
-       << " left out of them, because nothing leads there\n";
+       << " omitted, because no pointer leads there\n";
   OS << formatv("mneme: {0:f3} s spent on recording, {1:f3} s on compiling",
                 seconds(RecordTime), seconds(CompileTime));
   // If the program runs long enough, little time is spent at the end.

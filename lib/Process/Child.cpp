@@ -58,7 +58,7 @@ void mneme::restoreChildSignals() {
 
 std::string mneme::describeExit(int Status) {
   if (Status == UnknownStatus)
-    return "ended, but how is not known";
+    return "ended in an unknown way";
   if (WIFSIGNALED(Status))
     return formatv("died of signal {0} ({1})", WTERMSIG(Status),
                    ::strsignal(WTERMSIG(Status)))

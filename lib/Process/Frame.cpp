@@ -78,9 +78,8 @@ Expected<bool> FrameParser::skipToGreeting() {
     return false;
   }
   if (Buffer[End] != '\n')
-    return malformed(
-        "the greeting has another end of line: the stream goes through a "
-        "terminal; use a launcher that allocates none");
+    return malformed("the greeting has wrong line endings: the stream passes "
+                     "through a terminal; use a launcher that allocates none");
   take(End + 1 - Begin);
   Greeting = "";
   return true;

@@ -122,9 +122,7 @@ std::optional<Snapshot> Checker::checkSnapshot(bool Epilogue,
     report(File, "arena of {0:x} bytes at {1:x} is not the recording's",
            H.ArenaSize, H.ArenaBase);
   if (!Fit.Launch)
-    report(File,
-           "is of another launch configuration than '{0}.json' has for "
-           "{1}",
+    report(File, "has another launch configuration than '{0}.json' has for {1}",
            K.StaticHash, I.DynamicHash);
   if (!Fit.Digest)
     report(File, "has changed since it was recorded: digest {0}, not {1}",

@@ -60,7 +60,7 @@ Expected<DeviceLink> DeviceLink::create(std::vector<Payload> Units,
   for (const Payload &P : Units)
     if (Units.size() > 1 && !areLinked(P, First))
       return createStringError("device code of '" + P.Source +
-                               "' is not to be linked with that of '" +
+                               "' cannot be linked with that of '" +
                                First.Source + "'");
   DeviceLink Link(std::move(Units), Context);
   if (Link.Units.size() > 1)

@@ -220,7 +220,7 @@ Error mneme::checkComplete(const Module &Extracted) {
     if (F.isDeclaration() && !F.isIntrinsic() &&
         !is_contained(System, F.getName()))
       return createStringError("function '" + F.getName() +
-                               "' is of another translation unit");
+                               "' belongs to another translation unit");
   return Error::success();
 }
 

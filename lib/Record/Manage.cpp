@@ -538,8 +538,8 @@ static Expected<ManageStats> removeRecordings(
   Expected<StringSet<>> Needed = findNeeded(Dir, Rest);
   if (!Needed)
     return createStringError(toString(Needed.takeError()) +
-                             ": nothing is removed, as not all is known that "
-                             "is needed; choose the damaged launch, too");
+                             ": nothing is removed, as files that it needs are "
+                             "unknown; select the damaged launch, too");
   Expected<std::vector<AbandonedFolder>> Folders = findAbandoned(Dir);
   if (!Folders)
     return Folders.takeError();
@@ -598,7 +598,7 @@ static Error checkCopies(StringRef To, ArrayRef<RecordedKernel> Copied) {
     std::vector<std::string> Problems = checkKernel(To, *There, Pages).Problems;
     if (!Problems.empty())
       return createStringError(Problems.front() +
-                               ": nothing is removed from where it comes from");
+                               ": nothing is removed from the source");
   }
   return Error::success();
 }
@@ -657,7 +657,7 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   // The archive would replace a recording's file, or be removed as one.
   if (isExported(sys::path::filename(File)))
     return createFileError(
-        File, createStringError("is a name of files of recordings"));
+        File, createStringError("is a name for files of recordings"));
   SmallString<128> Folder(File);
   sys::path::remove_filename(Folder);
   if (Folder.empty())
@@ -665,8 +665,8 @@ llvm::mneme::exportRecordings(StringRef From, const RecordingFilter &Which,
   // For example the lock, which other processes hold under this name.
   if (sys::path::filename(File).starts_with(".") && hasKernelFiles(Folder))
     return createFileError(
-        File,
-        createStringError("a recording's folder has such names for itself"));
+        File, createStringError("names that start with '.' are reserved in a "
+                                "folder of recordings"));
   Expected<PrivateFolder> Staging = createStagingFolder(Folder);
   if (!Staging)
     return Staging.takeError();
@@ -736,7 +736,7 @@ static Error unpack(StringRef File, StringRef Dir) {
       if (Bytes->end() > (*Buffer)->getBufferEnd())
         return createStringError("'" + *Name + "' is cut off");
       if (sys::fs::exists(pathIn(Dir, *Name)))
-        return createStringError("'" + *Name + "' is there twice");
+        return createStringError("'" + *Name + "' occurs twice");
       if (Error E = writeFileAtomically(pathIn(Dir, *Name), *Bytes))
         return E;
     }

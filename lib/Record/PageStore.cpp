@@ -97,7 +97,7 @@ static Error layOut(StringRef Table, uint64_t NumPages, uint64_t End,
     Page += F.NumPages;
   }
   if (Page != NumPages || Offset != End)
-    return failure("the frames do not hold what the file says");
+    return failure("the frames do not match the header");
   return Error::success();
 }
 

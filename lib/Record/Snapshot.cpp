@@ -306,7 +306,7 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
     switch (Record.Type) {
     case MNEME_RECORD_ARGS:
       if (HasArgs || S.isEpilogue())
-        return failure("only a prologue has one, and one only");
+        return failure("expected only once, in a prologue");
       HasArgs = true;
       return parseArgs(Payload, S.Args);
     case MNEME_RECORD_REGION:
@@ -580,7 +580,7 @@ Expected<Snapshot> mneme::openSnapshot(StringRef Dir, bool Epilogue,
   if (!Fit.Arena)
     return Refuse("its arena is not the kernel's");
   if (!Fit.Launch)
-    return Refuse("is of another launch configuration than '" + K.StaticHash +
+    return Refuse("has another launch configuration than '" + K.StaticHash +
                   ".json' has for " + I.DynamicHash);
   if (!Fit.Digest)
     return Refuse("has changed since it was recorded: digest " +

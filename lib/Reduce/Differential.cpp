@@ -66,7 +66,7 @@ Expected<std::vector<CrossCheck>> mneme::parseCrossChecks(StringRef Text) {
         find_if(Checks, [&](const CheckInfo &I) { return I.Name == Name; });
     if (I == std::end(Checks))
       return createStringError(
-          formatv("unknown cross-check '{0}': there are {1}, none", Name,
+          formatv("unknown cross-check '{0}': expected one of {1}, none", Name,
                   printCrossChecks(getAllCrossChecks()))
               .str());
     Parsed.push_back(I->C);
@@ -239,7 +239,7 @@ void Comparison::judgeVerdict() {
   const ReplayResult &Bad = Result.Bad;
   std::string Text = "the bad side: " + describeResult(Bad);
   if (Bad.verified())
-    return set(Difference::None, "both sides leave the same");
+    return set(Difference::None, "both sides leave the same memory");
   if (O.Expected)
     return set(Bad.V == *O.Expected ? Difference::Present
                                     : Difference::Untestable,
@@ -253,7 +253,7 @@ void Comparison::judgeVerdict() {
 void Comparison::judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad) {
   if (!Result.Bad.verified())
     return set(Difference::Untestable,
-               "the bad side is to leave what the good one does: " +
+               "the bad side must leave the same memory as the good side: " +
                    describeResult(Result.Bad));
   auto Get = [&](const ReplayPlan &Plan,
                  const ReplayResult &R) -> std::optional<double> {
@@ -317,9 +317,9 @@ Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
     return E;
   const ReplayResult &R = Result.Bad;
   if (!R.verified() || !R.Compared || !R.Compared->Speedup) {
-    set(Difference::Untestable, "the bad side is to leave what the good one "
-                                "does: " +
-                                    describeResult(R));
+    set(Difference::Untestable,
+        "the bad side must leave the same memory as the good side: " +
+            describeResult(R));
     return Error::success();
   }
   Result.Ratio = R.Compared->Speedup;

@@ -120,9 +120,9 @@ static void describeBuffers(raw_ostream &OS, const ReplayResult &R) {
 }
 
 void ReportWriter::describeResults(raw_ostream &OS) const {
-  OS << "Expected, and what the good side does: "
-     << getVerdictName(GoodResult.V) << "\n\n    " << Good << "\n\n";
-  OS << "Actual, what the bad side does: " << getVerdictName(BadResult.V);
+  OS << "Expected (good side): " << getVerdictName(GoodResult.V) << "\n\n    "
+     << Good << "\n\n";
+  OS << "Actual (bad side): " << getVerdictName(BadResult.V);
   if (!BadResult.Error.empty())
     OS << ": " << BadResult.Error;
   OS << "\n\n    " << Bad << "\n\n";
@@ -210,7 +210,7 @@ std::string ReportWriter::makeReadme() const {
   OS << "A GPU kernel, reduced while it kept the difference.\n`sh "
         "reproduce.sh` shows it; it needs `"
      << Tool
-     << "` in PATH,\nor its place in the environment variable "
+     << "` in PATH,\nor its path in the environment variable "
         "LLVM_MNEME_REPLAY.\n\n";
   OS << "## Expected and actual\n\n";
   describeResults(OS);

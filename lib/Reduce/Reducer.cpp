@@ -204,7 +204,7 @@ Error Reduction::prepareFolder() {
     return Busy->takeError();
   if (**Busy)
     return createFileError(
-        O.Output, createStringError("another reduction is at work there"));
+        O.Output, createStringError("another reduction is running there"));
   SmallString<128> Absolute(O.Output);
   if (std::error_code EC = sys::fs::make_absolute(Absolute))
     return createFileError(O.Output, EC);
@@ -417,14 +417,13 @@ Error Reduction::dropAllPromises() {
     if (*Taken)
       continue;
     ++Kept;
-    note(Name +
-         (Kind == Promises::Flags
-              ? " of instructions (nsw, inbounds, ...) are needed: without any "
-                "the sides do not differ. Make sure that the kernel keeps what "
-                "they promise"
-              : " and metadata that promise something (noalias, !tbaa, ...) "
-                "are needed: without any the sides do not differ. Make sure "
-                "that the kernel keeps what they promise"));
+    note(Name + (Kind == Promises::Flags
+                     ? " of instructions (nsw, inbounds, ...) are needed: "
+                       "without any the sides do not differ. Make sure that "
+                       "the kernel keeps these promises"
+                     : " and metadata that promise something (noalias, !tbaa, "
+                       "...) are needed: without any the sides do not differ. "
+                       "Make sure that the kernel keeps these promises"));
   }
   if (Count)
     say(formatv("promises: {0} of {1} kinds are needed", Kept, Count).str());
@@ -834,9 +833,9 @@ Error Reduction::shrinkMemory(StringRef Dir) {
       return E;
   if (!Taken) {
     note("all recorded memory is kept: the pages that the kernel accesses " +
-         Twine(*Touched ? "on the host device are not enough"
-                        : "could not be told, since it does not run on the "
-                          "host device"));
+         Twine(*Touched
+                   ? "on the host device are not enough"
+                   : "are unknown, since it does not run on the host device"));
     if (Error E = tryMemory(Dir, std::nullopt).moveInto(Taken))
       return E;
   }
@@ -884,7 +883,7 @@ Expected<ReduceOutcome> Reduction::run() {
     Outcome.Seconds = seconds();
     if (IsLate)
       note("the limit of " + printSeconds(O.Limit) +
-           " s was reached: it may get smaller");
+           " s was reached: a smaller kernel may exist");
     return writeReport(*Plan, O, Outcome);
   };
   if (Error E = Steps()) {

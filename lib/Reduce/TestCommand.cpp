@@ -75,8 +75,8 @@ Expected<std::string> mneme::makeSideText(const ReplayOptions &Side,
   json::Object Settings = makeSettings(Side), Common = makeSettings(Base);
   for (const auto &KV : Common)
     if (!Settings.get(KV.first))
-      return createStringError("the good side cannot be without '" +
-                               KV.first.str() + "', which the bad side has");
+      return createStringError("the good side cannot unset '" + KV.first.str() +
+                               "', which the bad side sets");
   json::Object Different;
   for (const auto &KV : Settings) {
     const json::Value *Old = Common.get(KV.first);

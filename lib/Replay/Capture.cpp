@@ -163,7 +163,7 @@ static Error put(FILE *F, const void *Bytes, size_t Size) {
   if (std::fwrite(Bytes, 1, Size, F) == Size)
     return Error::success();
   return createStringError(errnoAsErrorCode(),
-                           "cannot write what the kernel left");
+                           "cannot write the memory after the launch");
 }
 
 static Error putNumber(FILE *F, uint64_t N) { return put(F, &N, sizeof(N)); }
@@ -260,7 +260,7 @@ static Expected<ReplayResult> runCapture(const ReplayPlan &Plan, bool Trace,
         return std::move(E);
   if (std::fflush(F) != 0)
     return createStringError(errnoAsErrorCode(),
-                             "cannot write what the kernel left");
+                             "cannot write the memory after the launch");
   return R;
 }
 
@@ -312,6 +312,6 @@ Expected<CapturedReplay> mneme::captureReplay(const ReplayPlan &Plan,
   // The child has moved the file position, which both processes share.
   std::rewind(File.get());
   if (!getAll(File.get(), R))
-    return createStringError("cannot read what the kernel left");
+    return createStringError("cannot read the memory after the launch");
   return std::move(R);
 }

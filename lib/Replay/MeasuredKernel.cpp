@@ -339,7 +339,7 @@ Error MeasuredKernel::confirm() {
   if (Error E = compare())
     return E;
   if (WasRight && V == Verdict::Mismatch)
-    Message = "the first launch was right, a later one was not: " + Message;
+    Message = "the first launch verified, a later one did not: " + Message;
   return Error::success();
 }
 

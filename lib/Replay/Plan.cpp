@@ -540,7 +540,7 @@ Error ReplayPlan::planComparison() {
                                (S.Buffer.empty()
                                     ? std::string("every buffer")
                                     : "buffer '" + S.Buffer + "'") +
-                               " is unknown, say it with --dtype");
+                               " is unknown: give it with --dtype");
   }
   for (ComparePart &P : Parts) {
     if (Options.Norm)
@@ -551,8 +551,8 @@ Error ReplayPlan::planComparison() {
       all_of(Parts, [](const ComparePart &P) {
         return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
       }))
-    return createStringError("--norm: no buffer has a tolerance, say it with "
-                             "--tolerance");
+    return createStringError(
+        "--norm: no buffer has a tolerance: give one with --tolerance");
   this->Parts = std::move(Planned);
   return Error::success();
 }

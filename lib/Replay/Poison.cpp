@@ -292,10 +292,10 @@ Expected<std::string> PoisonFinder::run() {
     return Failed(std::move(E));
   if (Error E = readMarks())
     return Failed(std::move(E));
-  if (Error E = verify("the recorded kernel does not repeat what it did"))
+  if (Error E = verify("the recorded kernel is nondeterministic"))
     return Failed(std::move(E));
   if (Mask->count() == 0)
-    return "the kernel writes nothing that it does not read before";
+    return "the kernel writes no byte that it does not read first";
   // Launch again, from poisoned memory, without tracing.
   char Off = 1;
   if (Error E = D.write(Marks.address(), {&Off, 1}))
@@ -304,8 +304,8 @@ Expected<std::string> PoisonFinder::run() {
     return std::move(E);
   Error E = launch();
   if (!E)
-    E = verify("what the kernel writes depends on what was there before, by a "
-               "way that is not traced");
+    E = verify("the kernel's results depend on the memory's previous contents, "
+               "in a way that is not traced");
   if (!E)
     return "";
   if (Error Lost = Memory.poison(nullptr))

@@ -453,7 +453,7 @@ static void printAppComparison(Table &T, const ReplayResult &R) {
   raw_string_ostream OS(Text);
   if (C.Code.Identical)
     OS << "identical to " << C.App
-       << (C.Code.Relocated ? " but for the places of variables" : "");
+       << (C.Code.Relocated ? " except for the addresses of variables" : "");
   else
     OS << "differs from " << C.App << " (" << C.Code.Difference;
   if (C.Code.FirstDifference)
@@ -507,7 +507,7 @@ static std::string describeDevice(const ReplayPlan &Plan,
               R.GPU->Backend)
           .str();
   if (R.GPU->MemoryMode == "host")
-    Text += ", which has no room for the memory three times";
+    Text += ", which is too small for three copies of the memory";
   if (!R.GPU->Retargeted.empty())
     Text += ", retargeted from " + Plan.kernel().Arch;
   return Text;

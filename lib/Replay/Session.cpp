@@ -165,7 +165,7 @@ Error ReplaySession::choosePoison(StageFn Report) {
   Power.PoisonedBytes = 0;
   std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
   if (!Mask) {
-    Power.NoPoison = "there is no memory for it";
+    Power.NoPoison = "not enough memory";
     return Error::success();
   }
   if (Error E =

@@ -79,10 +79,9 @@ void mneme::checkInitialization(const ReplayPlan &Plan, ReplayResult &Result) {
         return std::get<0>(Pair).Digest != std::get<1>(Pair).Digest;
       });
   if (*Result.ReadsUninitialized)
-    Result.Error +=
-        formatv("; the recorded kernel reads local or shared memory that it "
-                "has not written: filled with 0x{0:x-2} and with 0x{1:x-2}, "
-                "that gives two results",
-                Fills[0], Fills[1])
-            .str();
+    Result.Error += formatv("; the recorded kernel reads local or shared "
+                            "memory that it has not written: filled with "
+                            "0x{0:x-2} and with 0x{1:x-2}, the results differ",
+                            Fills[0], Fills[1])
+                        .str();
 }

@@ -173,14 +173,12 @@ void Report::writeVerdict() {
             " in the re-test.");
   else if (Winner)
     Say("best " + Metric + ": " +
-            formatMetric(Metric, Winner->Values.empty() ? 0
-                                                        : Winner->Values[0]),
-        Multi ? "One of the configurations that nothing is better than in all "
-                "objectives."
+            formatMetric(Metric,
+                         Winner->Values.empty() ? 0 : Winner->Values[0]),
+        Multi ? "One of the Pareto-optimal configurations."
               : "As measured in the search.");
   else
-    Say("nothing was tested again",
-        "Of the search: " + describeUntested(R) + ".");
+    Say("nothing was re-tested", "Of the search: " + describeUntested(R) + ".");
 
   for (const std::string &Text : R.Caveats)
     paragraph("Caveat: " + Text + ".", "caveat");
@@ -337,16 +335,16 @@ void Report::writeRetest() {
 void Report::writeImportance() {
   begin("What matters", "importance");
   if (Importance.empty()) {
-    paragraph("Too few trials were measured, or no parameter makes a difference "
-              "that can be told from chance.");
+    paragraph("Too few trials were measured, or no parameter has an effect "
+              "that can be distinguished from chance.");
     return end();
   }
   std::vector<std::pair<std::string, double>> Shares;
   for (const ParameterImportance &P : Importance)
     Shares.emplace_back(P.Name, P.Share);
   drawBars(OS, Shares);
-  paragraph("How much each parameter helps a random forest to tell the better "
-            "half of the trials from the other one.");
+  paragraph("How much each parameter helps a random forest to separate the "
+            "better half of the trials from the other half.");
   end();
 }
 
@@ -386,7 +384,7 @@ void Report::writeExplanation() {
   if (!O.Why)
     return;
   const Explanation &E = *O.Why;
-  begin("The smallest change that does it", "explanation");
+  begin("The smallest sufficient change", "explanation");
   beginTable({"key", "in the best", "in the smallest change"});
   for (const ExplainedChange &C : E.Changes) {
     OS << "<tr>";
@@ -404,7 +402,7 @@ void Report::writeExplanation() {
                   E.Evaluations, E.Measured)
               .str();
   if (!E.Complete)
-    Text += " It was ended before all was tried: there may be a smaller one.";
+    Text += " The search for it ended early: a smaller change may exist.";
   paragraph(Text);
   if (!E.Dropped.empty())
     paragraph("Does not matter: " + join(E.Dropped, ", ") + ".");
@@ -630,7 +628,7 @@ void Report::writeFarm() {
 void Report::writeTrials() {
   ArrayRef<Objective> Objectives = R.Space.study().Objectives;
   begin("All trials", "all");
-  paragraph("A click on a head sorts, one on a trial shows all of it.");
+  paragraph("Click a heading to sort, or a trial for all its values.");
   OS << "<div id=\"trials\"><table class=\"sortable\">\n<thead><tr>"
         "<th data-sort=\"number\" class=\"n\">trial</th>"
         "<th data-sort=\"text\">state</th>";

@@ -421,8 +421,8 @@ void mneme::drawFront(raw_ostream &OS, const StudyRecord &R) {
                                             : getTrialStateName(T.State),
               X(T.Values[0]), Y(T.Values[1]),
               is_contained(Front, T.Number) ? 5 : 3);
-  OS << "</svg>\n<p class=\"legend\"><span class=\"key winner\"></span> nothing "
-        "is better in both.</p>\n";
+  OS << "</svg>\n<p class=\"legend\"><span class=\"key winner\"></span> "
+        "Pareto-optimal.</p>\n";
 }
 
 namespace {
@@ -579,9 +579,9 @@ void mneme::drawParallelCoordinates(
                "tick mark");
   }
   OS << "</svg>\n<p class=\"legend\">From the slowest fifth <span class=\"key "
-        "fifth0\"></span> to the best <span class=\"key fifth4\"></span>; at the "
-        "foot what a trial had no use for. Names that end in numbers are "
-        "decisions of a pipeline.</p>\n";
+        "fifth0\"></span> to the best <span class=\"key fifth4\"></span>; at "
+        "the bottom, parameters that a trial does not have. Names that end in "
+        "numbers are decisions of a pipeline.</p>\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -130,7 +130,7 @@ static std::string describeRows(const CodeTable &T) {
       {'|', "changed"},
       {'<', "only on the good side"},
       {'>', "only on the bad side"},
-      {'~', "different in numbers of names only"}};
+      {'~', "equal except for numbered names"}};
   SmallVector<std::string> Parts;
   for (auto [Marker, What] : Kinds) {
     size_t Count = count_if(
@@ -205,13 +205,14 @@ static std::vector<MetricRow> makeMetricRows(const SideBySide &S) {
                              "instructions of the " + Code.Title));
   }
   if (S.TimeRatio)
-    Rows.push_back({"time ratio",
-                    {"1", formatRatio(*S.TimeRatio)},
-                    "",
-                    !S.TimeRatio->isSignificant() ? ""
-                    : S.TimeRatio->Value < 1      ? "good"
-                                                  : "bad",
-                    "bad side by good side, with its 95 % interval"});
+    Rows.push_back(
+        {"time ratio",
+         {"1", formatRatio(*S.TimeRatio)},
+         "",
+         !S.TimeRatio->isSignificant() ? ""
+         : S.TimeRatio->Value < 1      ? "good"
+                                       : "bad",
+         "ratio of the bad to the good side, with its 95 % interval"});
   return Rows;
 }
 

@@ -87,7 +87,7 @@ void SummaryPrinter::printSearch() {
     Out << formatv("; {0} suspect", O.Suspect);
   Out << '\n';
   if (O.End == StudyEnd::Interrupted)
-    line() << "interrupted; --resume goes on\n";
+    line() << "interrupted; --resume continues\n";
   if (std::string Text = describeExhaustion(R); !Text.empty())
     line() << Text << '\n';
   if (O.End == StudyEnd::Lost)
@@ -146,7 +146,7 @@ std::string mneme::describeUntested(const StudyRecord &R) {
   if (Speedup <= 1)
     return "nothing was faster than the baseline";
   return formatv("trial {0} looked {1:f3} times as fast as the baseline, but "
-                 "was not tested again",
+                 "was not re-tested",
                  T->Number, Speedup)
       .str();
 }
@@ -195,7 +195,7 @@ void SummaryPrinter::printBest() {
   }
   const std::optional<RetestedTrial> &C = O.Final.Confirmed;
   if (!C && !O.Final.Winner) {
-    Out << "no candidate got through the re-test\n";
+    Out << "no candidate passed the re-test\n";
     return;
   }
   const RetestedTrial &T = C ? *C : O.Final.Candidates[*O.Final.Winner];
@@ -227,8 +227,8 @@ void SummaryPrinter::printFinalTest() {
   if (F.Candidates.empty() || !O.TimeIsObjective)
     return;
   line("re-test") << formatv(
-      "{0} of the {1} best of the search are significantly faster than the "
-      "baseline (95 % CI above 1, by at least {2} %; {3} pairs each)\n",
+      "{0} of the {1} best trials are significantly faster than the baseline "
+      "(95 % CI above 1, by at least {2} %; {3} pairs each)\n",
       F.countSurvivors(), F.Candidates.size(), formatMetric(100 * F.MinEffect),
       F.Rounds);
   for (const RetestedTrial &T : F.Candidates) {
@@ -285,9 +285,9 @@ void SummaryPrinter::printExplanation() {
   }
   if (!Resources.empty())
     line() << llvm::join(Resources, ", ") << '\n';
-  line() << formatv("{0} configurations asked for, {1} measured{2}\n",
+  line() << formatv("{0} configurations tried, {1} measured{2}\n",
                     W.Evaluations, W.Measured,
-                    W.Complete ? "" : "; ended before all was tried");
+                    W.Complete ? "" : "; the search ended early");
 }
 
 /// Prints the kinds that changed most, as there are many.
@@ -322,7 +322,7 @@ void SummaryPrinter::printInstructions() {
   Changed.resize(std::min(Changed.size(), MaxKinds));
   line("instructions") << formatv("{0} -> {1}", Total.Before, Total.After);
   if (Changed.empty())
-    OS << ", as many of each kind";
+    OS << ", with equal counts of each kind";
   for (const auto &[Name, C] : Changed)
     OS << (Name == Changed.front().first ? ": " : ", ")
        << formatv("{0} {1} -> {2}", Name, C.Before, C.After);

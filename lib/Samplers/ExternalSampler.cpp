@@ -174,9 +174,9 @@ Expected<ExternalSampler::Answer> ExternalSampler::askOne(Batch &B) {
       return Answer::Taken;
     std::string Message = toString(std::move(E));
     if (Refused == MaxRefused)
-      return createStringError("none of " + Twine(MaxRefused) +
-                               " answers can be tried; of the last one: " +
-                               Message);
+      return createStringError(
+          "none of " + Twine(MaxRefused) +
+          " answers can be tried; the last one: " + Message);
     if (Error E = send(json::Object{{"error", Message}}))
       return E;
   }
@@ -206,7 +206,7 @@ Expected<std::unique_ptr<Sampler>>
 createExternalSampler(const SamplerContext &Context, StringRef Command,
                       std::chrono::milliseconds Timeout) {
   if (Command.empty())
-    return createStringError("external: no command, say external=COMMAND");
+    return createStringError("external: no command: expected external=COMMAND");
   auto Program = LineProcess::start(
       Command, std::chrono::duration<double>(Timeout).count());
   if (!Program)

@@ -45,7 +45,7 @@ namespace mneme {
 Expected<std::unique_ptr<Sampler>>
 createFileSampler(const SamplerContext &Context, StringRef Path) {
   if (Path.empty())
-    return createStringError("file: no file, say file=PATH");
+    return createStringError("file: no file: expected file=PATH");
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
     return Buffer.takeError();

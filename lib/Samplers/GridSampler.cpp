@@ -51,7 +51,7 @@ createGridSampler(const SamplerContext &Context, StringRef) {
   for (const Dimension &D : Context.Space.dimensions())
     if (D.Kind == Dimension::Real)
       return createStringError("grid: '" + D.Name +
-                               "' is real and has no end of values");
+                               "' is real and has infinitely many values");
   return createStringError("grid: the constraints are on too many combinations "
                            "of parameters to number the valid points");
 }

@@ -709,7 +709,7 @@ Error Builder::setObjectives(StringRef Text) {
     else if (Piece.contains(':'))
       return error(Suffix, "expected min or max, not '" + Suffix + "'");
     if (any_of(Wanted, [&](const auto &W) { return W.Metric == Metric; }))
-      return error(Metric, "'" + Metric + "' is there twice");
+      return error(Metric, "'" + Metric + "' occurs twice");
     Wanted.push_back(O);
   }
   S.Objectives = Wanted;

@@ -14,6 +14,7 @@
 #include "llvm/ADT/IntEqClasses.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace llvm;
@@ -191,10 +192,12 @@ Error SearchSpace::Impl::findParts() {
     SmallVector<std::string, 4> Whats;
     for (unsigned C : V.Checks)
       Whats.push_back(Checks[C].What);
+    std::string Text = join(Whats, "; ");
     return createStringError(
-        Twine(V.Table ? "no point is valid: "
-                      : "no valid point was found in a great many tries: ") +
-        join(Whats, "; "));
+        V.Table ? "no point is valid: " + Text
+                : formatv("no valid point was found in {0} tries: {1}",
+                          MaxFirstTries, Text)
+                      .str());
   }
   return Error::success();
 }

@@ -86,7 +86,8 @@ Error mneme::checkName(StringRef Name) {
     if (!isPrint(C) || C == ' ' || C == '`' || C == '/')
       return createStringError("a name may not contain '" + Twine(C) + "'");
   if (Name.starts_with("recorded."))
-    return createStringError("names with 'recorded.' are of recorded facts");
+    return createStringError(
+        "names that start with 'recorded.' are reserved for recorded facts");
   return Error::success();
 }
 
@@ -305,8 +306,7 @@ Error Checker::check() {
     if (Error E = checkMetric(O.Metric))
       return E;
     if (!Seen.try_emplace(O.Metric).second)
-      return createStringError("the objective '" + O.Metric +
-                               "' is there twice");
+      return createStringError("the objective '" + O.Metric + "' occurs twice");
   }
   return Error::success();
 }

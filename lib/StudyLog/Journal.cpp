@@ -275,10 +275,10 @@ Error Journal::Impl::checkHeader(const JournalHeader &H) {
   for (auto [Key, Here] : sorted(H.Identity)) {
     const json::Value *Found = S.UserAttrs.get(Key);
     if (!Found)
-      return createStringError("the journal is another study's: it does not "
-                               "say '" + Key + "'");
+      return createStringError(
+          "the journal belongs to another study: it has no '" + Key + "'");
     if (*Found != *Here)
-      return createStringError("the journal is another study's: '" + Key +
+      return createStringError("the journal belongs to another study: '" + Key +
                                "': " + describeDifference(*Found, *Here));
   }
   std::vector<bool> Maximize;
@@ -286,7 +286,7 @@ Error Journal::Impl::checkHeader(const JournalHeader &H) {
     Maximize.push_back(O.Dir == Direction::Maximize);
   if (S.Maximize != Maximize)
     return createStringError(
-        "the journal is another study's: it has other objectives");
+        "the journal belongs to another study: its objectives differ");
   return Error::success();
 }
 
@@ -315,7 +315,7 @@ Error Journal::Impl::checkTrial(const Trial &T) const {
                              Twine(Objectives));
   if (T.P.size() != Space.dimensions().size())
     return createStringError("trial " + Twine(T.Number) +
-                             " is no point of the space");
+                             " is not a point of the space");
   return Error::success();
 }
 
@@ -581,9 +581,9 @@ Error Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
     const OptunaTrial &O = Log.Trials[Id];
     Expected<Trial> T = importTrial(O);
     if (!T) {
-      Warnings.push_back("trial " + utostr(O.Number) +
-                         " of another program is not used: " +
-                         toString(T.takeError()));
+      Warnings.push_back(
+          "trial " + utostr(O.Number) +
+          " of another program is ignored: " + toString(T.takeError()));
       continue;
     }
     auto [It, New] = Numbers.try_emplace(O.Number, Next);
@@ -741,7 +741,7 @@ Journal::create(StringRef Path, const JournalHeader &Header,
   if (Error E = I->read())
     return std::move(E);
   if (!I->File->isEmpty())
-    return I->inFile(createStringError("there is a study already"));
+    return I->inFile(createStringError("a study already exists"));
   if (Error E = I->append([&](LineWriter &W) { I->writeHeader(W, Header); }))
     return std::move(E);
   return std::unique_ptr<Journal>(new Journal(std::move(I)));
@@ -793,7 +793,7 @@ Expected<JournalHeader> mneme::readJournalHeader(StringRef Path) {
     return !S.Deleted && S.UserAttrs.get(VersionKey);
   });
   if (It == Log.Studies.end())
-    return createFileError(Path, createStringError("no study of Mneme"));
+    return createFileError(Path, createStringError("not a study of Mneme"));
   JournalHeader H;
   H.Name = It->Name;
   const json::Array *Metrics = It->SystemAttrs.getArray(MetricsKey);

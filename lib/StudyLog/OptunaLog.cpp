@@ -117,7 +117,7 @@ static Error malformed(const Twine &Message) {
 }
 
 static Error missing(StringRef Key) {
-  return malformed("no '" + Key + "' that makes sense");
+  return malformed("missing or malformed '" + Key + "'");
 }
 
 static Expected<uint64_t> getNumber(const json::Object &O, StringRef Key) {
@@ -340,6 +340,6 @@ Expected<json::Value> OptunaLog::decodeParam(StringRef Distribution,
   if (!C)
     return Internal;
   if (!(*N >= 0 && *N < C->size()) || *N != std::floor(*N))
-    return malformed("a parameter's value is none of its choices");
+    return malformed("a parameter's value is not one of its choices");
   return (*C)[static_cast<size_t>(*N)];
 }

@@ -298,7 +298,7 @@ bool mneme::isOwnTrial(const json::Object &Attributes) {
 }
 
 static Error malformedAttribute(StringRef Key) {
-  return createStringError("attribute '" + Key + "' makes no sense");
+  return createStringError("attribute '" + Key + "' is malformed");
 }
 
 static TrialState getTrialState(OptunaState S) {

@@ -219,7 +219,7 @@ Error Tuner::Impl::Explainer::run() {
     return M.takeError();
   auto IsBrokenOff = [&] {
     if (T.isInterrupted(2))
-      T.note("the explanation was broken off");
+      T.note("the explanation was interrupted");
     return T.isInterrupted(2);
   };
   if (IsBrokenOff())

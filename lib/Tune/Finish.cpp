@@ -186,7 +186,7 @@ Error Tuner::Impl::finish() {
     return Final.takeError();
   Outcome.Final = std::move(*Final);
   if (Outcome.Final.isBrokenOff())
-    note("the re-test was broken off");
+    note("the re-test was interrupted");
   Outcome.Regrets = computeRegrets(Outcome.Final, Instances.size());
   if (O.ExplainLimit && Outcome.Final.isSignificant() && !isInterrupted())
     return explain();

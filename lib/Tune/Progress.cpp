@@ -54,9 +54,12 @@ static std::string formatTimeLeft(const StudyProgress &P) {
 }
 
 static StringRef getPhaseText(StudyProgress::PhaseTy Phase) {
-  static constexpr StringLiteral Texts[] = {
-      "measuring the baseline", "", "waiting for what runs",
-      "testing the best again", "looking for the smallest change", "done"};
+  static constexpr StringLiteral Texts[] = {"measuring the baseline",
+                                            "",
+                                            "waiting for running trials",
+                                            "re-testing the best trials",
+                                            "searching for the smallest change",
+                                            "done"};
   return Texts[Phase];
 }
 

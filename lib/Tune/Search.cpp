@@ -87,7 +87,7 @@ Error Tuner::Impl::submitAgain(uint64_t Number, Evaluation V) {
   if (!Keeper.getDevice(V.Device).BaselineFails && ++R.Losses <= MaxTrialLosses)
     return submitNextInstance(Number);
   V.Failure = FailureKind::WorkerLost;
-  V.Error = "the baseline could not be measured on any device that measured it";
+  V.Error = "the baseline could not be measured on the trial's devices";
   return takeEvaluation(Number, std::move(V));
 }
 
@@ -233,10 +233,9 @@ void Tuner::Impl::judgeCanary(Trial &T) {
     T.Suspect = true;
   } else if (Instances.size() == 1 &&
              isCanaryOff(Keeper.Tracks.on(T.Device), 0, T.Ended, T.Samples)) {
-    note(formatv("the baseline, run again as trial {0}, took {1:f3} times what "
-                 "it should: trials before it are suspect",
-                 T.Number,
-                 summarize(T.Samples).Median / T.BaselineNanoseconds)
+    note(formatv("the baseline, run again as trial {0}, took {1:f3} times as "
+                 "long as expected: trials before it are suspect",
+                 T.Number, summarize(T.Samples).Median / T.BaselineNanoseconds)
              .str());
     T.Suspect = true;
   }

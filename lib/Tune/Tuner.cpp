@@ -181,7 +181,7 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
     StringRef Hint = V.Failure == FailureKind::Mismatch
-                         ? "; --dtype and --tolerance say what is near enough"
+                         ? "; allow an error with --dtype and --tolerance"
                          : "";
     return make_error<BaselineError>(
         formatv("the recorded configuration of instance '{0}' does not "
@@ -220,7 +220,7 @@ Error Tuner::Impl::measureFirstBaselines() {
     }
     if (Keeper.AppCode && !First.Failure.empty() && I == 0) {
       note(formatv("the application's own code cannot be the baseline ({0}: "
-                   "{1}); it is the recorded configuration instead",
+                   "{1}); using the recorded configuration instead",
                    First.Failure, First.Error)
                .str());
       Keeper.AppCode = false;

@@ -109,14 +109,14 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a default that is none of its values: 33}}
+  // expected-error @+1 {{has a default that is not one of its values: 33}}
   %a = mneme.int "a" in [32 to 64 step 2] default 33
 }
 
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a default that is none of its values: 96}}
+  // expected-error @+1 {{has a default that is not one of its values: 96}}
   %a = mneme.int "a" in [32 to 128 log] default 96
 }
 
@@ -144,7 +144,7 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a default that is none of its values: 3.000000e+00}}
+  // expected-error @+1 {{has a default that is not one of its values: 3.000000e+00}}
   %a = mneme.real "a" in [0.5 to 2.0] default 3.0
 }
 
@@ -191,7 +191,7 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a literal that is no int: "x"}}
+  // expected-error @+1 {{has a literal that is not of type int: "x"}}
   %a = mneme.choice "a" in {1, "x"}
 }
 
@@ -212,7 +212,7 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a default that is none of its values: 3}}
+  // expected-error @+1 {{has a default that is not one of its values: 3}}
   %a = mneme.choice "a" in {1, 2} default 3
 }
 
@@ -370,7 +370,7 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has a literal that is no int: "x"}}
+  // expected-error @+1 {{has a literal that is not of type int: "x"}}
   "mneme.config"() <{keys = ["block.x"], constants = ["x"], conditional = array<i1: false>, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
 }
 
@@ -399,7 +399,7 @@ mneme.study @s {
 // -----
 
 mneme.study @s {
-  // expected-error @+1 {{has not as many constants or conditions as keys}}
+  // expected-error @+1 {{has a different number of keys than of constants or conditions}}
   "mneme.config"() <{keys = ["block.x"], constants = [], conditional = array<i1>, operandSegmentSizes = array<i32: 0, 0>}> : () -> ()
 }
 

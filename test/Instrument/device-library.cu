@@ -40,7 +40,7 @@
 // RUN: llvm-nm %t/app | FileCheck %s --check-prefix=HOST --implicit-check-not=hostOnly --implicit-check-not=elsewhere
 // HOST: {{ main$}}
 // RUN: llvm-mneme-record list-kernels --static-hash %t/app | FileCheck %s --check-prefix=MISSING
-// MISSING: static: none, function '_Z6helperf' is of another translation unit
+// MISSING: static: none, function '_Z6helperf' belongs to another translation unit
 
 //--- main.cu
 #include "check.h"

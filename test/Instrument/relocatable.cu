@@ -50,7 +50,7 @@
 // RUN: %cuda_cc_plain -O2 -fgpu-rdc -I%t -c %t/lib.cu -o %t/lib.o
 // RUN: %{cc} -O2 --offload-link %t/main.o %t/lib.o -o %t/app -L%t -lshared -Wl,-rpath,%t
 // RUN: llvm-mneme-record list-kernels --static-hash %t/app | FileCheck %s --check-prefix=MISSING
-// MISSING-DAG: static: none, function '_Z5shiftf' is of another translation unit
+// MISSING-DAG: static: none, function '_Z5shiftf' belongs to another translation unit
 
 //--- common.h
 #pragma once

@@ -7,7 +7,7 @@
 // RUN: llvm-mneme-record --device=host --reachable -o %t/rec -- %t/app 2>&1 | FileCheck %s
 // CHECK: list 10, array 28, variable 7
 // CHECK: 3 launches seen, 3 recorded
-// CHECK: mneme: 30 buffers of {{.*}} left out of them, because nothing leads there
+// CHECK: mneme: 30 buffers of {{.*}} omitted, because no pointer leads there
 // RUN: llvm-mneme-record check %t/rec
 // RUN: ls %t/rec/*.json | xargs -n 1 llvm-mneme-replay --passes='default<O2>'
 // RUN: llvm-mneme-record show %t/rec > %t/show
@@ -15,15 +15,15 @@
 // LIST-LABEL: sumList(Node*, int*)
 // LIST: buffer 4:
 // LIST-NOT: buffer 5:
-// LIST: left out, because nothing leads there: 10 buffers of 8.1 KiB ({{[0-9]+}} bytes)
+// LIST: omitted, because no pointer leads there: 10 buffers of 8.1 KiB ({{[0-9]+}} bytes)
 // RUN: FileCheck %s --check-prefix=ARRAY < %t/show
 // ARRAY-LABEL: sumArray(int**, int, int*)
 // ARRAY: buffer 8:
 // ARRAY-NOT: buffer 9:
-// ARRAY: left out, because nothing leads there: 6 buffers of
+// ARRAY: omitted, because no pointer leads there: 6 buffers of
 // RUN: FileCheck %s --check-prefix=VARIABLE < %t/show
 // VARIABLE-LABEL: sumVariable(int*)
-// VARIABLE: left out, because nothing leads there: 14 buffers
+// VARIABLE: omitted, because no pointer leads there: 14 buffers
 // RUN: %python -c "import glob, json, sys; \
 // RUN:   o = [i['Omitted'] for f in glob.glob(sys.argv[1] + '/*.json') for i in json.load(open(f))['instances'].values()]; \
 // RUN:   assert sorted(x['Regions'] for x in o) == [6, 10, 14] and all(x['Bytes'] > 4096 for x in o), o" %t/rec

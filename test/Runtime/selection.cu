@@ -72,7 +72,7 @@
 // One folder, one way to tell launches apart.
 // RUN: not llvm-mneme-record --device=host -o %t/scalars -- %t/app 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MIXED --implicit-check-not=sum
-// MIXED: error: '{{.*}}scalars': holds launches that are told apart by StaticHash, GridDims, BlockDims, SharedMem, Cooperative, Scalars, not by StaticHash, GridDims, BlockDims, SharedMem, Cooperative: give the same --record-id, or another folder
+// MIXED: error: '{{.*}}scalars': holds launches that are distinguished by StaticHash, GridDims, BlockDims, SharedMem, Cooperative, Scalars, not by StaticHash, GridDims, BlockDims, SharedMem, Cooperative: give the same --record-id, or another folder
 // RUN: not llvm-mneme-record --device=host --record-id=scalars -o %t/ordinal -- %t/app 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=MIXED2 --implicit-check-not=sum
 // MIXED2: Ordinal, not by {{.*}}Scalars:

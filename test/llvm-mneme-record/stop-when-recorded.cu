@@ -33,9 +33,9 @@
 // RUN: not llvm-mneme-record --stop-when-recorded --max-recordings=0 -- %t/app 2>&1 | FileCheck %s --check-prefix=ALL
 // ALL: error: --stop-when-recorded and --max-recordings=0: there is always more to record
 // RUN: not llvm-mneme-record --stop-when-recorded --pick=slowest -- %t/app 2>&1 | FileCheck %s --check-prefix=PICK
-// PICK: error: --stop-when-recorded and --pick=slowest: it is known at the end which launches to keep
+// PICK: error: --stop-when-recorded and --pick=slowest: the launches to keep are known only at the end
 // RUN: not llvm-mneme-record --stop-when-recorded --any-executable -- sh -c true 2>&1 | FileCheck %s --check-prefix=ANY
-// ANY: error: --stop-when-recorded and --any-executable: which kernels there are is not known
+// ANY: error: --stop-when-recorded and --any-executable: the kernels are unknown
 // RUN: not llvm-mneme-record --stop-when-recorded --no-record -- %t/app 2>&1 | FileCheck %s --check-prefix=NONE
 // NONE: error: --stop-when-recorded and --no-record: nothing is recorded
 

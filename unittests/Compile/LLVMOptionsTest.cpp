@@ -107,7 +107,7 @@ TEST(LLVMOptionsTest, RefusesWhatLLVMWould) {
             "LLVM's option 'mneme-test-limit' needs a value");
   // It would end this process.
   EXPECT_EQ(check({{"version", ""}}),
-            "'version' is no option for a compilation");
+            "'version' is not an option of a compilation");
 }
 
 TEST(LLVMOptionsTest, AnErrorLeavesNothingSet) {

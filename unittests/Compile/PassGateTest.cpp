@@ -213,14 +213,14 @@ TEST(PassSetTest, Refuses) {
   EXPECT_THAT(parseError("gvn,"),
               HasSubstr("expected a number, a range or a pass name, got ''"));
   EXPECT_EQ(parseError("7-3"), "'7-3' is a backwards range");
-  EXPECT_EQ(parseError("0-3"), "'0-3': numbers begin with 1");
+  EXPECT_EQ(parseError("0-3"), "'0-3': numbers start at 1");
   EXPECT_THAT(parseError("3x"), HasSubstr("'3x' is neither a number"));
   EXPECT_THAT(parseError("1-2-3"), HasSubstr("'1-2-3' is neither a number"));
   EXPECT_THAT(parseError("-3"), HasSubstr("'-3' is neither a number"));
   EXPECT_THAT(parseError("99999999999"), HasSubstr("is neither a number"));
   EXPECT_EQ(parseError("all,3"), "'all' must stand alone");
-  EXPECT_THAT(parseError("@f"), HasSubstr("'@f' is no name of a pass"));
-  EXPECT_THAT(parseError("gvn@"), HasSubstr("'gvn@' is no name of a pass"));
+  EXPECT_THAT(parseError("@f"), HasSubstr("'@f' is not the name of a pass"));
+  EXPECT_THAT(parseError("gvn@"), HasSubstr("'gvn@' is not the name of a pass"));
   EXPECT_THAT(parseError("gvn@f#0"), HasSubstr("'0' is not the number"));
   EXPECT_THAT(parseError("gvn#x"), HasSubstr("'x' is not the number"));
 }

@@ -733,9 +733,9 @@ TEST_F(FarmTest, TimesThatAreNoneAreRefused) {
   StringRef Times[] = {"nan", "inf", "0.00", "-1.00"};
   for (auto [Id, Time] : enumerate(Times)) {
     EXPECT_EQ(All[Id].Failure, "Unsupported") << Id;
-    EXPECT_EQ(StringRef(All[Id].Error).lower(),
-              formatv("a measured time is no positive number: '{0}'", Time)
-                  .str());
+    EXPECT_EQ(
+        StringRef(All[Id].Error).lower(),
+        formatv("a measured time is not a positive number: '{0}'", Time).str());
     EXPECT_TRUE(All[Id].Samples.empty());
     EXPECT_TRUE(All[Id].Metrics.empty());
   }

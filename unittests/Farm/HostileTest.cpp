@@ -298,9 +298,8 @@ TEST(HostileWorker, OfAnotherBuildIsGivenUp) {
   S.say(message::Hello{"Mneme 0, LLVM 1", "host:1"});
   EXPECT_TRUE(S.worker().hear<message::Refused>());
   ASSERT_EQ(S.Said.size(), 1u);
-  EXPECT_THAT(S.Said[0],
-              HasSubstr("gave up the worker w: the worker is Mneme 0, LLVM 1, "
-                        "the study is Mneme "));
+  EXPECT_THAT(S.Said[0], HasSubstr("dropped the worker w: the worker is Mneme "
+                                   "0, LLVM 1, the study is Mneme "));
   S.F.submit(1, "c");
   S.F.turn();
   EXPECT_THAT(S.F.Lost, HasSubstr("no worker is left: w: the worker is Mneme"));
@@ -318,7 +317,7 @@ TEST(HostileWorker, ThatNeverWasReadyIsStartedThreeTimes) {
     EXPECT_THAT(S.Said[0], HasSubstr(H.Complaint));
     S.F.turn();
   }
-  EXPECT_THAT(S.Said[0], HasSubstr("gave up the worker w: "));
+  EXPECT_THAT(S.Said[0], HasSubstr("dropped the worker w: "));
   EXPECT_EQ(S.Workers.size(), 3u);
 }
 
@@ -339,17 +338,17 @@ TEST(HostileWorker, CannotBreakTheStudy) {
            {Line(Huge), "integer in range"},
            {Line(message::Hello{"v", "n"}), "unexpected message 'hello'"},
            {Line(message::Get{0, 0, 1}), "unexpected message 'get'"},
-           {Line(message::Cancelled{{99}}), "ticket 99 is not under way"},
-           {Line(message::Declined{99, "x"}), "ticket 99 is not under way"},
+           {Line(message::Cancelled{{99}}), "ticket 99 is not in progress"},
+           {Line(message::Declined{99, "x"}), "ticket 99 is not in progress"},
            {Line(message::Evaluated{99, PlayedStudy::result()}),
-            "ticket 99 is not under way"},
+            "ticket 99 is not in progress"},
            {Line(message::ComparedThere{9, {}}),
             "unexpected message 'compared-there'"},
            {Result([](Evaluation &E) { E.Samples.clear(); }),
             "a result has no samples"},
            {Result([](Evaluation &E) { E.Samples = {-1}; }), "number in range"},
            {Result([](Evaluation &E) { E.Device = ""; }),
-            "a result of no device"},
+            "a result without a device"},
            {Result([](Evaluation &E) { E.Device = "else/gpu"; }),
             "a result of 'else/gpu', which it does not have"},
            {Result([](Evaluation &E) { E.DuplicateOf = 1; }),
@@ -373,7 +372,7 @@ TEST(HostileWorker, CannotBreakTheStudy) {
     ASSERT_EQ(S.Said.size(), 1u);
     EXPECT_THAT(S.Said[0], HasSubstr("lost the worker w (host:1): "));
     EXPECT_THAT(S.Said[0], HasSubstr(H.Complaint));
-    EXPECT_THAT(S.Said[0], HasSubstr("; it is started again in 0 s"));
+    EXPECT_THAT(S.Said[0], HasSubstr("; restarting it in 0 s"));
     EXPECT_TRUE(S.F.Done.empty());
     // What it had is done by the next one.
     S.F.turn();

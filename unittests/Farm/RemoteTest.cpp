@@ -216,7 +216,7 @@ TEST_F(RemoteTest, NothingIsLostWithAWorker) {
   for (auto &[Id, E] : Done)
     EXPECT_EQ(E.Failure, "") << E.Error;
   EXPECT_THAT(Said, Contains(HasSubstr("it died of signal 9")));
-  EXPECT_THAT(Said, Contains(HasSubstr("it is started again in 1 s")));
+  EXPECT_THAT(Said, Contains(HasSubstr("restarting it in 1 s")));
   EXPECT_EQ(Farm->statistics().Results, 40u);
   EXPECT_NE(waitForWorkers(1)[0], Pid);
 }
@@ -250,7 +250,7 @@ TEST_F(RemoteTest, ASilentStudyIsGivenUp) {
   EXPECT_TRUE(HasEnded());
   while (Said.empty() && std::chrono::steady_clock::now() < Deadline)
     collectSome(0.05);
-  EXPECT_THAT(Said, Contains(HasSubstr("the study sends nothing any more")));
+  EXPECT_THAT(Said, Contains(HasSubstr("the study has stopped sending")));
 }
 
 TEST_F(RemoteTest, AWorkerMayHangInAComparison) {
@@ -351,7 +351,7 @@ TEST_F(RemoteTest, WorkersThatCannotEvaluateAreNotStartedAgain) {
   EXPECT_THAT(Lost, testing::ContainsRegex(
                         "^no worker is left: w: .*(cuda:77|CUDA driver)"));
   EXPECT_EQ(Said.size(), 1u);
-  EXPECT_THAT(Said, Contains(HasSubstr("gave up the worker w (")));
+  EXPECT_THAT(Said, Contains(HasSubstr("dropped the worker w (")));
 }
 
 TEST_F(RemoteTest, LaunchersThatCannotRunEndTheFarm) {
@@ -472,7 +472,7 @@ TEST_F(RemoteTest, StagingChecksWhatItGets) {
   S.Files[0].Name = "b";
   Contents[0] = 'C';
   EXPECT_THAT_EXPECTED(stage(S, CacheDir, Fetch),
-                       FailedWithMessage("'b' was damaged on its way"));
+                       FailedWithMessage("'b' was damaged in transfer"));
   // More than there is room for.
   S.Files[0].Size = uint64_t(1) << 53;
   EXPECT_THAT(toString(stage(S, CacheDir, Fetch).takeError()),

@@ -173,7 +173,7 @@ TEST_F(ReplayFarmTest, RefusesWhatCannotBe) {
   };
   EXPECT_EQ(GetError({"abacus"}), "unknown device 'abacus'");
   EXPECT_EQ(GetError({"host", "cuda:0"}),
-            "the host and GPUs cannot be tuned for at once");
+            "cannot tune for the host and for GPUs at once");
   EXPECT_EQ(GetError({"host", "host"}), "device 'host' is named twice");
   Options.RecordIds = {"0000000000000099"};
   EXPECT_THAT(GetError({"host"}), HasSubstr("0000000000000099"));

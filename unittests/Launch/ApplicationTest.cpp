@@ -33,14 +33,14 @@ TEST(Application, RunsWhereItWasCompiledFor) {
 TEST(Application, MayRunThroughPTX) {
   EXPECT_THAT_EXPECTED(
       check({"sm_80"}, {{"NVIDIA H200", "sm_90"}}),
-      HasValue("its kernels are for sm_80, the device is an sm_90 (NVIDIA "
-               "H200): what is recorded is the code that its PTX was made "
-               "from"));
+      HasValue(
+          "its kernels are for sm_80, the device is an sm_90 (NVIDIA H200): "
+          "the recordings hold the code that its PTX was compiled from"));
 }
 
 TEST(Application, DoesNotRunElsewhere) {
   const char *Text = "its kernels are for sm_90a, sm_100, the device is an "
-                     "sm_80 (A100): nothing of it runs there";
+                     "sm_80 (A100): none of them runs there";
   EXPECT_THAT_EXPECTED(check({"sm_90a", "sm_100"}, {{"A100", "sm_80"}}),
                        FailedWithMessage(Text));
   // What is for one architecture only has no PTX for others.

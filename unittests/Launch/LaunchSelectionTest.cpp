@@ -49,7 +49,7 @@ TEST(LaunchSelection, EachFieldIsChecked) {
   EXPECT_EQ(ErrorOf(&LaunchSelection::Pick, "Slowest"),
             "--pick='Slowest': expected one of first, slowest, sample");
   EXPECT_EQ(ErrorOf(&LaunchSelection::Ranks, "All"),
-            "--ranks='All': 'All' is no number or range");
+            "--ranks='All': 'All' is not a number or range");
   EXPECT_EQ(ErrorOf(&LaunchSelection::Ranks, "all"), "none");
   EXPECT_EQ(ErrorOf(&LaunchSelection::Launches, "0"),
             "--launches='0': launches count from 1");

@@ -99,7 +99,7 @@ TEST(Child, EndsAreKnownWhereTheyWereIgnored) {
   ASSERT_EQ(::sigaction(SIGCHLD, &Ignore, &Old), 0);
   Child C = start([] { ::_exit(3); });
   EXPECT_EQ(C.wait(), UnknownStatus);
-  EXPECT_EQ(describeExit(UnknownStatus), "ended, but how is not known");
+  EXPECT_EQ(describeExit(UnknownStatus), "ended in an unknown way");
   expectChildren();
   C = start([] { ::_exit(3); });
   EXPECT_EQ(describeExit(C.wait()), "ended the process with exit code 3");

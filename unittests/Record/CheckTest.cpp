@@ -150,7 +150,7 @@ TEST_F(CheckKernel, ChangedFiles) {
 
 TEST_F(CheckKernel, ConfigurationOfTheLaunch) {
   K.DynamicHashInputs.assign(std::begin(LaunchInputs), std::end(LaunchInputs));
-  auto IsOther = HasSubstr("is of another launch configuration than '" +
+  auto IsOther = HasSubstr("has another launch configuration than '" +
                            K.StaticHash + ".json' has for ");
   EXPECT_THAT(check(), ElementsAre(IsOther, IsOther));
   auto Rename = [&](uint64_t Hash) {

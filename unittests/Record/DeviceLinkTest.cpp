@@ -289,9 +289,9 @@ define ptx_kernel void @k() {
   Whole.IsRDC = false;
   Damaged.Bitcode.resize(Damaged.Bitcode.size() / 2);
   EXPECT_EQ(Linked({Main, Elsewhere}, "k").Message,
-            "device code of 'a.cu' is not to be linked with that of 'main.cu'");
+            "device code of 'a.cu' cannot be linked with that of 'main.cu'");
   EXPECT_EQ(Linked({Main, Whole}, "k").Message,
-            "device code of 'a.cu' is not to be linked with that of 'main.cu'");
+            "device code of 'a.cu' cannot be linked with that of 'main.cu'");
   EXPECT_THAT(Linked({Main, Damaged}, "k").Message, HasSubstr("'a.cu'"));
   EXPECT_EQ(Linked({}, "k").Message, "no device code to link");
 }

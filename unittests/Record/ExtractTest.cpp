@@ -129,7 +129,8 @@ TEST(ExtractTest, MissesFunctionsOfOtherUnits) {
   std::unique_ptr<Module> M = parse(Context, Program);
   EXPECT_THAT_ERROR(
       checkComplete(*extract(*M, "k")),
-      FailedWithMessage("function 'declared' is of another translation unit"));
+      FailedWithMessage(
+          "function 'declared' belongs to another translation unit"));
   M = parse(Context, R"(
 target triple = "nvptx64-nvidia-cuda"
 define ptx_kernel void @k(ptr %p) {

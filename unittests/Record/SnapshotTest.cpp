@@ -273,9 +273,9 @@ TEST(Snapshot, RefusesEveryFlippedBit) {
 
 TEST(Snapshot, RefusesWrongArguments) {
   EXPECT_THAT(errorOf(prologue().args({}).close()),
-              HasSubstr("only a prologue has one, and one only"));
+              HasSubstr("expected only once, in a prologue"));
   EXPECT_THAT(errorOf(epilogue().args({}).close()),
-              HasSubstr("only a prologue has one, and one only"));
+              HasSubstr("expected only once, in a prologue"));
   EXPECT_EQ(errorOf(SnapshotBuilder(MNEME_SNAPSHOT_PROLOGUE).close()),
             "'x.mneme': prologue without arguments record");
   auto Error = [](ArrayRef<MnemeArgEntry> Entries, uint32_t Count,

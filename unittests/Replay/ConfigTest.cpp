@@ -106,22 +106,23 @@ TEST_F(ConfigTest, WordsForPtxasAreQuoted) {
 TEST_F(ConfigTest, RefusesWithKeyAndValue) {
   EXPECT_THAT(refused(R"({"blok.x": 5})"),
               HasSubstr("'blok.x' is not a setting; did you mean 'block.x'?"));
-  EXPECT_EQ(refused(R"({"block.x": "5"})"), "'block.x': \"5\" is no integer");
-  EXPECT_EQ(refused(R"({"block.x": 2.5})"), "'block.x': 2.5 is no integer");
+  EXPECT_EQ(refused(R"({"block.x": "5"})"),
+            "'block.x': \"5\" is not an integer");
+  EXPECT_EQ(refused(R"({"block.x": 2.5})"), "'block.x': 2.5 is not an integer");
   EXPECT_EQ(refused(R"({"block.x": -1})"), "'block.x': -1 is out of range");
   EXPECT_EQ(refused(R"({"block.x": 4294967296})"),
             "'block.x': 4294967296 is out of range");
   EXPECT_EQ(refused(R"({"specialize": 1})"),
             "'specialize': 1 is neither true nor false");
-  EXPECT_EQ(refused(R"({"passes": null})"), "'passes': null is no text");
+  EXPECT_EQ(refused(R"({"passes": null})"), "'passes': null is not a string");
   EXPECT_EQ(refused(R"({"llvm.a": {}})"),
-            "'llvm.a': {} is no value of an option");
+            "'llvm.a': {} is not a valid option value");
   EXPECT_EQ(refused(R"({"llvm.a": []})"),
-            "'llvm.a': [] is no value of an option");
+            "'llvm.a': [] is not a valid option value");
   EXPECT_EQ(refused(R"({"llvm.": 1})"),
-            "'llvm.': 1 is for no option: expected llvm.NAME");
+            "'llvm.': 1 names no option: expected llvm.NAME");
   EXPECT_EQ(refused(R"({"llvm.a=b": 1})"),
-            "'llvm.a=b': 1 is for no option: expected llvm.NAME");
+            "'llvm.a=b': 1 names no option: expected llvm.NAME");
 }
 
 TEST_F(ConfigTest, EqualCodeHasAnEqualDigest) {

@@ -213,8 +213,9 @@ TEST_F(ReplayTest, AKernelThatStopsWorkingIsWrong) {
     // One launch is verified, one warms up, three are timed.
     EXPECT_EQ(Count >= 5, true);
     EXPECT_EQ(R.V, Verdict::Mismatch);
-    EXPECT_THAT(R.Error, HasSubstr("the first launch was right, a later one "
-                                   "was not: 1 of "));
+    EXPECT_THAT(
+        R.Error,
+        HasSubstr("the first launch verified, a later one did not: 1 of "));
     EXPECT_FALSE(R.Measured);
   }
   TheDevice.Run = add;

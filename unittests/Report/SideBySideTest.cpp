@@ -24,7 +24,7 @@ static SideBySide makeSides(StringRef Good, StringRef Bad) {
   SideBySide S;
   S.Kernel = "k(<int>)";
   S.Facts = {"record 1", "device host"};
-  S.Outcome = "both sides leave the same";
+  S.Outcome = "both sides leave the same memory";
   S.Names = {"--passes=a<O1>", "--passes=b"};
   S.Code.push_back(
       {"PTX",
@@ -68,8 +68,7 @@ TEST(SideBySideTest, PairsLinesThatDifferInNumbersOfNames) {
       print(makeSides("add %r1, 7;\nmul %r2;\n", "add %r10, 7;\nmul %r2;\n"));
   EXPECT_THAT(Text, HasSubstr("add %r1, 7;          ~ add %r10, 7;\n"));
   EXPECT_THAT(Text, HasSubstr("mul %r2;               mul %r2;\n"));
-  EXPECT_THAT(Text,
-              HasSubstr("PTX: 1 line different in numbers of names only"));
+  EXPECT_THAT(Text, HasSubstr("PTX: 1 line equal except for numbered names"));
   // Other numbers count.
   EXPECT_THAT(print(makeSides("add %r1, 7;\n", "add %r1, 8;\n")),
               HasSubstr("add %r1, 7;          | add %r1, 8;\n"));

@@ -53,8 +53,9 @@ TEST_F(SummaryTest, SaysSixKindsOfInstructions) {
 
 TEST_F(SummaryTest, SaysThatNoInstructionsChanged) {
   R.BestInstructions = R.BaselineInstructions;
-  EXPECT_THAT(print(),
-              HasSubstr("instructions  124 -> 124, as many of each kind\n"));
+  EXPECT_THAT(
+      print(),
+      HasSubstr("instructions  124 -> 124, with equal counts of each kind\n"));
 }
 
 TEST_F(SummaryTest, SaysHowTheBestCandidateCompares) {

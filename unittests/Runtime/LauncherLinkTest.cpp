@@ -23,7 +23,7 @@ RuntimeFacts mneme::runtimeFacts() { return {"host", nullptr, 0}; }
 namespace {
 
 constexpr char Gone[] = "the launcher is gone";
-constexpr char None[] = "the launcher gave an answer that is none";
+constexpr char None[] = "the launcher sent a malformed answer";
 
 std::string message(uint32_t Type, const std::string &Body,
                     uint64_t Size = UINT64_MAX) {

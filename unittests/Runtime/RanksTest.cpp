@@ -51,13 +51,13 @@ TEST(NumberListTest, Ranges) {
 
 TEST(NumberListTest, Refusals) {
   NumberList L;
-  EXPECT_EQ(L.parse(""), "'' is no number or range");
+  EXPECT_EQ(L.parse(""), "'' is not a number or range");
   for (const char *Text :
        {"x", "-1", "-", "1,,2", "1,", "1 ", "+1", "0x1", "1-2-3", "1--2",
         "99999999999999999999", "1-99999999999999999999", "1.5"})
-    EXPECT_NE(L.parse(Text).find("is no number or range"), std::string::npos)
+    EXPECT_NE(L.parse(Text).find("is not a number or range"), std::string::npos)
         << Text;
-  EXPECT_EQ(L.parse("1,3-2"), "'3-2' goes down");
+  EXPECT_EQ(L.parse("1,3-2"), "'3-2' is a backwards range");
 }
 
 TEST_F(RanksTest, NotDistributed) {

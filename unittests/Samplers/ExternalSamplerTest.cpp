@@ -207,7 +207,7 @@ TEST_F(ExternalSampler, GivesUpOnAProgramThatNeverLearns) {
   auto S = start("read greeting; while read line; do "
                  "echo '{\"point\": {\"unroll\": 3}}'; done");
   EXPECT_THAT(askForError(*S),
-              HasSubstr("none of 100 answers can be tried; of the last one: "
+              HasSubstr("none of 100 answers can be tried; the last one: "
                         "parameter 'unroll' cannot be 3"));
 }
 
@@ -284,7 +284,7 @@ TEST_F(ExternalSampler, LeavesNoProcessesBehind) {
 TEST_F(ExternalSampler, NeedsACommand) {
   EXPECT_THAT_EXPECTED(
       createSampler("external", Study.Context),
-      FailedWithMessage("external: no command, say external=COMMAND"));
+      FailedWithMessage("external: no command: expected external=COMMAND"));
 }
 
 } // namespace

@@ -336,7 +336,7 @@ TEST(GridSampler, GoesInOrder) {
 
 TEST(GridSampler, RefusesRealNumbers) {
   EXPECT_EQ(createError("grid", makeReal()),
-            "grid: 'x' is real and has no end of values");
+            "grid: 'x' is real and has infinitely many values");
 }
 
 TEST(RandomSampler, IsEven) {
@@ -478,7 +478,7 @@ TEST_F(FileSampler, SaysWhereAndWhatIsWrong) {
 }
 
 TEST_F(FileSampler, NeedsAFile) {
-  EXPECT_EQ(createError("file", L), "file: no file, say file=PATH");
+  EXPECT_EQ(createError("file", L), "file: no file: expected file=PATH");
   EXPECT_THAT(createError("file=/nowhere/points", L),
               HasSubstr("No such file or directory"));
 }

@@ -385,7 +385,7 @@ TEST(CommandLineSpaceTest, Mistakes) {
        "--objective:1:1: there is no metric 'tim'; did you mean 'time'?"},
       {{"--objective=time:best"},
        "--objective:1:6: expected min or max, not 'best'"},
-      {{"--objective=time,time:max"}, "--objective:1:6: 'time' is there twice"},
+      {{"--objective=time,time:max"}, "--objective:1:6: 'time' occurs twice"},
       {{"--maxnreg=1", "--maxnreg=2"},
        "--maxnreg='2': there is --maxnreg already"},
       {{"--grid=1", "--grid-x=2"}, "--grid-x='2': there is --grid already"},

@@ -389,7 +389,7 @@ TEST(SearchSpaceTest, ASpaceWithoutPoints) {
   EXPECT_EQ(errorOf(StudyBuilder()
                         .range("r", "0.0", "1.0")
                         .require("r * r > 2.0", "too small")),
-            "no valid point was found in a great many tries: too small");
+            "no valid point was found in 1000000 tries: too small");
 }
 
 //===----------------------------------------------------------------------===//

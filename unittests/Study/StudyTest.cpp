@@ -72,7 +72,8 @@ TEST(StudyTest, Mistakes) {
        [](Study &S) { S.Parameters[0].Name = "a b"; }},
       {"parameter 'a/b': a name may not contain '/'",
        [](Study &S) { S.Parameters[0].Name = "a/b"; }},
-      {"parameter 'recorded.x': names with 'recorded.' are of recorded facts",
+      {"parameter 'recorded.x': names that start with 'recorded.' are reserved "
+       "for recorded facts",
        [](Study &S) { S.Parameters[0].Name = "recorded.x"; }},
       {"parameter 'block': the name is used twice",
        [](Study &S) { S.Parameters[1].Name = "block"; }},
@@ -168,8 +169,7 @@ TEST(StudyTest, Mistakes) {
        [](Study &S) {
          S.Constraints[0].Holds = Expr::parameter("grid", ValueType::Int);
        }},
-      {"constraint is missing",
-       [](Study &S) { S.Constraints.emplace_back(); }},
+      {"constraint is missing", [](Study &S) { S.Constraints.emplace_back(); }},
       // Fields.
       {"field 'block.w': there is no configuration field 'block.w'; did you "
        "mean 'block.x'?",
@@ -189,7 +189,7 @@ TEST(StudyTest, Mistakes) {
        [](Study &S) { S.Fields[1].Key = "block.x"; }},
       // Objectives.
       {"the study has no objective", [](Study &S) { S.Objectives.clear(); }},
-      {"the objective 'time' is there twice",
+      {"the objective 'time' occurs twice",
        [](Study &S) { S.Objectives[1].Metric = "time"; }},
       {"there is no metric 'tine'; did you mean 'time'?",
        [](Study &S) { S.Objectives[0].Metric = "tine"; }},

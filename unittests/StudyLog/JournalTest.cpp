@@ -351,7 +351,8 @@ TEST_F(JournalTest, RefusesAnotherStudy) {
     Header = makeSampleHeader();
   };
   Header.Identity["seed"] = 8;
-  Refused("the journal is another study's: 'seed': 7 in the journal, 8 now");
+  Refused(
+      "the journal belongs to another study: 'seed': 7 in the journal, 8 now");
   Header.Identity["study"] = "study sample {\n  a\n  c\n}\n";
   Refused("'study': line 3 is 'b' in the journal, 'c' now");
   Header.Identity["study"] = "study sample {\n  a\n  b\n}\nmore\n";
@@ -380,7 +381,7 @@ TEST_F(JournalTest, RefusesWhatIsThereOrNot) {
   writeSample(1, 0);
   EXPECT_THAT_EXPECTED(
       Journal::create(Path, Header, Space),
-      FailedWithMessage(testing::HasSubstr("there is a study already")));
+      FailedWithMessage(testing::HasSubstr("a study already exists")));
   EXPECT_THAT_EXPECTED(Journal::create((Folder + "/no/x.log").str(), Header,
                                        Space),
                        FailedWithMessage(testing::HasSubstr("no/x.log")));
@@ -471,9 +472,10 @@ TEST_F(ForeignTest, ImportsTrials) {
   EXPECT_EQ(T.Ended - T.Started, 1.25);
   EXPECT_EQ(print(json::Object(T.Config)),
             print(cantFail(Space.configure(Space.defaultPoint()))));
-  EXPECT_EQ(J->takeWarnings(),
-            std::vector<std::string>{"trial 3 of another program is not used: "
-                                     "it has 0 finite values"});
+  EXPECT_EQ(
+      J->takeWarnings(),
+      std::vector<std::string>{
+          "trial 3 of another program is ignored: it has 0 finite values"});
   // Ours go on behind it, and its number stays.
   cantFail(J->beginTrials(makeSampleTrial(Space, 4)));
   add(Line);

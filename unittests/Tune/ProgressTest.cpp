@@ -61,7 +61,7 @@ TEST(Progress, Line) {
             std::string::npos);
   P.Phase = StudyProgress::FinalTest;
   EXPECT_TRUE(
-      StringRef(formatProgress(P)).ends_with("  testing the best again"));
+      StringRef(formatProgress(P)).ends_with("  re-testing the best trials"));
 }
 
 struct PrinterTest : testing::Test {

@@ -480,8 +480,8 @@ TEST_F(TunerTest, WhereTheBaselineFailsNothingIsKnown) {
   for (const Trial &T : Trials)
     if (T.State == TrialState::Failed) {
       EXPECT_EQ(T.Failure, "WorkerLost");
-      EXPECT_EQ(T.Error, "the baseline could not be measured on any device "
-                         "that measured it");
+      EXPECT_EQ(T.Error,
+                "the baseline could not be measured on the trial's devices");
     }
   EXPECT_TRUE(hasNote("the baseline failed"));
 }
@@ -527,8 +527,8 @@ TEST_F(TunerTest, NeedsABaseline) {
   EXPECT_TRUE(Err.isA<BaselineError>());
   EXPECT_EQ(toString(std::move(Err)),
             "the recorded configuration of instance 'one' does not verify, so "
-            "nothing can be tuned (Mismatch: as planned); --dtype and "
-            "--tolerance say what is near enough");
+            "nothing can be tuned (Mismatch: as planned); allow an error with "
+            "--dtype and --tolerance");
 }
 
 TEST_F(TunerTest, NeedsTheMetric) {
@@ -1006,7 +1006,7 @@ TEST_F(TunerTest, InterruptedTwiceItBreaksTheTestOff) {
     EXPECT_EQ(R.End, StudyEnd::Exhausted);
     EXPECT_TRUE(R.Final.isBrokenOff());
     EXPECT_FALSE(R.winner());
-    EXPECT_TRUE(hasNote("the re-test was broken off"));
+    EXPECT_TRUE(hasNote("the re-test was interrupted"));
     // The first ones are there if they are through.
     ASSERT_EQ(R.Final.Candidates.size(), 5u);
     for (const RetestedTrial &T : R.Final.Candidates)
@@ -1054,7 +1054,7 @@ TEST_F(TunerTest, InterruptedTwiceItBreaksTheExplanationOff) {
     EXPECT_TRUE(Explains);
     EXPECT_TRUE(R.winner());
     EXPECT_FALSE(R.Why);
-    EXPECT_EQ(R.Notes.back(), "the explanation was broken off");
+    EXPECT_EQ(R.Notes.back(), "the explanation was interrupted");
   }
 }
 

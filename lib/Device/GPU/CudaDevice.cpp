@@ -53,8 +53,8 @@ Error CudaDevice::open() {
   if (Driver.DeviceGetAttribute(&HasVirtualMemory,
                                 VirtualMemoryManagementSupported, Handle) ||
       !HasVirtualMemory)
-    return createStringError(
-        Info.Name + " cannot have memory at addresses that one chooses");
+    return createStringError(Info.Name +
+                             " cannot map memory at chosen addresses");
 
   // The flags of the first opener of the primary context apply; liboffload
   // would let waiting threads sleep.

@@ -54,7 +54,7 @@ static Error checkComplete(ArrayRef<char> Object) {
   using Elf = object::ELF64LEFile;
   Expected<Elf> File = Elf::create({Object.data(), Object.size()});
   if (!File)
-    return createStringError("its image is no cubin: " +
+    return createStringError("its image is not a cubin: " +
                              toString(File.takeError()));
   auto Sections = File->sections();
   if (!Sections)
@@ -165,7 +165,7 @@ Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
     auto Variable = Variables->find(G.Name);
     if (!Backend->getGlobal(K.Program, G.Name, Place, Size)) {
       if (Variable != Variables->end())
-        return createStringError("the driver does not find its variable '" +
+        return createStringError("the driver cannot find its variable '" +
                                  G.Name + "'");
       continue; // optimized away
     }

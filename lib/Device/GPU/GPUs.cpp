@@ -103,7 +103,7 @@ llvm::mneme::startCudaDriver(unsigned &NumDevices) {
   if (R == CUDA_ERROR_NO_DEVICE || (!R && Count <= 0))
     return createStringError("the CUDA driver finds no device");
   if (R)
-    return createStringError("the CUDA driver does not start: " +
+    return createStringError("the CUDA driver cannot be initialized: " +
                              Driver->describe(R));
   NumDevices = Count;
   return Driver;
@@ -149,9 +149,9 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
     Info.Name = Name;
   unsigned Major = Attribute(ComputeCapabilityMajor);
   if (!Major)
-    return createStringError("the CUDA driver does not tell the architecture "
-                             "of device " +
-                             Twine(Ordinal));
+    return createStringError(
+        "the CUDA driver does not report the architecture of device " +
+        Twine(Ordinal));
   Info.Arch =
       ("sm_" + Twine(Major) + Twine(Attribute(ComputeCapabilityMinor))).str();
   int Version = 0;

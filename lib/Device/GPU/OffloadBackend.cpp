@@ -98,7 +98,7 @@ Error Offload::loadTap() {
     return loadFailure("the tap of the CUDA driver");
   Tap = reinterpret_cast<decltype(Tap)>(dlsym(Library, "mneme_cuda_tap"));
   if (!Tap)
-    return createStringError("'" + Path + "' is no tap of the CUDA driver");
+    return createStringError("'" + Path + "' is not a tap of the CUDA driver");
   return Error::success();
 }
 
@@ -289,7 +289,7 @@ Expected<GPUBackend::Program> OffloadBackend::load(ArrayRef<char> Object) {
     return createStringError(describe(R));
   if (!Valid)
     return createStringError(
-        "the image is no ELF executable for this device");
+        "the image is not an ELF executable for this device");
   auto P = std::make_unique<OffloadProgram>();
   P->Size = Object.size();
   if (ol_result_t R = O.CreateProgram(Device, Object.data(), Object.size(),
@@ -429,9 +429,8 @@ llvm::mneme::createOffloadBackend(const CudaDriver &Driver, unsigned Ordinal) {
   if (!O)
     return O.takeError();
   if (Ordinal >= (*O)->Devices.size())
-    return createStringError(
-        "liboffload finds " + Twine((*O)->Devices.size()) +
-        " CUDA devices, but number " + Twine(Ordinal) + " is asked for");
+    return createStringError("liboffload finds " + Twine((*O)->Devices.size()) +
+                             " CUDA devices, no number " + Twine(Ordinal) + "");
   auto Backend =
       std::make_unique<OffloadBackend>(Driver, **O, (*O)->Devices[Ordinal]);
   Error E = Backend->open();

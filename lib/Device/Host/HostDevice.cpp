@@ -202,7 +202,8 @@ Error HostDevice::reserveArena(uint64_t Base, uint64_t Size) {
     return createStringError("the host device has an arena already");
   if (Base % PageSize != 0 || Size % PageSize != 0 || Size == 0)
     return createStringError("arena 0x" + utohexstr(Base) + " of " +
-                             Twine(Size) + " bytes is not made of pages");
+                             Twine(Size) +
+                             " bytes is not a multiple of the page size");
   if (Error E = reservePages(Base, Size))
     return E;
   ArenaBase = Base;

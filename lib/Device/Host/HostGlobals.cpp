@@ -209,7 +209,7 @@ Expected<uint64_t> InitializerWriter::evaluate(const Constant &C) {
   if (auto *GEP = dyn_cast<GEPOperator>(Expr)) {
     APInt Offset(DL.getIndexTypeSizeInBits(GEP->getType()), 0);
     if (!GEP->accumulateConstantOffset(DL, Offset))
-      return error("holds an address that is no constant offset");
+      return error("holds an address that is not a constant offset");
     Expected<uint64_t> Base =
         evaluate(*cast<Constant>(GEP->getPointerOperand()));
     if (!Base)
@@ -264,7 +264,7 @@ Error InitializerWriter::writeAt(const Constant &C, uint64_t Offset) {
     Element = Vector->getElementType();
     Count = Vector->getNumElements();
     if (DL.getTypeSizeInBits(Element) % 8 != 0)
-      return error("holds a vector of elements that are no whole bytes");
+      return error("holds a vector of elements that are not whole bytes");
     Stride = DL.getTypeSizeInBits(Element) / 8;
   }
   if (Element) {

@@ -155,8 +155,8 @@ static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
       Result->addIncoming(Direct, BB);
   }
   B.SetInsertPoint(Unknown);
-  createUnsupported(
-      B, "a call through a pointer that is no function of this program");
+  createUnsupported(B,
+                    "a call through a pointer to no function of this program");
   B.CreateUnreachable();
   if (Result && Targets.empty())
     Call.replaceAllUsesWith(PoisonValue::get(Call.getType()));

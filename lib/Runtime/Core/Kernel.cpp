@@ -11,7 +11,7 @@
 
 using namespace mneme;
 
-static const char Malformed[] = "the launcher gave an answer that is none";
+static const char Malformed[] = "the launcher sent a malformed answer";
 
 /// Maximum size in bytes: large payloads have many variables, and kernels may
 /// have much code.

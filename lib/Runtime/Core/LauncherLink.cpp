@@ -147,7 +147,7 @@ const char *LauncherLink::send(uint32_t Type, const void *Body, size_t Size,
       !T.receive(&Answer, sizeof(Answer)))
     return T.whyFailed();
   if (Answer.Magic != MNEME_WIRE_MAGIC || Answer.Type != Type)
-    return "the launcher gave an answer that is none";
+    return "the launcher sent a malformed answer";
   return nullptr;
 }
 
@@ -161,7 +161,7 @@ std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
   if (const char *Why = send(Type, Body.body().data(), Body.body().size(), H))
     return fail(Why);
   if (H.Size > MaxAnswer)
-    return fail("the launcher gave an answer that is none");
+    return fail("the launcher sent a malformed answer");
   // Grow the buffer as data arrives: the stated size may be wrong. If memory
   // runs out, the rest is still received, so that the next answer can be read.
   constexpr size_t Step = 1 << 20;
@@ -184,7 +184,7 @@ std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
   WireReader R(Answer.data(), Answer.size());
   std::string Error = R.str();
   if (!R.ok() || (!Error.empty() && !R.atEnd()))
-    return fail("the launcher gave an answer that is none");
+    return fail("the launcher sent a malformed answer");
   return Error;
 }
 
@@ -309,7 +309,7 @@ std::string LauncherLink::greet() {
   WireReader R = reader(Answer);
   std::string TheirDirectory = R.str(), TheirDatabase = R.str();
   if (!R.ok() || !R.atEnd())
-    return fail("the launcher gave an answer that is none");
+    return fail("the launcher sent a malformed answer");
   Directory = std::move(TheirDirectory);
   Database = std::move(TheirDatabase);
   return "";

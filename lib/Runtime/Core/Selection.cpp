@@ -108,7 +108,7 @@ static uint64_t nanosecondsFromEnv(const char *Name) {
   double Seconds = strtod(Text.c_str(), &End);
   if (!*End && Seconds >= 0)
     return uint64_t(std::min(Seconds, 1e9) * 1e9);
-  warnOf(Name, "'" + Text + "' are no seconds");
+  warnOf(Name, "'" + Text + "' is not a number of seconds");
   return 0;
 }
 

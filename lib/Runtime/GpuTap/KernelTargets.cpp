@@ -109,7 +109,7 @@ KernelTargets::loadVariables(const DeviceModule &Code,
     auto V = std::find_if(Known.begin(), Known.end(),
                           [&](const auto &V) { return V.Name == Name; });
     if (V == Known.end())
-      return Fail("is of another translation unit");
+      return Fail("belongs to another translation unit");
     std::unique_ptr<ShadowedVariable> &S =
         Variables[{Code.Hash, Code.Copy, Name}];
     if (!S) {
@@ -120,7 +120,7 @@ KernelTargets::loadVariables(const DeviceModule &Code,
       if (!Shadow && V->Constant)
         continue;
       if (!Shadow)
-        return Fail("is known to the device's code alone");
+        return Fail("exists only in device code");
       if (E.Flags & MNEME_VARIABLE_MANAGED)
         return Fail("is __managed__");
       auto New = std::make_unique<ShadowedVariable>();

@@ -54,7 +54,7 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
     uint64_t V;
     memcpy(&V, L.Args[I], sizeof(V));
     if (!Devs.ownerOf(V) && !Foreign.find(V) && isHostMemory(V))
-      return "an argument points to memory of the host that CUDA does not know";
+      return "an argument points to host memory that is unknown to CUDA";
   }
   return "";
 }
@@ -71,7 +71,7 @@ LaunchMemory::locateVariables(const Target &T, RecordingJob &J,
                 ? S->Runtime->GetSymbolAddress(&Live, S->Shadow)
                 : cudaErrorInvalidSymbol;
     if (E)
-      return "the CUDA runtime does not find variable '" + S->V.Name +
+      return "the CUDA runtime cannot find variable '" + S->V.Name +
              "' (error " + std::to_string(E) + ")";
     uint64_t Home = G.Homes + S->V.Address;
     if (Home + S->V.Size > G.end())

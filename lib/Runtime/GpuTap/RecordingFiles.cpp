@@ -149,8 +149,7 @@ std::string RecordingFiles::storePrologue(RecordingJob &J,
     // located.
     PointedTo.insert(Range.Begin);
     J.Again = true;
-    Error = "memory points to pinned memory, which launches are recorded with "
-            "from now on";
+    Error = "memory points to pinned memory, which is recorded from now on";
   }
   return Error;
 }

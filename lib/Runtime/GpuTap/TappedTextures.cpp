@@ -150,11 +150,11 @@ std::string TappedTextures::homeOf(const Gpu &G, uint64_t Key, uint64_t Size,
   if (I == Homes.end()) {
     AddressMap::Allocation *Home = Devs.homes().allocate(Size);
     if (!Home)
-      return "a texture has no address left for it";
+      return "no address is left for a texture";
     I = Homes.emplace(std::make_pair(Key, Size), Home->Address).first;
   }
   Address = G.Homes + I->second;
-  return Address + Size > G.end() ? "a texture has no address left for it" : "";
+  return Address + Size > G.end() ? "no address is left for a texture" : "";
 }
 
 /// Describes an object. \p Elements gets the copies of its array, with offsets
@@ -199,7 +199,7 @@ std::string TappedTextures::describe(const Gpu &G, const TappedTexture &O,
   if (Error.empty() && !Size && !G.Heap.find(D.Address)) {
     const auto *Outside = Foreign.find(D.Address);
     if (!Outside || !ForeignMemory::canRecord(G, Outside->second))
-      return "a texture is of memory that cannot be recorded";
+      return "a texture uses memory that cannot be recorded";
     Named.insert(Outside->first);
   }
   if (!O.IsSurface)
@@ -217,8 +217,7 @@ std::string TappedTextures::addObject(RecordingJob &J, char *At, bool IsSurface,
   if (!Handle) // No object, which the kernel does not use.
     return "";
   if (Found == Textures.end())
-    return "an argument is the handle of a texture or surface object that is "
-           "not known";
+    return "an argument is the handle of an unknown texture or surface object";
   Pieces::Piece New = {0, 0, MNEME_REGION_TEXTURE, {}};
   TappedElements Elements;
   uint64_t Size = 0, Home = 0;

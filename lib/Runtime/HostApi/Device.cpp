@@ -370,7 +370,7 @@ void Device::fillModule(Module &M, const DeviceModule &Code) {
     size_t Size;
     const char *Bytes = Contents.bytes(Size);
     if (Size != V->Size) {
-      M.Error = "the launcher gave an answer that is none";
+      M.Error = "the launcher sent a malformed answer";
       return;
     }
     memcpy(reinterpret_cast<void *>(V->Address), Bytes, Size);
@@ -430,7 +430,7 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
   }
   if (R.ok() && R.atEnd())
     return true;
-  Error = "the launcher gave an answer that is none";
+  Error = "the launcher sent a malformed answer";
   return false;
 }
 
@@ -467,7 +467,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   K.Host = readHostKernel(R);
   K.Host.Name = K.Name.c_str();
   if (placeSegments(R, Error) && !isSane(K.Host))
-    Error = "the launcher gave an answer that is none";
+    Error = "the launcher sent a malformed answer";
   if (!Error.empty()) {
     printError("kernel", Entry.Name, Error);
     return cudaErrorInvalidDeviceFunction;

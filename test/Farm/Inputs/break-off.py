@@ -7,7 +7,7 @@ import sys
 process = subprocess.Popen(sys.argv[1:], stderr=subprocess.PIPE, text=True)
 for line in process.stderr:
     print(line, end="")
-    if "testing the best again" in line:
+    if "re-testing the best trials" in line:
         # Two of the same signal at once can be one.
         process.send_signal(signal.SIGINT)
         process.send_signal(signal.SIGTERM)

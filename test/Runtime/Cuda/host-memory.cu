@@ -17,7 +17,7 @@
 // RUN: FileCheck %s < %t.out
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.static.rec | FileCheck %s --check-prefix=REPLAY
 // CHECK: all is well
-// ERR: warning: kernel '_Z6sumAllP4List' is not recorded: memory points to pinned memory, which launches are recorded with from now on
+// ERR: warning: kernel '_Z6sumAllP4List' is not recorded: memory points to pinned memory, which is recorded from now on
 // ERR: 9 launches seen, 8 recorded, 1 skipped
 // REPLAY: follow grid 1: Match
 // REPLAY-NEXT: scale grid 1: Match

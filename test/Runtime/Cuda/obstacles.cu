@@ -8,9 +8,9 @@
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR-DAG: warning: kernel '_Z7foreignPi' is not recorded: an argument points to memory that cannot be recorded
 // ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with clusters of blocks
-// ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' is known to the device's code alone
+// ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' exists only in device code
 // ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory of another device
-// ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to memory of the host that CUDA does not know
+// ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to host memory that is unknown to CUDA
 // ERR: 9 launches seen, 3 recorded, 6 skipped
 // ERR-DAG: 2 skipped: an argument points to memory that cannot be recorded
 // ERR-DAG: 1 skipped: memory points to memory of another device

@@ -5,7 +5,7 @@
 // RUN: rm -rf %t.rec
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
 // CHECK: 2 launches seen, 1 recorded, 1 skipped
-// CHECK: 1 skipped: an argument is the handle of a texture or surface object that is not known
+// CHECK: 1 skipped: an argument is the handle of an unknown texture or surface object
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>

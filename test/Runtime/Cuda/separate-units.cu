@@ -24,8 +24,8 @@
 // RUN: %cuda_cc_plain -O2 -fgpu-rdc -DOTHER -c %s -o %t.o
 // RUN: %cuda_cc -O2 --offload-link %t.main.o %t.o -o %t
 // RUN: %{record} | FileCheck %s --check-prefix=MISSING
-// MISSING-DAG: warning: kernel '_Z5callsPf' is not recorded: function '_Z5otherf' is of another translation unit
-// MISSING-DAG: warning: kernel '_Z5readsPf' is not recorded: variable 'Factor' is of another translation unit
+// MISSING-DAG: warning: kernel '_Z5callsPf' is not recorded: function '_Z5otherf' belongs to another translation unit
+// MISSING-DAG: warning: kernel '_Z5readsPf' is not recorded: variable 'Factor' belongs to another translation unit
 // MISSING-DAG: result 33, no error
 // MISSING: 4 launches seen, 2 recorded, 2 skipped
 // RUN: %{replay} | FileCheck %s --check-prefix=REPLAY

@@ -23,12 +23,12 @@
 // Without an answer the application is not started.
 // REDEFINE: %{how} = wait
 // RUN: %{slow} MNEME_EMULATED_INIT=999 not llvm-mneme-record --device=cuda --cuda-node=%t.missing -o %t.wait.rec -- %t 2>&1 | FileCheck %s --check-prefix=FAILS --implicit-check-not=sum
-// FAILS: error: the CUDA driver does not start: {{.*}}999{{.*}} (--device=host needs none)
+// FAILS: error: the CUDA driver cannot be initialized: {{.*}}999{{.*}} (--device=host needs none)
 
 // A bad one ends nothing, but the exit code tells, and nothing is recorded.
 // REDEFINE: %{how} = bad
 // RUN: %{slow} MNEME_EMULATED_ARCH=sm_80 not %{record} | FileCheck %s --check-prefix=BAD --implicit-check-not=recorded
-// BAD: error: '{{.*}}': its kernels are for sm_90, the device is an sm_80 (Emulated GPU): nothing of it runs there
+// BAD: error: '{{.*}}': its kernels are for sm_90, the device is an sm_80 (Emulated GPU): none of them runs there
 // RUN: not ls %t.bad.rec/*.json
 
 // An application that ends sooner than the driver has answered.

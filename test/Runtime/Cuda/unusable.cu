@@ -11,17 +11,17 @@
 // RUN: %emulated_gpu MNEME_EMULATED_VERSION=11040 not %{record} | FileCheck %s --check-prefix=OLD --implicit-check-not=sum
 // OLD: error: the CUDA driver is too old: it supports CUDA 11.4, and 12.0 is needed (--device=host needs none)
 // RUN: %emulated_gpu MNEME_EMULATED_INIT=999 not %{record} | FileCheck %s --check-prefix=INIT --implicit-check-not=sum
-// INIT: error: the CUDA driver does not start: {{.*}}999{{.*}} (--device=host needs none)
+// INIT: error: the CUDA driver cannot be initialized: {{.*}}999{{.*}} (--device=host needs none)
 // RUN: %emulated_gpu MNEME_EMULATED_DEVICES=0 llvm-mneme-record -o %t.host.rec -- %t 2>&1 | FileCheck %s --check-prefix=HOST
 // HOST-NOT: warning
 // HOST: sum 3
 // HOST: 1 recorded
 
 // RUN: %emulated_gpu MNEME_EMULATED_ARCH=sm_80 not %{record} | FileCheck %s --check-prefix=OTHER --implicit-check-not=sum
-// OTHER: error: '{{.*}}': its kernels are for sm_90, the device is an sm_80 (Emulated GPU): nothing of it runs there (--device=host runs it all the same)
+// OTHER: error: '{{.*}}': its kernels are for sm_90, the device is an sm_80 (Emulated GPU): none of them runs there (--device=host runs it all the same)
 // A later one can run PTX, if the program has any.
 // RUN: %emulated_gpu MNEME_EMULATED_ARCH=sm_100 MNEME_EMULATED_KERNELS=%t.bc %{record} | FileCheck %s --check-prefix=PTX
-// PTX: warning: '{{.*}}': its kernels are for sm_90, the device is an sm_100 (Emulated GPU): what is recorded is the code that its PTX was made from
+// PTX: warning: '{{.*}}': its kernels are for sm_90, the device is an sm_100 (Emulated GPU): the recordings hold the code that its PTX was compiled from
 // PTX: sum 3
 // PTX: 1 recorded
 

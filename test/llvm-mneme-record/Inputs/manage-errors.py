@@ -65,11 +65,11 @@ refuse("'g' is not the beginning of a dynamic hash", "prune", "--instance=g", re
 refuse("[Nn]ot a directory|[Ff]ile exists", "copy", recording, exported)
 refuse("[Nn]o such file", "export", "-o", path("no/where"), recording)
 for name in before:
-    refuse("is a name of files of recordings", "export", "-o", os.path.join(recording, name),
+    refuse("is a name for files of recordings", "export", "-o", os.path.join(recording, name),
            recording)
 # The lock, say.
 for name in [".lock", ".x"]:
-    refuse("a recording's folder has such names for itself", "export", "-o",
+    refuse("names that start with '.' are reserved in a folder of recordings", "export", "-o",
            os.path.join(recording, name), recording)
     assert not os.path.exists(os.path.join(recording, ".x"))
 refuse("nosuch': [Nn]o such file", "prune", path("nosuch"))
@@ -166,7 +166,7 @@ for name in pages:
     open(name, "wb").write(data)
 for name in glob.glob(os.path.join(target, "*.json")):
     os.remove(name)
-refuse("Pages.*: nothing is removed from where it comes from", "move", folder, target)
+refuse("Pages.*: nothing is removed from the source", "move", folder, target)
 assert contents(folder) == before
 
 # A foreign recording replaces its own files only.

@@ -65,5 +65,5 @@ for edit, expected in table:
     refuse(sealed(edit), expected, *everywhere)
 # Before there were digests: what the dynamic hash is made of.
 for edit, _ in table[:6]:
-    refuse(kernel(edit), "is of another launch configuration than '.*json' has for", replay, check)
+    refuse(kernel(edit), "has another launch configuration than '.*json' has for", replay, check)
 print(count, "edits")

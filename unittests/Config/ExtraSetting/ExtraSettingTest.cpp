@@ -48,8 +48,9 @@ TEST(ExtraSettingTest, IsAKeyOfConfigurations) {
                     Succeeded());
   EXPECT_EQ(C.ExtraLevel, 3u);
   EXPECT_EQ(makeConfig(C), (json::Object{{"extra_level", 3}}));
-  EXPECT_THAT_ERROR(checkConfig(json::Object{{"extra_level", "x"}}),
-                    FailedWithMessage("'extra_level': \"x\" is no integer"));
+  EXPECT_THAT_ERROR(
+      checkConfig(json::Object{{"extra_level", "x"}}),
+      FailedWithMessage("'extra_level': \"x\" is not an integer"));
 }
 
 TEST(ExtraSettingTest, IsInTheKeyOfItsStage) {

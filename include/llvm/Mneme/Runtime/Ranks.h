@@ -46,14 +46,14 @@ public:
       size_t Dash = Item.find('-');
       Range R = {0, UINT64_MAX};
       if (!parseNumber(Item.substr(0, Dash), R.First))
-        return "'" + Item + "' is no number or range";
+        return "'" + Item + "' is not a number or range";
       if (Dash == std::string::npos)
         R.Last = R.First;
       else if (Dash + 1 != Item.size() &&
                !parseNumber(Item.substr(Dash + 1), R.Last))
-        return "'" + Item + "' is no number or range";
+        return "'" + Item + "' is not a number or range";
       if (R.Last < R.First)
-        return "'" + Item + "' goes down";
+        return "'" + Item + "' is a backwards range";
       Ranges.push_back(R);
     }
     return "";
