@@ -38,17 +38,17 @@ cl::SubCommand &mneme::getBisectCommand() {
   return Command;
 }
 
-cl::opt<std::string>
-    mneme::BadSide("bad",
-                   cl::desc("The bad side, on top of the command line. "
-                            "Default: the command line"),
-                   cl::value_desc("side"), cl::sub(getBisectCommand()),
-                   cl::sub(getCompareCommand()), cl::cat(BisectCat));
+cl::opt<std::string> mneme::BadSide(
+    "bad",
+    cl::desc("Bad side, in the forms of --good. Default: the command line"),
+    cl::value_desc("side"), cl::sub(getBisectCommand()),
+    cl::sub(getCompareCommand()), cl::cat(BisectCat));
 static cl::opt<std::string>
     GoodTool("good-tool",
-             cl::desc("An opt, clang, llc or ptxas, or a folder with them, for "
-                      "the good side"),
-             cl::value_desc("path"), cl::sub(getBisectCommand()), cl::cat(BisectCat));
+             cl::desc("opt, clang, llc or ptxas of the good side, or a folder "
+                      "that holds them"),
+             cl::value_desc("path"), cl::sub(getBisectCommand()),
+             cl::cat(BisectCat));
 static cl::opt<std::string> BadTool("bad-tool",
                                     cl::desc("Like --good-tool, for the bad "
                                              "side"),

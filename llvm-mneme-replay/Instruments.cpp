@@ -48,7 +48,7 @@ static cl::opt<std::string>
             cl::value_desc("file"), cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     RemarksFilter("remarks-filter",
-                  cl::desc("Only remarks of passes whose name matches"),
+                  cl::desc("Write only remarks of passes whose name matches"),
                   cl::value_desc("regex"), cl::cat(InstrumentsCat));
 static cl::opt<std::string>
     Dataset("dataset",

@@ -87,11 +87,9 @@ cl::opt<std::string>
     mneme::OutputFolder("output", cl::desc("Folder for a report"),
                         cl::value_desc("dir"), cl::sub(getBisectCommand()),
                         cl::sub(getReduceCommand()), cl::cat(ReduceCat));
-static cl::opt<std::string>
-    LLVMReduce("llvm-reduce",
-               cl::desc("The llvm-reduce to use. Default: that of this LLVM"),
-               cl::value_desc("file"), cl::sub(getReduceCommand()),
-               cl::cat(ReduceCat));
+static cl::opt<std::string> LLVMReduce(
+    "llvm-reduce", cl::desc("llvm-reduce program. Default: that of this LLVM"),
+    cl::value_desc("file"), cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<unsigned>
     Jobs("jobs",
          cl::desc("Parallel tests. Default: one per core, one for a GPU and "

@@ -91,8 +91,8 @@ static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
 static cl::opt<std::string>
     Config("config",
-           cl::desc("Replay the configuration in a file, as tuning writes "
-                    "it; command-line options take precedence"),
+           cl::desc("Replay the configuration in a file, as llvm-mneme-tune "
+                    "writes it; command-line options take precedence"),
            cl::value_desc("file"), OfAll, cl::cat(Cat));
 
 //===----------------------------------------------------------------------===//
