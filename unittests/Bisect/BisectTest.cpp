@@ -541,7 +541,7 @@ TEST_F(BisectTest, NoneOfThem) {
                     {json::Object{{"ptxas_options", "-O0"}}, "ptxas"}};
   BisectOutcome Out = succeed(C);
   EXPECT_EQ(Out.End, BisectOutcome::NotFound);
-  EXPECT_THAT(Out.Reason, HasSubstr("without any optional pass, too"));
+  EXPECT_THAT(Out.Reason, HasSubstr("also fails without any optional pass"));
   EXPECT_THAT(Out.Blamed, ElementsAre("ptxas"));
   ASSERT_EQ(Out.Required.size(), 1u);
   EXPECT_EQ(Out.Required[0].Pass, "verify");
@@ -721,7 +721,7 @@ TEST_F(BisectTest, NoScheduleForWhatDependsOnTheOrder) {
   EXPECT_EQ(Out.Schedule, "");
   EXPECT_EQ(Out.ScheduleReason, "none of 4 seeds makes the fault "
                                 "deterministic; the good side fails with 4 of "
-                                "them");
+                                "them, too");
   EXPECT_TRUE(Out.Random);
   EXPECT_THAT(Out.SkipSet, ElementsAre(9u));
   EXPECT_EQ(Out.HealedConfig->get("host_schedule"), nullptr);
@@ -836,7 +836,7 @@ TEST_F(BisectTest, AlmostAlwaysWithoutAPrefix) {
   }
   EXPECT_GE(Found, 10u);
   EXPECT_TRUE(any_of(Lines, [](StringRef Line) {
-    return Line.contains("the answer did not hold");
+    return Line.contains("did not confirm the answer");
   }));
 }
 
@@ -1054,7 +1054,7 @@ TEST_F(BisectTest, WhatNobodyMeasured) {
       Criterion::parse("speed", 0),
       FailedWithMessage(HasSubstr("unknown criterion 'speed'")));
   EXPECT_THAT_EXPECTED(Criterion::parse("compile_time", 0),
-                       FailedWithMessage(HasSubstr("list-passes says where")));
+                       FailedWithMessage(HasSubstr("list-passes shows the time")));
 }
 
 //===----------------------------------------------------------------------===//

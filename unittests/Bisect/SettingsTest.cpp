@@ -107,7 +107,7 @@ TEST(BisectSettings, KnowTools) {
   EXPECT_EQ(Config->getString("opt_tool"), Opt.path());
   EXPECT_THAT_EXPECTED(
       parseTool(Other.path()),
-      FailedWithMessage(testing::HasSubstr("is no opt, clang, llc or ptxas")));
+      FailedWithMessage(testing::HasSubstr("is neither opt, clang, llc or ptxas")));
   EXPECT_THAT_EXPECTED(parseTool("/nowhere/opt"),
                        FailedWithMessage("no such tool: '/nowhere/opt'"));
   // A folder: what can be executed of it.

@@ -309,7 +309,7 @@ TEST(HostileWorker, ThatNeverWasReadyIsStartedThreeTimes) {
   PlayedStudy S;
   for (const Hostile &H : std::initializer_list<Hostile>{
            {std::string(70000, 'x'), "expected the worker's greeting"},
-           {WorkerGreeting.str() + "\r\n", "goes through a terminal"},
+           {WorkerGreeting.str() + "\r\n", "passes through a terminal"},
            {WorkerGreeting.str() + "\nnonsense\n", "expected a message"}}) {
     S.Said.clear();
     S.sayText(H.Says);

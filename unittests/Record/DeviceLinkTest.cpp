@@ -205,7 +205,7 @@ TEST(DeviceLinkTest, LeavesOthersAlone) {
   ASSERT_TRUE(Lost.M) << Lost.Message;
   EXPECT_THAT_ERROR(
       checkComplete(*Lost.M),
-      FailedWithMessage(HasSubstr("function 'missing' is of another")));
+      FailedWithMessage(HasSubstr("function 'missing' belongs to another")));
 }
 
 TEST(DeviceLinkTest, HashDoesNotDependOnTheOtherUnits) {

@@ -144,7 +144,7 @@ TEST(PageFile, RefusesWrongCounts) {
   EXPECT_THAT(Frame(Page, 2, MNEME_ENCODING_ZSTD),
               HasSubstr("more pages than are left"));
   EXPECT_THAT(Frame(1, 1, MNEME_ENCODING_ZSTD),
-              HasSubstr("do not hold what the file says"));
+              HasSubstr("do not match the header"));
 }
 
 TEST(PageFile, RefusesWrongPages) {

@@ -360,7 +360,7 @@ TEST_F(JournalTest, RefusesAnotherStudy) {
   Header.Identity["record_ids"] = json::Array{"1"};
   Refused("'record_ids': [\"1\",\"2\"] in the journal, [\"1\"] now");
   Header.Identity["new"] = 1;
-  Refused("another study's: it does not say 'new'");
+  Refused("another study: it has no 'new'");
   Header.Name = "other";
   Refused("there is no study 'other'");
   // What may differ does.

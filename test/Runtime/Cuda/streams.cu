@@ -28,7 +28,7 @@
 
 // Nothing of the others' memory is in the recordings.
 // RUN: llvm-mneme-record show %t/rec | FileCheck %s --check-prefix=SHOW
-// SHOW-COUNT-4: left out, because nothing leads there
+// SHOW-COUNT-4: omitted, because no pointer leads there
 
 // All that they wait for is too much for --wait=device, the default.
 // RUN: %{gpu} llvm-mneme-record --device=cuda --kernel=add --wait-limit=2 -o %t/device -- %t/app function 2>&1 | FileCheck %s --check-prefix=DEVICE
