@@ -549,7 +549,7 @@ TEST_F(BisectTest, NoneOfThem) {
   BisectSides Sides{json::Object{{"ptxas_options", "-O0"}}, json::Object()};
   Out = succeed(C, Sides);
   EXPECT_EQ(Out.End, BisectOutcome::FoundSettings);
-  EXPECT_THAT(Out.Reason, HasSubstr("acts on no pass"));
+  EXPECT_THAT(Out.Reason, HasSubstr("affects a pass"));
   Sides.Good = json::Object{{"ptxas_options", "x"}, {"passes", "y"}};
   Out = succeed(C, Sides);
   ASSERT_EQ(Out.Settings.size(), 1u);
@@ -1049,7 +1049,7 @@ TEST_F(BisectTest, WhatNobodyMeasured) {
   setMetric("spills");
   FakeCompiler C(10);
   EXPECT_THAT_EXPECTED(run(C, noPass()),
-                       FailedWithMessage("nobody measured 'spills' here"));
+                       FailedWithMessage("'spills' is not measured here"));
   EXPECT_THAT_EXPECTED(
       Criterion::parse("speed", 0),
       FailedWithMessage(HasSubstr("unknown criterion 'speed'")));
