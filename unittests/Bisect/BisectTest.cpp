@@ -1053,8 +1053,9 @@ TEST_F(BisectTest, WhatNobodyMeasured) {
   EXPECT_THAT_EXPECTED(
       Criterion::parse("speed", 0),
       FailedWithMessage(HasSubstr("unknown criterion 'speed'")));
-  EXPECT_THAT_EXPECTED(Criterion::parse("compile_time", 0),
-                       FailedWithMessage(HasSubstr("list-passes shows the time")));
+  EXPECT_THAT_EXPECTED(
+      Criterion::parse("compile_time", 0),
+      FailedWithMessage(HasSubstr("list-passes shows the time")));
 }
 
 //===----------------------------------------------------------------------===//

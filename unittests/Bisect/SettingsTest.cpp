@@ -105,9 +105,9 @@ TEST(BisectSettings, KnowTools) {
   Expected<json::Object> Config = parseTool(Opt.path());
   ASSERT_THAT_EXPECTED(Config, Succeeded());
   EXPECT_EQ(Config->getString("opt_tool"), Opt.path());
-  EXPECT_THAT_EXPECTED(
-      parseTool(Other.path()),
-      FailedWithMessage(testing::HasSubstr("is neither opt, clang, llc or ptxas")));
+  EXPECT_THAT_EXPECTED(parseTool(Other.path()),
+                       FailedWithMessage(testing::HasSubstr(
+                           "is neither opt, clang, llc or ptxas")));
   EXPECT_THAT_EXPECTED(parseTool("/nowhere/opt"),
                        FailedWithMessage("no such tool: '/nowhere/opt'"));
   // A folder: what can be executed of it.

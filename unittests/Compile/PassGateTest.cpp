@@ -220,7 +220,8 @@ TEST(PassSetTest, Refuses) {
   EXPECT_THAT(parseError("99999999999"), HasSubstr("is neither a number"));
   EXPECT_EQ(parseError("all,3"), "'all' must stand alone");
   EXPECT_THAT(parseError("@f"), HasSubstr("'@f' is not the name of a pass"));
-  EXPECT_THAT(parseError("gvn@"), HasSubstr("'gvn@' is not the name of a pass"));
+  EXPECT_THAT(parseError("gvn@"),
+              HasSubstr("'gvn@' is not the name of a pass"));
   EXPECT_THAT(parseError("gvn@f#0"), HasSubstr("'0' is not the number"));
   EXPECT_THAT(parseError("gvn#x"), HasSubstr("'x' is not the number"));
 }
