@@ -70,7 +70,7 @@ template <typename M, typename SetT> static M receiveOne(Channel &Link) {
 //===----------------------------------------------------------------------===//
 
 /// Allocates memory for the rest of the process, so that later allocations have
-/// other addresses. fork() copies the parent's heap: without this, all compile
+/// other addresses. A fork copies the parent's heap: without this, all compile
 /// processes would order pointers in the same way, which no second replay does.
 static void moveHeap(uint64_t Seed) {
   constexpr unsigned NumBlocks = 4096;
