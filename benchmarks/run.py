@@ -3,6 +3,7 @@
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers] [--json] [--output=FILE]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
+run.py --build=BUILD --only=faults [--before=REPLAY]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host      kernels on the host device beside plain C++ on one core
@@ -11,6 +12,7 @@ record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
 bisect    steps and seconds of bisections of faults that are planted at random places
+faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
 gpu       the parts that need a GPU, below, as far as --seconds go
 
 launches     what a launch and a whole application cost with and without a recorder
@@ -22,7 +24,8 @@ A part that cannot be measured has an "error" in its place. DIR has the programs
 utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations". "bisect" takes md, wsm5 and
 lulesh of them.
 
-Build them first: cmake --build BUILD --target mneme-benchmarks (for "bisect": FaultPasses)
+Build them first: cmake --build BUILD --target mneme-benchmarks (for "bisect" and
+"faults": FaultPasses). REPLAY is the llvm-mneme-replay of another version, for comparison.
 """
 
 import argparse
@@ -301,6 +304,105 @@ class BisectRunner:
         named = [(c["pass"], c["function"]) for c in passes["culprits"]]
         return {"seconds": seconds, "found": ("fault-" + fault, symbol) in named, "named": len(named),
                 "executions": passes["executions"], "candidates": passes["candidates"], **report["counts"]}
+
+
+class FaultRunner:
+    """Bisects one fault of each kind, in programs of test/Bisect."""
+
+    # Program and kernel, what is planted where, the criterion, the kind. The first fault is the cause.
+    FAULTS = [
+        ("particles", "advance", "O3", "wrong@kick#2", "verify", "wrong result"),
+        ("particles", "advance", "O3", "assume@mix#3;exploit@force#9;exploit@kick#10", "verify", "wrong fact, two that use it"),
+        ("particles", "advance", "O3", "range@advance#4", "verify", "wrong range, used by LLVM"),
+        ("particles", "advance", "O3", "count@force#5", "verify", "wrong once in a process"),
+        ("particles", "advance", "O1", "order@kick#2", "verify", "depends on addresses"),
+        ("particles", "advance", "O3", "random@kick#6", "verify", "code at random"),
+        ("particles", "advance", "O1", "flaky@advance#2", "verify", "result at random"),
+        ("order", "neighbors", "O3", "nobarrier@neighbors#3", "verify", "barrier removed"),
+        ("order", "total", "O3", "nonatomic@total#9", "verify", "atomic operation lost"),
+        ("particles", "advance", "O1", "fatal@kick#2", "verify", "report_fatal_error"),
+        ("particles", "advance", "O1", "crash@kick#2", "verify", "crash of the compiler"),
+        ("particles", "advance", "O1", "invalid@kick#2", "verify", "invalid IR"),
+        ("particles", "advance", "O1", "loop@kick#2", "verify", "endless kernel"),
+        ("particles", "advance", "O3", "registers@advance#4", "regs", "registers"),
+        ("particles", "advance", "O3", "size@advance#4", "size", "size of the code"),
+        ("particles", "advance", "O3", "slow@advance#4", "time", "run time"),
+    ]
+
+    def __init__(self, options):
+        self.options = options
+        self.record_tool = os.path.join(options.build, "bin", "llvm-mneme-record")
+        self.replay_tool = os.path.join(options.build, "bin", "llvm-mneme-replay")
+        self.plugin = os.path.join(options.build, "lib", "FaultPasses.so")
+
+    def measure(self):
+        with tempfile.TemporaryDirectory() as directory:
+            return {"faults": [self.fault(directory, *f) for f in self.FAULTS]}
+
+    def record(self, directory, program):
+        folder = os.path.join(directory, program)
+        if not os.path.exists(folder):
+            source = os.path.join(os.path.dirname(__file__), "..", "test", "Bisect", "Inputs", program + ".cu")
+            said = [run([self.record_tool, "--print-config=" + what]).split() for what in ("cxx", "cudaflags", "ldflags")]
+            executable = folder + ".exe"
+            run([*said[0], *said[1], "--cuda-gpu-arch=sm_90", "-O2", source, "-o", executable, *said[2]])
+            run([self.record_tool, "--quiet", "--device=host", "-o", folder, "--", executable])
+        return folder
+
+    def fault(self, directory, program, kernel, level, planted, criterion, kind):
+        folder = self.record(directory, program)
+        file = next(f for f in glob.glob(folder + "/*.json") if json.load(open(f))["KernelName"] == kernel)
+        common = [file, "--load-pass-plugin=" + self.plugin, "--passes=planted<%s;%s>" % (level, planted), "--device=host"]
+        if criterion == "verify" and kind == "endless kernel":
+            common.append("--timeout=1")
+        cause = "fault-" + planted.split("@")[0]
+        by = ["--criterion=" + criterion]
+        if criterion != "verify":
+            by += ["--good=--passes=default<%s>" % level, "--threshold=50%"]
+        row = {"fault": kind, "cause": cause}
+        for depth in ("first", "heal", "full"):
+            row[depth] = self.bisect([self.replay_tool, "bisect", *common, *by, "--depth=" + depth], cause)
+        if self.options.before:
+            row["before"] = self.bisect([self.options.before, "bisect", *common, *by], cause)
+        if criterion == "verify":
+            row["hand"] = self.bisect_by_hand([self.replay_tool, *common], cause)
+        return row
+
+    def bisect(self, command, cause):
+        start = time.monotonic()
+        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+        seconds = time.monotonic() - start
+        try:
+            report = json.loads(done.stdout)
+        except ValueError:
+            return {"seconds": seconds, "exit": done.returncode, "named": [], "right": False, "steps": 0}
+        named = [c["pass"] for c in (report.get("passes") or {"culprits": []})["culprits"]]
+        return {"seconds": seconds, "exit": done.returncode, "named": named, "right": named[:1] == [cause],
+                "alone": named == [cause], "steps": report["counts"]["steps"]}
+
+    def bisect_by_hand(self, command, cause):
+        """As with a script around opt -opt-bisect-limit=N; the pass is the first bad one."""
+        start = time.monotonic()
+        ran = {}
+
+        def is_bad(limit):
+            done = subprocess.run(command + ["--mllvm=-opt-bisect-limit=%d" % limit], capture_output=True, text=True, errors="replace")
+            ran[limit] = [line for line in done.stderr.splitlines() if "BISECT: running pass (%d)" % limit in line]
+            count = sum(line.startswith("BISECT:") for line in done.stderr.splitlines())
+            return done.returncode != 0, count
+
+        bad, count = is_bad(2**31 - 1)
+        good, steps = 0, 1
+        if bad and count:
+            high = count
+            while high - good > 1:
+                middle = (good + high) // 2
+                steps += 1
+                good, high = (good, middle) if is_bad(middle)[0] else (middle, high)
+            is_bad(high)
+            steps += 1
+        named = [cause] if bad and count and any(cause in line for line in ran[high]) else []
+        return {"seconds": time.monotonic() - start, "steps": steps, "right": bool(named)}
 
 
 def median(values):
@@ -585,6 +687,19 @@ def print_bisect(result):
             median([x["launches"] for x in without]), median([x["seconds"] for x in without])))
 
 
+def print_faults(result):
+    ways = [way for way in ("hand", "before", "first", "heal", "full") if any(way in row for row in result["faults"])]
+    print("fault                         " + "".join("%18s" % way for way in ways))
+    for row in result["faults"]:
+        print("%-30s" % row["fault"] + "".join(
+            "%6s %4d %6.1f" % ("right" if row[w]["right"] else "wrong", row[w]["steps"], row[w]["seconds"]) if w in row
+            else " " * 18 for w in ways))
+    rows = {w: [row[w] for row in result["faults"] if w in row] for w in ways}
+    print("%-30s" % "right; median steps, seconds" + "".join(
+        "%3d/%-2d %4d %6.1f" % (sum(r["right"] for r in rows[w]), len(rows[w]), median([r["steps"] for r in rows[w]]),
+                            median([r["seconds"] for r in rows[w]])) for w in ways))
+
+
 def print_pages(result):
     print("           GB/s of                           of zstd's  processor time:")
     print("data       hash   zstd  store  known  pages/s    rate     of zstd  and write    size")
@@ -621,6 +736,7 @@ def main():
     parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
                         help="programs of bisect; of wsm5 each place takes a minute")
     parser.add_argument("--seed", type=int, default=1, help="of these places")
+    parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
@@ -632,6 +748,7 @@ def main():
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
+        "faults": (lambda: FaultRunner(options).measure(), print_faults),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}

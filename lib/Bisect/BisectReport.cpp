@@ -321,9 +321,12 @@ static std::string printList(ArrayRef<unsigned> Numbers) {
 }
 
 static void printPrefix(raw_ostream &OS, const BisectOutcome &Out) {
-  if (Out.FirstBad)
-    printName(OS, "prefix") << formatv("1-{0} is good, 1-{1} is bad\n",
-                                       *Out.LastGood, *Out.FirstBad);
+  if (!Out.FirstBad)
+    return;
+  printName(OS, "prefix");
+  if (*Out.LastGood)
+    OS << formatv("1-{0} is good, ", *Out.LastGood);
+  OS << formatv("1-{0} is bad\n", *Out.FirstBad);
 }
 
 /// "range-wrong on f (10) -> simplifycfg on f (20)"

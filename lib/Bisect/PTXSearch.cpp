@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
@@ -38,8 +39,13 @@ static constexpr StringLiteral WeakerOptions[] = {
     "--fmad=false",
     "--register-usage-level=0"};
 
-/// Limit of tests in a reduction.
+/// Limits of a reduction. On a GPU, a test takes about a second.
 static constexpr unsigned MaxReduceTests = 400;
+static constexpr double MaxReduceSeconds = 120;
+
+/// Without an instruction, a loop may be endless: a test is stopped if it takes
+/// this many times as long as the first one, and at least so many seconds.
+static constexpr double ReduceTestFactor = 4, MinReduceTestSeconds = 5;
 
 /// BisectProbe::Blames of the probe in ReplayBisect.cpp.
 static constexpr StringLiteral PtxasProbe = "the optimizations of ptxas";
@@ -99,14 +105,15 @@ static std::vector<std::string> makeWords(const ReplayBisectOptions &O,
 
 static Expected<std::optional<int>> runTool(const ReplayBisectOptions &O,
                                             StringRef Command,
-                                            ArrayRef<std::string> Words) {
+                                            ArrayRef<std::string> Words,
+                                            double Limit = 0) {
   std::vector<StringRef> Args{O.Program};
   if (!Command.empty())
     Args.push_back(Command);
   append_range(Args, Words);
   Args.push_back("--format=json");
   std::string Output;
-  return askProgram(Args, Output);
+  return askProgram(Args, Output, Limit);
 }
 
 //===----------------------------------------------------------------------===//
@@ -345,6 +352,9 @@ private:
   const PTXText &P;
   BitVector Kept;
   std::string Candidate;
+  const std::chrono::steady_clock::time_point Begin =
+      std::chrono::steady_clock::now();
+  double TestLimit = 0; ///< Seconds; 0: none.
 
   Expected<bool> isInteresting(const BitVector &Set);
   Error reduceBy(function_ref<unsigned(const PTXStatement &)> GetGroup);
@@ -353,7 +363,7 @@ private:
 
 /// Returns true if the two sides still differ on the statements of \p Set.
 Expected<bool> PTXReducer::isInteresting(const BitVector &Set) {
-  if (A.ReduceTests == MaxReduceTests)
+  if (A.ReduceTests == MaxReduceTests || secondsSince(Begin) > MaxReduceSeconds)
     return false;
   ++A.ReduceTests;
   if (Error E = writeFileAtomically(Candidate, P.keep(Set)))
@@ -372,7 +382,11 @@ Expected<bool> PTXReducer::isInteresting(const BitVector &Set) {
     Words.push_back("--criterion=" + What.Metric);
     Words.push_back(formatv("--threshold={0}", What.Threshold).str());
   }
-  Expected<std::optional<int>> Code = runTool(O, "compare", Words);
+  Expected<std::optional<int>> Code = runTool(O, "compare", Words, TestLimit);
+  if (!Code && Code.errorIsA<ToolTimeout>()) {
+    consumeError(Code.takeError());
+    return false;
+  }
   if (!Code)
     return Code.takeError();
   return *Code == 2;
@@ -430,6 +444,8 @@ Error PTXReducer::run() {
     consumeError(errorCodeToError(sys::fs::remove(Candidate)));
     return Error::success();
   }
+  TestLimit =
+      std::max(MinReduceTestSeconds, ReduceTestFactor * secondsSince(Begin));
   if (O.Say)
     O.Say("reducing the PTX");
   unsigned Index = 0;

@@ -404,6 +404,8 @@ std::string PTXText::isolate(const BitVector &Isolated) const {
       Body += All.slice(From, S.Begin).str() +
               renderIsolated(S, Declarations, Next);
       From = S.End;
+      if (StringRef(Body).ends_with("\n") && All.substr(From).starts_with("\n"))
+        ++From;
     }
     Body += All.slice(From, F.End).str();
     Result += All.slice(At, F.Body).str();
