@@ -196,7 +196,8 @@ bool Bisector::actsOnPasses() {
     // The host's own pipeline is wrong, or shows what a pass got wrong; it is
     // faster for itself.
     bool MayShow = !isOfHostOnly(S.Key) || J.what().isVerify();
-    Acts |= Stage <= SettingStage::CodeGen && MayShow;
+    bool HasPasses = Stage <= SettingStage::CodeGen || S.Key == "llc_tool";
+    Acts |= HasPasses && MayShow;
   }
   if (!Acts)
     Out.Reason = "what differs acts on no pass";

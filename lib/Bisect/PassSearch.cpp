@@ -135,6 +135,8 @@ Error PassSearch::listPasses() {
       InHalf.set(E.Number);
   }
   setScope(InHalf);
+  if (!Listing.Unnumbered.empty())
+    Out.Notes.push_back(Listing.Unnumbered);
   Out.NumExecutions = All.count();
   Out.NumCandidates = chooseCandidates(Listing).count();
   Q.say(formatv("{0} pass executions that can be skipped, {1} of them changed "

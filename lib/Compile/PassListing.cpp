@@ -17,6 +17,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
@@ -35,20 +36,25 @@ using namespace llvm::mneme;
 
 namespace {
 /// Reads {"index": 5, "execution": {...}, "counters": [["early-cse", 0, 3]]} for
-/// each execution, and at the end {"end": {the listing without executions}}.
+/// each execution, {"program": true} when a program starts, and at the end
+/// {"end": {the listing without executions}}.
 class ListingReader {
 public:
   explicit ListingReader(PassListing &L) : L(L) {}
 
-  void add(StringRef Line) {
+  /// Returns true if a program starts.
+  bool add(StringRef Line) {
     json::Value V = cantFail(json::parse(Line));
     const json::Object &O = *V.getAsObject();
+    if (O.get("program"))
+      return true;
     if (const json::Object *End = O.getObject("end")) {
       L.Failure = End->getString("failure").value_or("").str();
+      L.Unnumbered = End->getString("unnumbered").value_or("").str();
       L.NumIR = *End->getInteger("num_ir");
       L.NumAll = *End->getInteger("num_all");
       Ended = true;
-      return;
+      return false;
     }
     PassExecution E;
     json::Path::Root Root;
@@ -68,6 +74,7 @@ public:
       L.Executions.push_back(std::move(E));
     else
       L.Executions[Index] = std::move(E);
+    return false;
   }
   bool hasEnded() const { return Ended; }
 
@@ -77,9 +84,11 @@ private:
 };
 } // namespace
 
-/// Reads the output of \p C from \p FD until its end or for \p Limit seconds.
+/// Reads the output of \p C from \p FD until its end or for \p Limit seconds. A
+/// program has its own limit of \p ProgramLimit seconds in addition.
 /// \returns the reason if it did not end properly; empty otherwise.
-static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
+static std::string readListing(int FD, Child &C, double Limit,
+                               double ProgramLimit, PassListing &L) {
   Deadline End = Deadline::ofLimit(Limit);
   ListingReader Reader(L);
   LineReader Lines(FD);
@@ -89,7 +98,11 @@ static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
       consumeError(Line.takeError());
       break;
     }
-    Reader.add(*Line);
+    if (!Reader.add(*Line))
+      continue;
+    observeProgram();
+    bool IsLimited = Limit > 0 && ProgramLimit > 0;
+    End = Deadline::ofLimit(IsLimited ? Limit + ProgramLimit : 0);
   }
   if (Reader.hasEnded())
     return L.Failure;
@@ -109,7 +122,8 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
   Context.setDiscardValueNames(M.getContext().shouldDiscardValueNames());
   std::unique_ptr<Module> Copy = copyModule(M, Context);
   CompileResult Scratch;
-  if (Error E = runGated(*Copy, Scratch, &Gate))
+  Error E = ExternalOpt ? runTool(Copy, Gate) : runGated(*Copy, Scratch, &Gate);
+  if (E)
     return toString(std::move(E));
   const PassListing &L = Gate.listing();
   if (!O.CodeGen && !Selection.needsCodeGen(L))
@@ -143,6 +157,9 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
   CO.Kept = {FD};
   Expected<Child> C = Child::fork(
       [&] {
+        // The parent's observer uses the parent's connections.
+        ProgramObserver Relay(
+            [&] { writeLineOrExit(FD, json::Object{{"program", true}}); });
         if (O.AllRewrites)
           runAllRewrites();
         std::optional<CounterWatch> Watch;
@@ -167,7 +184,7 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     L.Failure = toString(C.takeError());
     return L;
   }
-  L.Failure = readListing(Lines->Read.get(), *C, O.Limit, L);
+  L.Failure = readListing(Lines->Read.get(), *C, O.Limit, Options.ToolSeconds, L);
   return L;
 }
 
@@ -192,7 +209,7 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
 
 /// Returns true unless \p L lacks code generation although it is needed.
 bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
-  return ExternalOpt || !L.Failure.empty() || L.NumAll != L.NumIR ||
+  return !L.Failure.empty() || !L.Unnumbered.empty() || L.NumAll != L.NumIR ||
          (!CodeGen && !Selection.needsCodeGen(L));
 }
 
@@ -222,9 +239,7 @@ std::string KernelCompiler::numbersKey(const Module &M) const {
 }
 
 /// Returns the numbering of executions in a compilation of \p M. It includes
-/// code generation if \p CodeGen is set or the selection refers to it. If an
-/// external program counts, \p M must be ready for the pipeline, and code
-/// generation is not included.
+/// code generation if \p CodeGen is set or the selection refers to it.
 Expected<std::shared_ptr<const PassListing>>
 KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   std::string Key = numbersKey(M);
@@ -232,11 +247,8 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   std::lock_guard<std::mutex> Lock(Known.Mutex);
   if (Key != Known.Key || !isSufficient(*Known.Listing, CodeGen)) {
     bool IsLate = false;
-    Expected<PassListing> L =
-        ExternalOpt ? ExternalOpt->list(M) : countPasses(M, CodeGen, IsLate);
-    if (!L)
-      return L.takeError();
-    Known.Listing = std::make_shared<const PassListing>(std::move(*L));
+    Known.Listing =
+        std::make_shared<const PassListing>(countPasses(M, CodeGen, IsLate));
     Known.Key = IsLate ? "" : std::move(Key);
   }
   if (Error E = Selection.check(*Known.Listing))
@@ -244,22 +256,8 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   return Known.Listing;
 }
 
-Expected<PassListing> KernelCompiler::listPassesOfTool(const Module &M) const {
-  LLVMContext Context;
-  std::unique_ptr<Module> Copy = copyModule(M, Context);
-  preprocess(*Copy);
-  if (Selection.empty())
-    return ExternalOpt->list(*Copy);
-  Expected<std::shared_ptr<const PassListing>> Numbers = findNumbers(*Copy);
-  if (!Numbers)
-    return Numbers.takeError();
-  return ExternalOpt->list(*Copy, Selection, **Numbers);
-}
-
 Expected<PassListing>
 KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
-  if (ExternalOpt)
-    return listPassesOfTool(M);
   LLVMOptionScope Scope;
   if (Error E = enterLLVMOptions(Scope))
     return std::move(E);

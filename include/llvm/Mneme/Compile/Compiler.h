@@ -197,11 +197,7 @@ private:
   CompileConfig resolvedConfig() const;
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
-  /// Passes of external programs are not counted and cannot be skipped.
-  bool canSelectCodeGen() const {
-    return Options.OptTool.empty() && Options.LlcTool.empty();
-  }
-  Expected<PassListing> listPassesOfTool(const Module &M) const;
+  Error runTool(std::unique_ptr<Module> &M, PassGate &Gate) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;

@@ -94,6 +94,8 @@ struct PassListing {
   /// Why compilation failed in the last element of Executions: the compiler's
   /// message, or how it died. Empty on success.
   std::string Failure;
+  /// Why a program's executions are missing; empty if none are.
+  std::string Unnumbered;
 };
 
 json::Value toJSON(const PassListing &L);
@@ -194,6 +196,19 @@ public:
   std::unique_ptr<legacy::PassManager> createPassManager(Module &M);
   /// Call after the code generator has run.
   void finishCodeGen();
+
+  /// Adds the executions of a pipeline that another program has run.
+  void addPipeline(PassListing L);
+  /// The following are for code generators that are other programs. Call
+  /// beginCodeGen() first. addCodeGen() adds an execution and returns true if
+  /// it is selected; runsRest() returns true if later ones are.
+  void beginCodeGen();
+  bool addCodeGen(PassExecution E);
+  bool runsRest() const;
+  /// Sets PassListing::Unnumbered.
+  void setUnnumbered(std::string Why);
+
+  const Options &options() const;
 
   const PassListing &listing() const;
 
