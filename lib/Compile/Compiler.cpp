@@ -319,8 +319,8 @@ Error KernelCompiler::setUp(const Module &M) {
 }
 
 Error KernelCompiler::enterLLVMOptions(LLVMOptionScope &Scope) const {
-  bool MayBePlugins = !Options.OptTool.empty() && !Options.Plugins.empty();
-  return Scope.enter(Options.LLVMOptions, /*SkipUnknown=*/MayBePlugins);
+  return Scope.enter(Options.LLVMOptions,
+                     /*SkipUnknown=*/hasPluginsElsewhere());
 }
 
 ToolTarget KernelCompiler::toolTarget() const {
@@ -436,6 +436,8 @@ Expected<std::string> KernelCompiler::expandedPipeline() const {
 }
 
 Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
+  if (hasPluginsElsewhere())
+    return Error::success();
   return checkPipelineSpace(*TM, Space, Options.Plugins);
 }
 

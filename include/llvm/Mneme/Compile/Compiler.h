@@ -146,8 +146,13 @@ public:
   /// Returns the target's options for external programs.
   ToolTarget toolTarget() const;
 
-  /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
-  /// available after describe().
+  /// Returns true if an external opt may have options and passes that this LLVM
+  /// lacks: plugins are loaded there only, as they may need another LLVM.
+  bool hasPluginsElsewhere() const {
+    return !Options.OptTool.empty() && !Options.Plugins.empty();
+  }
+  /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h),
+  /// unless hasPluginsElsewhere(). Not available after describe().
   Error checkSpace(const PipelineSpace &Space) const;
 
   /// Performs all steps of optimize() before the pipeline.
