@@ -101,6 +101,8 @@ BitVector PassSearch::chooseCandidates(const PassListing &L) const {
   for (const PassExecution &E : L.Executions)
     if (E.Number && E.Number < All.size() && E.Changed.value_or(true))
       Changed.set(E.Number);
+  for (const PassDeath &D : Listing.Deaths)
+    Changed.set(D.Number);
   // What the last one did before the compiler died, nobody has seen.
   if (!L.Failure.empty() && !L.Executions.empty() &&
       L.Executions.back().Number < All.size())

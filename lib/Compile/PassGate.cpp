@@ -93,14 +93,23 @@ bool mneme::fromJSON(const json::Value &V, PassExecution &E, json::Path P) {
   return false;
 }
 
+/// The first failure of the compilation that skips nothing.
+static StringRef getFirstFailure(const PassListing &L) {
+  return L.Deaths.empty() ? L.Failure : L.Deaths.front().Failure;
+}
+
 json::Value mneme::toJSON(const PassListing &L) {
-  json::Array Executions;
+  json::Array Executions, Deaths;
+  for (const PassDeath &D : L.Deaths)
+    Deaths.push_back(
+        json::Object{{"number", D.Number}, {"failure", orNull(D.Failure)}});
   for (const PassExecution &E : L.Executions)
     Executions.push_back(toJSON(E));
   return json::Object{{"executions", std::move(Executions)},
                       {"num_ir", L.NumIR},
                       {"num_all", L.NumAll},
-                      {"failure", orNull(L.Failure)},
+                      {"failure", orNull(getFirstFailure(L))},
+                      {"deaths", std::move(Deaths)},
                       {"unnumbered", orNull(L.Unnumbered)}};
 }
 
@@ -141,8 +150,10 @@ void mneme::printPasses(raw_ostream &OS, const PassListing &L) {
     OS << "\nCannot be skipped:\n";
     Required.print(OS, Sides);
   }
-  if (!L.Failure.empty())
-    OS << "\nThe compilation failed: " << L.Failure << '\n';
+  if (StringRef Failure = getFirstFailure(L); !Failure.empty())
+    OS << "\nThe compilation failed: " << Failure << '\n';
+  for (const PassDeath &D : L.Deaths)
+    OS << "Skipped to list what is behind it: " << D.Number << '\n';
   if (!L.Unnumbered.empty())
     OS << "\nNot listed: " << L.Unnumbered << '\n';
 }

@@ -85,10 +85,12 @@ private:
 } // namespace
 
 /// Reads the output of \p C from \p FD until its end or for \p Limit seconds. A
-/// program has its own limit of \p ProgramLimit seconds in addition.
+/// program has its own limit of \p ProgramLimit seconds in addition. \p Died:
+/// set if \p C crashed.
 /// \returns the reason if it did not end properly; empty otherwise.
 static std::string readListing(int FD, Child &C, double Limit,
-                               double ProgramLimit, PassListing &L) {
+                               double ProgramLimit, PassListing &L,
+                               bool &Died) {
   Deadline End = Deadline::ofLimit(Limit);
   ListingReader Reader(L);
   LineReader Lines(FD);
@@ -108,6 +110,7 @@ static std::string readListing(int FD, Child &C, double Limit,
     return L.Failure;
   if (End.hasPassed())
     return formatv("the compiler did not end within {0} s", Limit).str();
+  Died = true;
   return "the compiler " + describeExit(C.wait());
 }
 
@@ -134,7 +137,8 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
 }
 
 PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
-                                          const PassListOptions &O) const {
+                                          const PassListOptions &O,
+                                          bool &Died) const {
   auto CollectHere = [&] {
     PassGate Gate(std::move(GO));
     std::string Failure = compileForListing(M, Gate, O);
@@ -184,11 +188,40 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     L.Failure = toString(C.takeError());
     return L;
   }
-  L.Failure = readListing(Lines->Read.get(), *C, O.Limit, Options.ToolSeconds, L);
+  L.Failure =
+      readListing(Lines->Read.get(), *C, O.Limit, Options.ToolSeconds, L, Died);
   return L;
 }
 
-/// Counts the executions of a compilation of \p M that skips none.
+/// Lists a compilation that skips nothing but executions in which the compiler
+/// dies: those behind them have numbers, too.
+PassListing KernelCompiler::collectAll(const Module &M,
+                                       const PassListOptions &O) const {
+  static constexpr size_t MaxDeaths = 8;
+  std::vector<PassDeath> Deaths;
+  while (true) {
+    PassGate::Options GO;
+    GO.Details = O.Details;
+    if (!Deaths.empty())
+      GO.Selection.Skip = cantFail(PassSet::parse(
+          join(map_range(Deaths,
+                         [](const PassDeath &D) { return utostr(D.Number); }),
+               ",")));
+    bool Died = false;
+    PassListing L = collectPasses(M, std::move(GO), O, Died);
+    const PassExecution *Last =
+        L.Executions.empty() ? nullptr : &L.Executions.back();
+    bool Continues =
+        Died && Last && Last->Number && Last->Ran && Deaths.size() != MaxDeaths;
+    if (!Continues) {
+      L.Deaths = std::move(Deaths);
+      return L;
+    }
+    Deaths.push_back({Last->Number, L.Failure});
+  }
+}
+
+/// Counts the executions of collectAll().
 /// \param IsLate  set if the time limit ended it, so that another attempt may
 /// get further.
 PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
@@ -200,7 +233,7 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
   // A rewrite that is skipped must not renumber the executions behind it.
   O.AllRewrites = true;
   auto Start = std::chrono::steady_clock::now();
-  PassListing L = collectPasses(M, PassGate::Options(), O);
+  PassListing L = collectAll(M, O);
   std::chrono::duration<double> Spent =
       std::chrono::steady_clock::now() - Start;
   IsLate = O.Limit > 0 && Spent.count() >= O.Limit && !L.Failure.empty();
@@ -261,16 +294,18 @@ KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
   LLVMOptionScope Scope;
   if (Error E = enterLLVMOptions(Scope))
     return std::move(E);
-  PassGate::Options GO;
-  GO.Details = O.Details;
   if (!Selection.empty()) {
+    PassGate::Options GO;
+    GO.Details = O.Details;
     GO.Selection = Selection;
     if (Error E = findNumbers(M, O.CodeGen).moveInto(GO.Numbers))
       return std::move(E);
+    bool Died = false;
+    return collectPasses(M, std::move(GO), O, Died);
   }
-  PassListing L = collectPasses(M, std::move(GO), O);
+  PassListing L = collectAll(M, O);
   // Processes forked from here need not count again.
-  if (Selection.empty() && L.Failure.empty()) {
+  if (L.Failure.empty()) {
     KnownNumbers &Known = KnownNumbers::get();
     std::lock_guard<std::mutex> Lock(Known.Mutex);
     Known.Key = numbersKey(M);

@@ -165,7 +165,9 @@ public:
   Error optimize(std::unique_ptr<Module> &M, CompileResult &Result) const;
   /// Lists the pass executions of optimize() and optionally of the GPU code
   /// generator (without assembler and linker). Does not change \p M. The list
-  /// ends where compilation fails. Fails with a PassSetError.
+  /// ends where compilation fails; without a selection, executions in which the
+  /// compiler dies are skipped (PassListing::Deaths). Fails with a
+  /// PassSetError.
   Expected<PassListing> listPasses(const Module &M,
                                    const PassListOptions &O = {}) const;
   /// Returns the assembly of the optimized module. Does not change \p M.
@@ -210,7 +212,8 @@ private:
   PassListing countPasses(const Module &M, bool CodeGen, bool &IsLate) const;
   bool isSufficient(const PassListing &L, bool CodeGen) const;
   PassListing collectPasses(const Module &M, PassGate::Options GO,
-                            const PassListOptions &O) const;
+                            const PassListOptions &O, bool &Died) const;
+  PassListing collectAll(const Module &M, const PassListOptions &O) const;
   std::string compileForListing(const Module &M, PassGate &Gate,
                                 const PassListOptions &O) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object,

@@ -84,6 +84,12 @@ struct PassExecution {
 json::Value toJSON(const PassExecution &E);
 bool fromJSON(const json::Value &V, PassExecution &E, json::Path P);
 
+/// An execution in which the compiler died.
+struct PassDeath {
+  unsigned Number = 0;
+  std::string Failure; ///< How it died.
+};
+
 /// All executions of a compilation, in order.
 struct PassListing {
   std::vector<PassExecution> Executions;
@@ -94,6 +100,8 @@ struct PassListing {
   /// Why compilation failed in the last element of Executions: the compiler's
   /// message, or how it died. Empty on success.
   std::string Failure;
+  /// Executions that were skipped to list those behind them.
+  std::vector<PassDeath> Deaths;
   /// Why a program's executions are missing; empty if none are.
   std::string Unnumbered;
 };
