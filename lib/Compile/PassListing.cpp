@@ -242,7 +242,7 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
 
 /// Returns true unless \p L lacks code generation although it is needed.
 bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
-  return !L.Failure.empty() || !L.Unnumbered.empty() || L.NumAll != L.NumIR ||
+  return !L.Failure.empty() || L.NumAll != L.NumIR ||
          (!CodeGen && !Selection.needsCodeGen(L));
 }
 
