@@ -370,7 +370,7 @@ Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
                                  {"config", makeConfig(Plan.options())},
                                  {"passes", Plan.compiler().pipeline()},
                                  {"listing", toJSON(*L)}}));
-  return L->Failure.empty() ? 0 : 2;
+  return L->Failure.empty() && L->Deaths.empty() ? 0 : 2;
 }
 
 static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {

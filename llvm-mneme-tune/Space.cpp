@@ -190,14 +190,16 @@ static Error checkPipelines(StringRef Name, StringRef Text,
                    Space ? Compiler.checkSpace(*Space) : Space.takeError());
 }
 
-static Error checkOptions(const SearchSpace &Space) {
+static Error checkOptions(const SearchSpace &Space,
+                          const KernelCompiler &Compiler) {
   Expected<json::Object> Config = Space.configure(Space.defaultPoint());
   if (!Config)
     return Config.takeError();
   ReplayOptions O;
   if (Error E = applyConfig(*Config, O))
     return E;
-  return checkLLVMOptions(O.LLVMOptions);
+  return checkLLVMOptions(O.LLVMOptions,
+                          /*SkipUnknown=*/Compiler.hasPluginsElsewhere());
 }
 
 Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
@@ -213,7 +215,7 @@ Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
       if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
         if (Error E = checkPipelines(F.Key, *Text, Compiler, O))
           return E;
-  return checkOptions(Space);
+  return checkOptions(Space, Compiler);
 }
 
 //===----------------------------------------------------------------------===//

@@ -197,7 +197,8 @@ bool Bisector::actsOnPasses() {
     // The host device's own pipeline may expose the mistake of a pass. Its
     // effect on a metric is not a pass's.
     bool MayShow = !isOfHostOnly(S.Key) || J.what().isVerify();
-    Acts |= Stage <= SettingStage::CodeGen && MayShow;
+    bool HasPasses = Stage <= SettingStage::CodeGen || S.Key == "llc_tool";
+    Acts |= HasPasses && MayShow;
   }
   if (!Acts)
     Out.Reason = "none of the differing settings affects a pass";

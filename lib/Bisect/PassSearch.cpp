@@ -101,6 +101,8 @@ BitVector PassSearch::chooseCandidates(const PassListing &L) const {
   for (const PassExecution &E : L.Executions)
     if (E.Number && E.Number < All.size() && E.Changed.value_or(true))
       Changed.set(E.Number);
+  for (const PassDeath &D : Listing.Deaths)
+    Changed.set(D.Number);
   // If the compiler died, it is unknown whether the last execution changed
   // something.
   if (!L.Failure.empty() && !L.Executions.empty() &&
@@ -136,6 +138,8 @@ Error PassSearch::listPasses() {
       InHalf.set(E.Number);
   }
   setScope(InHalf);
+  if (!Listing.Unnumbered.empty())
+    Out.Notes.push_back(Listing.Unnumbered);
   Out.NumExecutions = All.count();
   Out.NumCandidates = chooseCandidates(Listing).count();
   Q.say(formatv("{0} skippable pass executions, {1} of them changed something",

@@ -319,8 +319,8 @@ Error KernelCompiler::setUp(const Module &M) {
 }
 
 Error KernelCompiler::enterLLVMOptions(LLVMOptionScope &Scope) const {
-  bool MayBePlugins = !Options.OptTool.empty() && !Options.Plugins.empty();
-  return Scope.enter(Options.LLVMOptions, /*SkipUnknown=*/MayBePlugins);
+  return Scope.enter(Options.LLVMOptions,
+                     /*SkipUnknown=*/hasPluginsElsewhere());
 }
 
 ToolTarget KernelCompiler::toolTarget() const {
@@ -383,8 +383,7 @@ std::string KernelCompiler::codegenKey(const CompileResult *Optimized) const {
   KeyBuilder K;
   K.add(LLVM_VERSION_STRING).add(Options.Kernel).add(CPU).add(Features);
   K.add(uint64_t(FuseFP));
-  if (canSelectCodeGen())
-    K.add(Selection.codeGenKey(getNumbers(Optimized)));
+  K.add(Selection.codeGenKey(getNumbers(Optimized)));
   return K.take() +
          getKey(resolvedConfig(), SettingStage::CodeGen, getToolIdentity) +
          assembleKey();
@@ -437,6 +436,8 @@ Expected<std::string> KernelCompiler::expandedPipeline() const {
 }
 
 Error KernelCompiler::checkSpace(const PipelineSpace &Space) const {
+  if (hasPluginsElsewhere())
+    return Error::success();
   return checkPipelineSpace(*TM, Space, Options.Plugins);
 }
 
@@ -532,6 +533,9 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
                                CompileResult &Result) const {
   if (!ExternalOpt)
     return optimize(*M, Result);
+  if (!Selection.empty())
+    if (Error E = findNumbers(*M).moveInto(Result.Numbers))
+      return E;
   Stopwatch Preprocess;
   preprocess(*M);
   Result.PreprocessTime = Preprocess.seconds();
@@ -539,13 +543,7 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Stopwatch Optimize;
   // Not a scope, because ExternalOpt replaces the module.
   FixpointsDoNotMatter::allow(*M);
-  Error E = [&]() -> Error {
-    if (Selection.empty())
-      return ExternalOpt->run(M, Selection, PassListing(), Result.Remarks);
-    if (Error Failed = findNumbers(*M).moveInto(Result.Numbers))
-      return Failed;
-    return ExternalOpt->run(M, Selection, *Result.Numbers, Result.Remarks);
-  }();
+  Error E = ExternalOpt->run(M, Selection, getNumbers(&Result), Result.Remarks);
   FixpointsDoNotMatter::forget(*M);
   Result.OptimizeTime = Optimize.seconds();
   if (E)
@@ -557,6 +555,23 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
                 Options.Kernel)
             .str());
   return Error::success();
+}
+
+/// Runs the external opt for a listing.
+Error KernelCompiler::runTool(std::unique_ptr<Module> &M,
+                              PassGate &Gate) const {
+  static const PassListing None;
+  const PassGate::Options &O = Gate.options();
+  preprocess(*M);
+  FixpointsDoNotMatter::allow(*M);
+  Expected<PassListing> L =
+      ExternalOpt->list(M, O.Selection, O.Numbers ? *O.Numbers : None);
+  FixpointsDoNotMatter::forget(*M);
+  if (!L)
+    return L.takeError();
+  std::string Failure = L->Failure;
+  Gate.addPipeline(std::move(*L));
+  return Failure.empty() ? Error::success() : createStringError(Failure);
 }
 
 /// Adds a placeholder for a variable that the kernel does not use. In constant
@@ -632,7 +647,7 @@ KernelCompiler::emitSelected(const Module &M, bool Object,
   raw_ostream *Remarks =
       Optimized && Optimized->Image.empty() ? Optimized->Remarks : nullptr;
   const PassListing &Numbers = getNumbers(Optimized);
-  if (!canSelectCodeGen() || Selection.codeGenKey(Numbers).empty())
+  if (Selection.codeGenKey(Numbers).empty())
     return emit(M, Object, nullptr, Remarks);
   PassGate Gate(Selection, std::make_shared<PassListing>(Numbers));
   return emit(M, Object, &Gate, Remarks);
@@ -651,7 +666,8 @@ KernelCompiler::emit(const Module &M, bool Object, PassGate *Gate,
     addOtherKernel(*Copy);
   }
   if (!Options.LlcTool.empty())
-    return runLlcTool(Options.LlcTool, *Copy, Object, toolTarget(), Remarks);
+    return runLlcTool(Options.LlcTool, *Copy, Object, toolTarget(), Remarks,
+                      Gate);
   DiagnosticScope Diagnostics(Context);
   RemarkScope Remarking(Context);
   if (Error E = Remarking.enter(Remarks, Options.Instruments.RemarksFilter))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/ExternalTools.h"
+#include "ToolBisection.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -23,7 +24,6 @@
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
-#include <climits>
 #include <map>
 #include <mutex>
 
@@ -32,9 +32,6 @@ using namespace llvm::mneme;
 
 /// Time limit in seconds for a program that prints its version or its help.
 static constexpr double AnswerSeconds = 30;
-
-/// The first LLVM version whose -opt-bisect accepts intervals.
-static constexpr unsigned FirstWithIntervals = 22;
 
 char ToolTimeout::ID;
 
@@ -277,9 +274,7 @@ std::string mneme::getToolIdentity(StringRef Program) {
 // Errors
 //===----------------------------------------------------------------------===//
 
-/// Adds the versions to an error: different LLVM versions may not be able to
-/// read each other's IR.
-static Error explainVersions(const ToolInfo &Tool, Error E) {
+Error mneme::explainVersions(const ToolInfo &Tool, Error E) {
   if (Tool.Major == LLVM_VERSION_MAJOR || E.isA<ToolTimeout>())
     return E;
   return createStringError(toString(std::move(E)) + " ('" + Tool.Path +
@@ -296,21 +291,6 @@ namespace {
 struct RemarkOptions {
   ToolKind Kind;
   StringLiteral File, Filter;
-};
-
-/// Remarks of one run of a program.
-class ToolRemarks {
-public:
-  explicit ToolRemarks(raw_ostream *OS) : OS(OS) {}
-
-  /// Does nothing if no remarks are wanted.
-  Error request(ToolKind Kind, StringRef Filter,
-                std::vector<std::string> &Args);
-  Error deliver() const;
-
-private:
-  raw_ostream *OS;
-  ScratchFile File;
 };
 } // namespace
 
@@ -457,11 +437,11 @@ std::vector<std::string> OptTool::getArguments(const Module &M) const {
   return Args;
 }
 
-static SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts) {
+SmallVector<StringRef, 32> mneme::getRefs(ArrayRef<std::string> Texts) {
   return SmallVector<StringRef, 32>(Texts.begin(), Texts.end());
 }
 
-static Error writeModule(const Module &M, ScratchFile &File) {
+Error mneme::writeModule(const Module &M, ScratchFile &File) {
   SmallVector<char, 0> Bytes = writeExactBitcode(M);
   return ScratchFile::create("bc", File, toStringRef(Bytes));
 }
@@ -558,12 +538,10 @@ readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
   return Result;
 }
 
-static constexpr StringLiteral BisectPrefix = "BISECT: ";
-
 Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
                    const PassListing &Numbers, raw_ostream *Remarks) const {
   std::string Bisection;
-  if (!Selection.empty())
+  if (!Selection.empty() && Numbers.NumIR)
     if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
       return E;
   std::string Log;
@@ -571,7 +549,7 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
   if (!Bytes)
     return Bytes.takeError();
   for (StringRef Line : split(Log, '\n'))
-    if (!Line.empty() && !Line.starts_with(BisectPrefix))
+    if (!Line.empty() && !isBisectionLine(Line))
       errs() << Line << '\n';
   Expected<std::unique_ptr<Module>> Result = readResult(Tool, *Bytes, *M);
   if (!Result)
@@ -582,142 +560,50 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
   return Error::success();
 }
 
-/// Parses "BISECT: running pass (12) licm on loop %3 in function f".
-static std::optional<PassExecution> parseExecution(StringRef Line) {
-  static const Regex Pattern(
-      "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
-  SmallVector<StringRef, 5> Groups;
-  PassExecution E;
-  if (!Pattern.match(Line, &Groups) || Groups[2].getAsInteger(10, E.Number))
-    return std::nullopt;
-  E.Ran = Groups[1].empty();
-  E.Pass = Groups[3].str();
-  E.Unit = Groups[4].str();
-  return E;
-}
-
-Expected<PassListing> OptTool::list(const Module &M,
-                                    StringRef Bisection) const {
+Expected<PassListing> OptTool::list(std::unique_ptr<Module> &M,
+                                    const PassSelection &Selection,
+                                    const PassListing &Numbers) const {
+  std::string Bisection = getWholeBisection().str();
+  if (!Selection.empty() && Numbers.NumIR)
+    if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
+      return std::move(E);
   std::string Log;
   PassListing Listing;
-  Error E = runOn(M, Bisection, Log, /*Remarks=*/nullptr).takeError();
-  if (E && !StringRef(Log).contains(BisectPrefix))
-    return std::move(E);
-  if (E)
-    Listing.Failure = toString(std::move(E));
-  std::map<std::pair<std::string, std::string>, unsigned> Seen;
-  for (StringRef Line : split(Log, '\n')) {
-    std::optional<PassExecution> Execution = parseExecution(Line);
-    if (!Execution)
-      continue;
-    Execution->Occurrence = ++Seen[{Execution->Pass, Execution->Unit}];
-    if (M.getFunction(Execution->Unit))
-      Execution->Function = Execution->Unit;
-    Listing.Executions.push_back(std::move(*Execution));
+  Expected<SmallVector<char, 0>> Bytes =
+      runOn(*M, Bisection, Log, /*Remarks=*/nullptr);
+  Listing.Executions = parseBisection(Log);
+  if (!Bytes && Listing.Executions.empty()) {
+    consumeError(Bytes.takeError()); // The option may be unknown.
+    Bytes = runOn(*M, "", Log, /*Remarks=*/nullptr);
+    if (!Bytes)
+      return Bytes.takeError();
+    Listing.Unnumbered = describeUnnumbered(Tool);
   }
-  Listing.NumIR = Listing.NumAll = Listing.Executions.size();
+  for (PassExecution &E : Listing.Executions)
+    if (M->getFunction(E.Unit))
+      E.Function = E.Unit;
+  Expected<std::unique_ptr<Module>> Result =
+      Bytes ? readResult(Tool, *Bytes, *M) : Bytes.takeError();
+  if (Result)
+    M = std::move(*Result);
+  else
+    Listing.Failure = toString(Result.takeError());
   return std::move(Listing);
 }
 
-Expected<PassListing> OptTool::list(const Module &M) const {
-  return list(M, "-opt-bisect-limit=-1");
-}
-
-Expected<PassListing> OptTool::list(const Module &M,
-                                    const PassSelection &Selection,
-                                    const PassListing &Numbers) const {
-  Expected<std::string> Bisection = getBisection(Selection, Numbers);
-  if (!Bisection)
-    return Bisection.takeError();
-  return list(M, *Bisection);
-}
-
-/// Returns "-opt-bisect=1-40,57", or a prefix for an older LLVM.
 Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
                                             const PassListing &Numbers) const {
   auto Means = [](const PassSet &S, const PassExecution &E) {
     return S.contains(E.Number) || S.names(E);
   };
-  SmallVector<std::pair<unsigned, unsigned>, 16> Ranges;
-  for (const PassExecution &E : Numbers.Executions) {
-    if ((Selection.Run && !Means(*Selection.Run, E)) ||
-        (Selection.Skip && Means(*Selection.Skip, E)))
-      continue;
-    if (!Ranges.empty() && Ranges.back().second + 1 == E.Number)
-      Ranges.back().second = E.Number;
-    else
-      Ranges.push_back({E.Number, E.Number});
-  }
-  unsigned Last = Numbers.Executions.size();
-  if (Ranges.empty())
-    return "-opt-bisect-limit=0";
+  BisectionRanges Ranges;
+  for (const PassExecution &E : Numbers.Executions)
+    if (E.Stage == PassStage::IR &&
+        (!Selection.Run || Means(*Selection.Run, E)) &&
+        !(Selection.Skip && Means(*Selection.Skip, E)))
+      Ranges.add(E.Number);
   // More executions may follow the last known one.
-  if (Ranges.back().second == Last && Selection.runs(Last + 1))
-    Ranges.back().second = INT_MAX;
-  if (Ranges.size() == 1 && Ranges[0].first == 1)
-    return "-opt-bisect-limit=" + utostr(Ranges[0].second);
-  if (Tool.Major < FirstWithIntervals)
-    return createStringError(
-        formatv("'{0}' of LLVM {1} can only run the first of its {2} pass "
-                "executions, as with --run-passes=1-{2}",
-                Tool.Path, Tool.Version, Last)
-            .str());
-  return "-opt-bisect=" + join(map_range(Ranges,
-                                         [](const auto &R) {
-                                           return R.first == R.second
-                                                      ? utostr(R.first)
-                                                      : utostr(R.first) + "-" +
-                                                            utostr(R.second);
-                                         }),
-                               ",");
-}
-
-//===----------------------------------------------------------------------===//
-// llc
-//===----------------------------------------------------------------------===//
-
-std::vector<std::string> mneme::makeLlcOptions(const ToolTarget &Target,
-                                               bool IsNVPTX) {
-  std::vector<std::string> Args = {
-      "-mcpu=" + Target.CPU, "-O" + utostr(Target.Level),
-      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on"),
-      std::string("-relocation-model=") + (IsNVPTX ? "static" : "pic")};
-  if (!Target.Features.empty())
-    Args.push_back("-mattr=" + Target.Features);
-  return Args;
-}
-
-Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
-                                                 const Module &M, bool Object,
-                                                 const ToolTarget &Target,
-                                                 raw_ostream *RemarksOut) {
-  Expected<ToolInfo> Tool =
-      identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
-  if (!Tool)
-    return Tool.takeError();
-  ScratchFile In, Out;
-  if (Error E = writeModule(M, In))
-    return std::move(E);
-  if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
-    return std::move(E);
-  std::vector<std::string> Args = {Tool->Path};
-  append_range(Args, makeLlcOptions(Target, M.getTargetTriple().isNVPTX()));
-  Args.insert(Args.end(),
-              {std::string("-filetype=") + (Object ? "obj" : "asm"),
-               "-debugger-tune=gdb", "-discard-value-names",
-               "-disable-verify"});
-  for (const LLVMOption &O : Target.LLVMOptions)
-    Args.push_back(toString(O));
-  ToolRemarks Remarks(RemarksOut);
-  if (Error E = Remarks.request(Tool->Kind, Target.RemarksFilter, Args))
-    return std::move(E);
-  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
-  std::string Log;
-  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
-    return explainVersions(*Tool, std::move(E));
-  if (Error E = Remarks.deliver())
-    return std::move(E);
-  if (!Log.empty())
-    errs() << Log;
-  return Out.read();
+  if (Ranges.endsWith(Numbers.NumIR) && Selection.runs(Numbers.NumIR + 1))
+    Ranges.addRest(Numbers.NumIR + 1);
+  return Ranges.getOption(Tool, Numbers.NumIR);
 }

@@ -147,7 +147,7 @@ bool mneme::isLasting(const LLVMOption &O) {
   return Option && isList(*Option);
 }
 
-Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options) {
+Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options, bool SkipUnknown) {
   if (Options.empty())
     return Error::success();
   Expected<Pipe> Answer = Pipe::create();
@@ -160,7 +160,7 @@ Error mneme::checkLLVMOptions(ArrayRef<LLVMOption> Options) {
   Expected<Child> C = Child::fork(
       [&] {
         LLVMOptionScope Scope;
-        if (Error E = Scope.enter(Options))
+        if (Error E = Scope.enter(Options, SkipUnknown))
           consumeError(writeAll(FD, llvm::toString(std::move(E))));
       },
       CO);

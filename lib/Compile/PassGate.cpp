@@ -49,17 +49,17 @@ std::string PassExecution::spec() const {
   return Text + "#" + utostr(Occurrence);
 }
 
+static json::Value orNull(StringRef Text) {
+  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
+}
+
 json::Value mneme::toJSON(const PassExecution &E) {
-  auto OrNull = [](StringRef Text) {
-    return Text.empty() ? json::Value(nullptr)
-                        : json::Value(json::fixUTF8(Text));
-  };
   return json::Object{
       {"number", E.Number ? json::Value(E.Number) : json::Value(nullptr)},
       {"stage", getPassStageName(E.Stage)},
       {"pass", json::fixUTF8(E.Pass)},
-      {"unit", OrNull(E.Unit)},
-      {"function", OrNull(E.Function)},
+      {"unit", orNull(E.Unit)},
+      {"function", orNull(E.Function)},
       {"occurrence", E.Occurrence},
       {"required", E.Required},
       {"ran", E.Ran},
@@ -93,16 +93,24 @@ bool mneme::fromJSON(const json::Value &V, PassExecution &E, json::Path P) {
   return false;
 }
 
+/// The first failure of the compilation that skips nothing.
+static StringRef getFirstFailure(const PassListing &L) {
+  return L.Deaths.empty() ? L.Failure : L.Deaths.front().Failure;
+}
+
 json::Value mneme::toJSON(const PassListing &L) {
-  json::Array Executions;
+  json::Array Executions, Deaths;
+  for (const PassDeath &D : L.Deaths)
+    Deaths.push_back(
+        json::Object{{"number", D.Number}, {"failure", orNull(D.Failure)}});
   for (const PassExecution &E : L.Executions)
     Executions.push_back(toJSON(E));
   return json::Object{{"executions", std::move(Executions)},
                       {"num_ir", L.NumIR},
                       {"num_all", L.NumAll},
-                      {"failure", L.Failure.empty()
-                                      ? json::Value(nullptr)
-                                      : json::Value(json::fixUTF8(L.Failure))}};
+                      {"failure", orNull(getFirstFailure(L))},
+                      {"deaths", std::move(Deaths)},
+                      {"unnumbered", orNull(L.Unnumbered)}};
 }
 
 /// Describes an execution's effect in a table.
@@ -142,8 +150,12 @@ void mneme::printPasses(raw_ostream &OS, const PassListing &L) {
     OS << "\nCannot be skipped:\n";
     Required.print(OS, Sides);
   }
-  if (!L.Failure.empty())
-    OS << "\nThe compilation failed: " << L.Failure << '\n';
+  if (StringRef Failure = getFirstFailure(L); !Failure.empty())
+    OS << "\nThe compilation failed: " << Failure << '\n';
+  for (const PassDeath &D : L.Deaths)
+    OS << "Skipped to list what is behind it: " << D.Number << '\n';
+  if (!L.Unnumbered.empty())
+    OS << "\nNot listed: " << L.Unnumbered << '\n';
 }
 
 //===----------------------------------------------------------------------===//
@@ -505,6 +517,11 @@ struct PassGate::Impl {
 
   size_t begin(PassExecution E);
   bool decide(const PassExecution &E);
+  bool decideUnnumbered() const;
+  void beginCodeGen() {
+    // The decision for executions before the first one with a number.
+    LastRun = O.Selection.runs(Listing.NumIR + 1);
+  }
   void tell(size_t Index) {
     if (O.Observe)
       O.Observe(Index, Listing.Executions[Index]);
@@ -563,16 +580,21 @@ size_t PassGate::Impl::begin(PassExecution E) {
   return Listing.Executions.size() - 1;
 }
 
-/// Names take precedence over numbers. An execution without a number is treated
-/// like the last one that had a number. If the reference compilation failed,
-/// executions after the failure have no number: they run, unless --run-passes
-/// is given or the range of skipped numbers is open-ended.
+/// An execution without a number is treated like the last one that had a
+/// number. If the reference compilation failed, executions after the failure
+/// have no number: they run, unless --run-passes is given or the range of
+/// skipped numbers is open-ended.
+bool PassGate::Impl::decideUnnumbered() const {
+  const PassSelection &S = O.Selection;
+  if (O.Numbers && !O.Numbers->Failure.empty() && !S.Run)
+    return S.runs(O.Numbers->NumAll + 1);
+  return LastRun;
+}
+
+/// Names take precedence over numbers.
 bool PassGate::Impl::decide(const PassExecution &E) {
   const PassSelection &S = O.Selection;
-  if (E.Number)
-    LastRun = S.runs(E.Number);
-  else if (O.Numbers && !O.Numbers->Failure.empty() && !S.Run)
-    LastRun = S.runs(O.Numbers->NumAll + 1);
+  LastRun = E.Number ? S.runs(E.Number) : decideUnnumbered();
   if (S.Skip && S.Skip->names(E))
     return false;
   if (S.Run && S.Run->names(E))
@@ -890,8 +912,7 @@ void PassGate::instrument(PassInstrumentationCallbacks &PIC, const Module &M) {
 
 std::unique_ptr<legacy::PassManager> PassGate::createPassManager(Module &M) {
   Impl *Self = I.get();
-  // The decision for executions before the first one with a number.
-  Self->LastRun = Self->O.Selection.runs(Self->Listing.NumIR + 1);
+  Self->beginCodeGen();
   Self->Gate = std::make_unique<CodeGenGate>(
       [Self](StringRef Pass, StringRef Description, bool IsAllowed) {
         return Self->askCodeGen(Pass, Description, IsAllowed);
@@ -914,4 +935,39 @@ void PassGate::finishCodeGen() {
     E.Required = true;
     I->tell(I->begin(std::move(E)));
   }
+}
+
+//===----------------------------------------------------------------------===//
+// Other programs
+//===----------------------------------------------------------------------===//
+
+const PassGate::Options &PassGate::options() const { return I->O; }
+
+void PassGate::addPipeline(PassListing L) {
+  for (PassExecution &E : L.Executions) {
+    bool Ran = E.Ran;
+    size_t Index = I->begin(std::move(E));
+    I->Listing.Executions[Index].Ran = Ran;
+    I->tell(Index);
+  }
+  setUnnumbered(std::move(L.Unnumbered));
+}
+
+void PassGate::beginCodeGen() { I->beginCodeGen(); }
+
+bool PassGate::addCodeGen(PassExecution E) {
+  E.Stage = PassStage::CodeGen;
+  Unit U = parseDescription(E.Unit);
+  E.Unit = std::move(U.Name);
+  E.Function = std::move(U.Function);
+  size_t Index = I->begin(std::move(E));
+  I->tell(Index);
+  return I->Listing.Executions[Index].Ran;
+}
+
+bool PassGate::runsRest() const { return I->decideUnnumbered(); }
+
+void PassGate::setUnnumbered(std::string Why) {
+  if (!Why.empty())
+    I->Listing.Unnumbered = std::move(Why);
 }

@@ -17,6 +17,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
@@ -35,20 +36,25 @@ using namespace llvm::mneme;
 
 namespace {
 /// Reads {"index": 5, "execution": {...}, "counters": [["early-cse", 0, 3]]} for
-/// each execution, and at the end {"end": {the listing without executions}}.
+/// each execution, {"program": true} when a program starts, and at the end
+/// {"end": {the listing without executions}}.
 class ListingReader {
 public:
   explicit ListingReader(PassListing &L) : L(L) {}
 
-  void add(StringRef Line) {
+  /// Returns true if a program starts.
+  bool add(StringRef Line) {
     json::Value V = cantFail(json::parse(Line));
     const json::Object &O = *V.getAsObject();
+    if (O.get("program"))
+      return true;
     if (const json::Object *End = O.getObject("end")) {
       L.Failure = End->getString("failure").value_or("").str();
+      L.Unnumbered = End->getString("unnumbered").value_or("").str();
       L.NumIR = *End->getInteger("num_ir");
       L.NumAll = *End->getInteger("num_all");
       Ended = true;
-      return;
+      return false;
     }
     PassExecution E;
     json::Path::Root Root;
@@ -68,6 +74,7 @@ public:
       L.Executions.push_back(std::move(E));
     else
       L.Executions[Index] = std::move(E);
+    return false;
   }
   bool hasEnded() const { return Ended; }
 
@@ -77,9 +84,13 @@ private:
 };
 } // namespace
 
-/// Reads the output of \p C from \p FD until its end or for \p Limit seconds.
+/// Reads the output of \p C from \p FD until its end or for \p Limit seconds. A
+/// program has its own limit of \p ProgramLimit seconds in addition. \p Died:
+/// set if \p C crashed.
 /// \returns the reason if it did not end properly; empty otherwise.
-static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
+static std::string readListing(int FD, Child &C, double Limit,
+                               double ProgramLimit, PassListing &L,
+                               bool &Died) {
   Deadline End = Deadline::ofLimit(Limit);
   ListingReader Reader(L);
   LineReader Lines(FD);
@@ -89,12 +100,17 @@ static std::string readListing(int FD, Child &C, double Limit, PassListing &L) {
       consumeError(Line.takeError());
       break;
     }
-    Reader.add(*Line);
+    if (!Reader.add(*Line))
+      continue;
+    observeProgram();
+    bool IsLimited = Limit > 0 && ProgramLimit > 0;
+    End = Deadline::ofLimit(IsLimited ? Limit + ProgramLimit : 0);
   }
   if (Reader.hasEnded())
     return L.Failure;
   if (End.hasPassed())
     return formatv("the compiler did not end within {0} s", Limit).str();
+  Died = true;
   return "the compiler " + describeExit(C.wait());
 }
 
@@ -109,7 +125,8 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
   Context.setDiscardValueNames(M.getContext().shouldDiscardValueNames());
   std::unique_ptr<Module> Copy = copyModule(M, Context);
   CompileResult Scratch;
-  if (Error E = runGated(*Copy, Scratch, &Gate))
+  Error E = ExternalOpt ? runTool(Copy, Gate) : runGated(*Copy, Scratch, &Gate);
+  if (E)
     return toString(std::move(E));
   const PassListing &L = Gate.listing();
   if (!O.CodeGen && !Selection.needsCodeGen(L))
@@ -120,7 +137,8 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
 }
 
 PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
-                                          const PassListOptions &O) const {
+                                          const PassListOptions &O,
+                                          bool &Died) const {
   auto CollectHere = [&] {
     PassGate Gate(std::move(GO));
     std::string Failure = compileForListing(M, Gate, O);
@@ -143,6 +161,9 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
   CO.Kept = {FD};
   Expected<Child> C = Child::fork(
       [&] {
+        // The parent's observer uses the parent's connections.
+        ProgramObserver Relay(
+            [&] { writeLineOrExit(FD, json::Object{{"program", true}}); });
         if (O.AllRewrites)
           runAllRewrites();
         std::optional<CounterWatch> Watch;
@@ -167,11 +188,40 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     L.Failure = toString(C.takeError());
     return L;
   }
-  L.Failure = readListing(Lines->Read.get(), *C, O.Limit, L);
+  L.Failure =
+      readListing(Lines->Read.get(), *C, O.Limit, Options.ToolSeconds, L, Died);
   return L;
 }
 
-/// Counts the executions of a compilation of \p M that skips none.
+/// Lists a compilation that skips nothing but executions in which the compiler
+/// dies: those behind them have numbers, too.
+PassListing KernelCompiler::collectAll(const Module &M,
+                                       const PassListOptions &O) const {
+  static constexpr size_t MaxDeaths = 8;
+  std::vector<PassDeath> Deaths;
+  while (true) {
+    PassGate::Options GO;
+    GO.Details = O.Details;
+    if (!Deaths.empty())
+      GO.Selection.Skip = cantFail(PassSet::parse(
+          join(map_range(Deaths,
+                         [](const PassDeath &D) { return utostr(D.Number); }),
+               ",")));
+    bool Died = false;
+    PassListing L = collectPasses(M, std::move(GO), O, Died);
+    const PassExecution *Last =
+        L.Executions.empty() ? nullptr : &L.Executions.back();
+    bool Continues =
+        Died && Last && Last->Number && Last->Ran && Deaths.size() != MaxDeaths;
+    if (!Continues) {
+      L.Deaths = std::move(Deaths);
+      return L;
+    }
+    Deaths.push_back({Last->Number, L.Failure});
+  }
+}
+
+/// Counts the executions of collectAll().
 /// \param IsLate  set if the time limit ended it, so that another attempt may
 /// get further.
 PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
@@ -183,7 +233,7 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
   // A rewrite that is skipped must not renumber the executions behind it.
   O.AllRewrites = true;
   auto Start = std::chrono::steady_clock::now();
-  PassListing L = collectPasses(M, PassGate::Options(), O);
+  PassListing L = collectAll(M, O);
   std::chrono::duration<double> Spent =
       std::chrono::steady_clock::now() - Start;
   IsLate = O.Limit > 0 && Spent.count() >= O.Limit && !L.Failure.empty();
@@ -192,7 +242,7 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
 
 /// Returns true unless \p L lacks code generation although it is needed.
 bool KernelCompiler::isSufficient(const PassListing &L, bool CodeGen) const {
-  return ExternalOpt || !L.Failure.empty() || L.NumAll != L.NumIR ||
+  return !L.Failure.empty() || L.NumAll != L.NumIR ||
          (!CodeGen && !Selection.needsCodeGen(L));
 }
 
@@ -222,9 +272,7 @@ std::string KernelCompiler::numbersKey(const Module &M) const {
 }
 
 /// Returns the numbering of executions in a compilation of \p M. It includes
-/// code generation if \p CodeGen is set or the selection refers to it. If an
-/// external program counts, \p M must be ready for the pipeline, and code
-/// generation is not included.
+/// code generation if \p CodeGen is set or the selection refers to it.
 Expected<std::shared_ptr<const PassListing>>
 KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   std::string Key = numbersKey(M);
@@ -232,11 +280,8 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   std::lock_guard<std::mutex> Lock(Known.Mutex);
   if (Key != Known.Key || !isSufficient(*Known.Listing, CodeGen)) {
     bool IsLate = false;
-    Expected<PassListing> L =
-        ExternalOpt ? ExternalOpt->list(M) : countPasses(M, CodeGen, IsLate);
-    if (!L)
-      return L.takeError();
-    Known.Listing = std::make_shared<const PassListing>(std::move(*L));
+    Known.Listing =
+        std::make_shared<const PassListing>(countPasses(M, CodeGen, IsLate));
     Known.Key = IsLate ? "" : std::move(Key);
   }
   if (Error E = Selection.check(*Known.Listing))
@@ -244,35 +289,23 @@ KernelCompiler::findNumbers(const Module &M, bool CodeGen) const {
   return Known.Listing;
 }
 
-Expected<PassListing> KernelCompiler::listPassesOfTool(const Module &M) const {
-  LLVMContext Context;
-  std::unique_ptr<Module> Copy = copyModule(M, Context);
-  preprocess(*Copy);
-  if (Selection.empty())
-    return ExternalOpt->list(*Copy);
-  Expected<std::shared_ptr<const PassListing>> Numbers = findNumbers(*Copy);
-  if (!Numbers)
-    return Numbers.takeError();
-  return ExternalOpt->list(*Copy, Selection, **Numbers);
-}
-
 Expected<PassListing>
 KernelCompiler::listPasses(const Module &M, const PassListOptions &O) const {
-  if (ExternalOpt)
-    return listPassesOfTool(M);
   LLVMOptionScope Scope;
   if (Error E = enterLLVMOptions(Scope))
     return std::move(E);
-  PassGate::Options GO;
-  GO.Details = O.Details;
   if (!Selection.empty()) {
+    PassGate::Options GO;
+    GO.Details = O.Details;
     GO.Selection = Selection;
     if (Error E = findNumbers(M, O.CodeGen).moveInto(GO.Numbers))
       return std::move(E);
+    bool Died = false;
+    return collectPasses(M, std::move(GO), O, Died);
   }
-  PassListing L = collectPasses(M, std::move(GO), O);
+  PassListing L = collectAll(M, O);
   // Processes forked from here need not count again.
-  if (Selection.empty() && L.Failure.empty()) {
+  if (L.Failure.empty()) {
     KnownNumbers &Known = KnownNumbers::get();
     std::lock_guard<std::mutex> Lock(Known.Mutex);
     Known.Key = numbersKey(M);

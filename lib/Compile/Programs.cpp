@@ -70,6 +70,11 @@ ProgramObserver::ProgramObserver(std::function<void()> Begins)
 
 ProgramObserver::~ProgramObserver() { Observer = Outer; }
 
+void mneme::observeProgram() {
+  if (Observer)
+    (*Observer)();
+}
+
 /// Returns the output of a failed program without LLVM's stack trace.
 static std::string getMessage(StringRef Log) {
   std::string Text;
@@ -101,8 +106,7 @@ static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
       ::open(Err ? Err : Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!OutFD || !ErrFD)
     return createFileError(Out.Path, errnoAsErrorCode());
-  if (Observer)
-    (*Observer)();
+  observeProgram();
   for (ScratchFile *F : LiveFiles)
     (void)F->Path.c_str(); // Adds the null terminator.
   ChildOptions O;
@@ -144,12 +148,12 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   if (Error E = ScratchFile::create("log", Out))
     return E;
   Expected<int> Status = runToEnd(Args, Out, /*Err=*/nullptr, Seconds);
-  if (!Status)
-    return Status.takeError();
   Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
   if (!Text)
-    return Text.takeError();
+    return joinErrors(Status.takeError(), Text.takeError());
   Log = (*Text)->getBuffer().str();
+  if (!Status)
+    return Status.takeError();
   if (WIFEXITED(*Status) && WEXITSTATUS(*Status) == 0)
     return Error::success();
   std::string Said = getMessage(Log);

@@ -122,8 +122,11 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
     return std::move(Code);
 
   begin(ReplayStage::Codegen);
-  if (Error E = emitForGPU(*M, Compiled))
+  if (Error E = emitForGPU(*M, Compiled)) {
+    if (E.isA<PassSetError>())
+      return std::move(E);
     return fail(std::move(E));
+  }
   if (Code.StoppedAt)
     return std::move(Code);
   if (Error Failed = writeFiles(Compiled))

@@ -109,10 +109,16 @@ Value *Lowering::lowerLaneMask(IRBuilder<> &B, LaneMask Kind) {
   llvm_unreachable("covered switch");
 }
 
+/// Returns true if all threads of a warp must execute this very instruction.
+static bool isAligned(const CallInst &Barrier) {
+  return Barrier.getCalledFunction()->getName().contains(".aligned");
+}
+
 Value *Lowering::lowerBarrier(IRBuilder<> &B, CallInst &Call) {
   Value *Number = Call.arg_size() > 0 ? Call.getArgOperand(0) : B.getInt32(0);
   Value *Threads = Call.arg_size() > 1 ? Call.getArgOperand(1) : nullptr;
-  createSync(B, MNEME_OP_BARRIER, 0, Number, nullptr, Threads);
+  createSync(B, MNEME_OP_BARRIER, 0, Number, nullptr, Threads,
+             B.getInt32(isAligned(Call)));
   return nullptr;
 }
 
@@ -121,7 +127,8 @@ Value *Lowering::lowerBarrierRed(IRBuilder<> &B, CallInst &Call,
   unsigned Last = Call.arg_size() - 1;
   Value *Threads = Last == 2 ? Call.getArgOperand(1) : nullptr;
   Value *R = createSync(B, MNEME_OP_BARRIER_RED, Mode, Call.getArgOperand(0),
-                        toBits64(B, Call.getArgOperand(Last)), Threads);
+                        toBits64(B, Call.getArgOperand(Last)), Threads,
+                        B.getInt32(isAligned(Call)));
   return fromBits64(B, R, Call.getType());
 }
 

@@ -532,6 +532,56 @@ static bool releaseBarriers(BlockState &S, unsigned WaveSize) {
   return Released;
 }
 
+/// Ends the launch if threads of a warp wait at different barriers that a warp
+/// must execute as a whole (bar.sync, barrier.sync.aligned): on a GPU, the
+/// behavior is undefined. They are copies of one if a pass did not respect
+/// "convergent". Coroutines do not store their sites.
+static void checkAligned(Worker &W, const BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  if (S.NumAtBarrier == 0 || Kernel.Strategy != MNEME_HOST_FIBER)
+    return;
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    const MnemeHostThread *Warp = S.Block.Threads + K * Kernel.WaveSize;
+    const MnemeHostThread *First = nullptr;
+    for (uint64_t Rest = S.Warps[K].AtBarrier; Rest; Rest &= Rest - 1) {
+      const MnemeHostThread &T = Warp[firstLane(Rest)];
+      if (!T.C)
+        continue;
+      if (!First)
+        First = &T;
+      if (T.Site == First->Site)
+        continue;
+      const uint32_t *At = S.Block.BlockIdx;
+      leaveKernel(W, MNEME_HOST_DEADLOCK,
+                  "divergent barrier in kernel '%s', block (%u,%u,%u): threads "
+                  "%u and %u of a warp wait at different barriers",
+                  Kernel.Name, At[0], At[1], At[2], First->Linear, T.Linear);
+    }
+  }
+}
+
+/// Ends the launch if lanes of a warp wait for others in their mask that went
+/// elsewhere: on a GPU, they would wait forever.
+static void checkMasks(Worker &W, const BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    const WarpState &P = S.Warps[K];
+    const MnemeHostThread *Warp = S.Block.Threads + K * Kernel.WaveSize;
+    for (uint64_t Rest = P.Waiting; Rest; Rest &= Rest - 1) {
+      const MnemeHostThread &T = Warp[firstLane(Rest)];
+      uint64_t Missing = T.Mask & P.Alive & ~P.Waiting;
+      if (isMaskless(T.Op) || !Missing)
+        continue;
+      const uint32_t *At = S.Block.BlockIdx;
+      leaveKernel(W, MNEME_HOST_DEADLOCK,
+                  "deadlock in kernel '%s', block (%u,%u,%u): thread %u waits "
+                  "for thread %u of its warp, which waits elsewhere",
+                  Kernel.Name, At[0], At[1], At[2], T.Linear,
+                  Warp[firstLane(Missing)].Linear);
+    }
+  }
+}
+
 /// Nothing but spinning, or nothing at all: gives up waiting, first for lanes
 /// that spin, then for lanes that a mask names but that went elsewhere.
 static StepResult giveUpWaiting(Worker &W, BlockState &S) {
@@ -540,6 +590,8 @@ static StepResult giveUpWaiting(Worker &W, BlockState &S) {
   for (uint32_t K = 0; K != S.NumWarps; ++K)
     Yielded |= S.Warps[K].Yielded != 0;
   for (bool Any : {false, true}) {
+    if (Any && W.Launch->Config->Random)
+      checkMasks(W, S);
     bool Resolved = false;
     for (uint32_t K = 0; K != S.NumWarps; ++K) {
       WarpState &P = S.Warps[K];
@@ -686,6 +738,7 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     P.Runnable |= Run;
     Runnable |= P.Runnable != 0;
   }
+  checkAligned(W, S);
   if (releaseBarriers(S, WaveSize) || Progress)
     return StepResult::Progress;
   if (!Runnable)

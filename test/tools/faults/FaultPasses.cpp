@@ -214,6 +214,18 @@ static void removeBarriers(Function &F, unsigned Number) {
       Barrier->eraseFromParent();
 }
 
+/// Calls of \p F need not be convergent any more: a wrong fact. Passes may then
+/// copy or move barriers and warp operations into divergent branches.
+static void dropConvergent(Function &F, unsigned) {
+  F.removeFnAttr(Attribute::Convergent);
+  for (Instruction &I : instructions(F))
+    if (auto *Call = dyn_cast<CallBase>(&I)) {
+      Call->removeFnAttr(Attribute::Convergent);
+      if (Function *Callee = Call->getCalledFunction())
+        Callee->removeFnAttr(Attribute::Convergent);
+    }
+}
+
 /// Atomic operations become a load, a computation and a store, between which
 /// other threads may come.
 static void dropAtomicity(Function &F, unsigned) {
@@ -382,6 +394,7 @@ static constexpr FaultInfo Faults[] = {
     {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
     {"fault-flaky", "FaultFlakyPass", makeFlaky, 0},
     {"fault-nobarrier", "FaultNoBarrierPass", removeBarriers, 0},
+    {"fault-nonconvergent", "FaultNonConvergentPass", dropConvergent, 0},
     {"fault-nonatomic", "FaultNonAtomicPass", dropAtomicity, 0},
     {"fault-count", "FaultCountPass", miscompileOnce, 1},
     {"fault-order", "FaultOrderPass", miscompileByAddress, 0},

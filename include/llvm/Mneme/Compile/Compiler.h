@@ -146,8 +146,13 @@ public:
   /// Returns the target's options for external programs.
   ToolTarget toolTarget() const;
 
-  /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h). Not
-  /// available after describe().
+  /// Returns true if an external opt may have options and passes that this LLVM
+  /// lacks: plugins are loaded there only, as they may need another LLVM.
+  bool hasPluginsElsewhere() const {
+    return !Options.OptTool.empty() && !Options.Plugins.empty();
+  }
+  /// Checks that LLVM knows all passes of \p Space (PipelineSpaceCheck.h),
+  /// unless hasPluginsElsewhere(). Not available after describe().
   Error checkSpace(const PipelineSpace &Space) const;
 
   /// Performs all steps of optimize() before the pipeline.
@@ -160,7 +165,9 @@ public:
   Error optimize(std::unique_ptr<Module> &M, CompileResult &Result) const;
   /// Lists the pass executions of optimize() and optionally of the GPU code
   /// generator (without assembler and linker). Does not change \p M. The list
-  /// ends where compilation fails. Fails with a PassSetError.
+  /// ends where compilation fails; without a selection, executions in which the
+  /// compiler dies are skipped (PassListing::Deaths). Fails with a
+  /// PassSetError.
   Expected<PassListing> listPasses(const Module &M,
                                    const PassListOptions &O = {}) const;
   /// Returns the assembly of the optimized module. Does not change \p M.
@@ -197,11 +204,7 @@ private:
   CompileConfig resolvedConfig() const;
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
-  /// Passes of external programs are not counted and cannot be skipped.
-  bool canSelectCodeGen() const {
-    return Options.OptTool.empty() && Options.LlcTool.empty();
-  }
-  Expected<PassListing> listPassesOfTool(const Module &M) const;
+  Error runTool(std::unique_ptr<Module> &M, PassGate &Gate) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;
@@ -209,7 +212,8 @@ private:
   PassListing countPasses(const Module &M, bool CodeGen, bool &IsLate) const;
   bool isSufficient(const PassListing &L, bool CodeGen) const;
   PassListing collectPasses(const Module &M, PassGate::Options GO,
-                            const PassListOptions &O) const;
+                            const PassListOptions &O, bool &Died) const;
+  PassListing collectAll(const Module &M, const PassListOptions &O) const;
   std::string compileForListing(const Module &M, PassGate &Gate,
                                 const PassListOptions &O) const;
   Expected<SmallVector<char, 0>> emit(const Module &M, bool Object,

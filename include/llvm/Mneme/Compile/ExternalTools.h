@@ -122,12 +122,11 @@ public:
   Error run(std::unique_ptr<Module> &M, const PassSelection &Selection,
             const PassListing &Numbers, raw_ostream *Remarks) const;
 
-  /// Returns the executions that the program counts, which its
-  /// -opt-bisect-limit can skip. Takes as long as compiling \p M. If
-  /// compilation fails, the list ends there. With a selection, the list marks
-  /// skipped executions.
-  Expected<PassListing> list(const Module &M) const;
-  Expected<PassListing> list(const Module &M, const PassSelection &Selection,
+  /// Like run(), and returns the executions that the program counts, which its
+  /// -opt-bisect-limit can skip. If compilation fails, the list ends there, and
+  /// \p M stays as it is. With a selection, the list marks skipped executions.
+  Expected<PassListing> list(std::unique_ptr<Module> &M,
+                             const PassSelection &Selection,
                              const PassListing &Numbers) const;
 
 private:
@@ -142,7 +141,6 @@ private:
   Error check(const Module &M) const;
   Expected<std::string> getBisection(const PassSelection &Selection,
                                      const PassListing &Numbers) const;
-  Expected<PassListing> list(const Module &M, StringRef Bisection) const;
   Expected<SmallVector<char, 0>> runOn(const Module &M, StringRef Bisection,
                                        std::string &Log,
                                        raw_ostream *Remarks) const;
@@ -150,9 +148,12 @@ private:
 
 /// Generates assembly or an object for \p M with another llc.
 /// \param Remarks  receives its remarks as YAML; may be null.
+/// \param Gate     lists the executions that the program counts and selects
+/// those to run. Null: all run. Fails with a PassSetError if the program cannot
+/// run the selected ones.
 Expected<SmallVector<char, 0>> runLlcTool(StringRef Program, const Module &M,
                                           bool Object, const ToolTarget &Target,
-                                          raw_ostream *Remarks = nullptr);
+                                          raw_ostream *Remarks, PassGate *Gate);
 
 } // namespace mneme
 } // namespace llvm

@@ -56,7 +56,7 @@ bool isLasting(const LLVMOption &O);
 
 /// Returns the error of enter(), determined in a child process: sets nothing
 /// here.
-Error checkLLVMOptions(ArrayRef<LLVMOption> Options);
+Error checkLLVMOptions(ArrayRef<LLVMOption> Options, bool SkipUnknown = false);
 
 } // namespace mneme
 } // namespace llvm

@@ -84,6 +84,12 @@ struct PassExecution {
 json::Value toJSON(const PassExecution &E);
 bool fromJSON(const json::Value &V, PassExecution &E, json::Path P);
 
+/// An execution in which the compiler died.
+struct PassDeath {
+  unsigned Number = 0;
+  std::string Failure; ///< How it died.
+};
+
 /// All executions of a compilation, in order.
 struct PassListing {
   std::vector<PassExecution> Executions;
@@ -94,6 +100,10 @@ struct PassListing {
   /// Why compilation failed in the last element of Executions: the compiler's
   /// message, or how it died. Empty on success.
   std::string Failure;
+  /// Executions that were skipped to list those behind them.
+  std::vector<PassDeath> Deaths;
+  /// Why a program's executions are missing; empty if none are.
+  std::string Unnumbered;
 };
 
 json::Value toJSON(const PassListing &L);
@@ -194,6 +204,19 @@ public:
   std::unique_ptr<legacy::PassManager> createPassManager(Module &M);
   /// Call after the code generator has run.
   void finishCodeGen();
+
+  /// Adds the executions of a pipeline that another program has run.
+  void addPipeline(PassListing L);
+  /// The following are for code generators that are other programs. Call
+  /// beginCodeGen() first. addCodeGen() adds an execution and returns true if
+  /// it is selected; runsRest() returns true if later ones are.
+  void beginCodeGen();
+  bool addCodeGen(PassExecution E);
+  bool runsRest() const;
+  /// Sets PassListing::Unnumbered.
+  void setUnnumbered(std::string Why);
+
+  const Options &options() const;
 
   const PassListing &listing() const;
 

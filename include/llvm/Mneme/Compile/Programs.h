@@ -72,6 +72,9 @@ private:
   const std::function<void()> *Outer;
 };
 
+/// Calls this thread's observer for a program that another process starts.
+void observeProgram();
+
 } // namespace mneme
 } // namespace llvm
 

@@ -39,7 +39,8 @@ enum MnemeHostStrategy {
 /// The operation of a thread at a synchronization point.
 enum MnemeHostOp {
   MNEME_OP_NONE = 0,
-  MNEME_OP_BARRIER = 1,     ///< Block barrier; Mask = barrier number.
+  MNEME_OP_BARRIER = 1,     ///< Block barrier; Mask = barrier number, C = 1 if
+                            ///< a warp must execute it as a whole.
   MNEME_OP_BARRIER_RED = 2, ///< Mode 0 and, 1 or, 2 popc; Value = predicate.
   MNEME_OP_WARP_SYNC = 3,   ///< __syncwarp(Mask).
   /// Mode 0 up 1 down 2 bfly 3 idx; B = lane or delta, C = PTX's clamp word.

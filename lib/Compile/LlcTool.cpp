@@ -1,0 +1,144 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ToolBisection.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+std::vector<std::string> mneme::makeLlcOptions(const ToolTarget &Target,
+                                               bool IsNVPTX) {
+  std::vector<std::string> Args = {
+      "-mcpu=" + Target.CPU, "-O" + utostr(Target.Level),
+      std::string("-fp-contract=") + (Target.FuseFP ? "fast" : "on"),
+      std::string("-relocation-model=") + (IsNVPTX ? "static" : "pic")};
+  if (!Target.Features.empty())
+    Args.push_back("-mattr=" + Target.Features);
+  return Args;
+}
+
+namespace {
+/// Runs an llc on one module.
+class LlcRunner {
+public:
+  LlcRunner(ToolInfo Tool, const Module &M, bool Object,
+            const ToolTarget &Target, raw_ostream *RemarksOut)
+      : Tool(std::move(Tool)), M(M), Object(Object), Target(Target),
+        RemarksOut(RemarksOut) {}
+
+  /// Runs all passes, or those that an option selects. Prints the output.
+  Expected<SmallVector<char, 0>> run(StringRef Bisection) const;
+  /// Runs the passes that the gate selects.
+  Expected<SmallVector<char, 0>> runGated(PassGate &Gate) const;
+
+private:
+  ToolInfo Tool;
+  const Module &M;
+  bool Object;
+  const ToolTarget &Target;
+  raw_ostream *RemarksOut;
+
+  Expected<SmallVector<char, 0>> runQuietly(StringRef Bisection,
+                                            std::string &Log,
+                                            raw_ostream *RemarksOut) const;
+};
+} // namespace
+
+Expected<SmallVector<char, 0>>
+LlcRunner::runQuietly(StringRef Bisection, std::string &Log,
+                      raw_ostream *RemarksOut) const {
+  ScratchFile In, Out;
+  if (Error E = writeModule(M, In))
+    return std::move(E);
+  if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
+    return std::move(E);
+  std::vector<std::string> Args = {Tool.Path};
+  append_range(Args, makeLlcOptions(Target, M.getTargetTriple().isNVPTX()));
+  Args.insert(Args.end(),
+              {std::string("-filetype=") + (Object ? "obj" : "asm"),
+               "-debugger-tune=gdb", "-discard-value-names",
+               "-disable-verify"});
+  for (const LLVMOption &O : Target.LLVMOptions)
+    Args.push_back(toString(O));
+  if (!Bisection.empty())
+    Args.push_back(Bisection.str());
+  ToolRemarks Remarks(RemarksOut);
+  if (Error E = Remarks.request(Tool.Kind, Target.RemarksFilter, Args))
+    return std::move(E);
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  if (Error E = Remarks.deliver())
+    return std::move(E);
+  return Out.read();
+}
+
+static void printOutput(StringRef Log) {
+  if (Log.empty())
+    return;
+  for (StringRef Line : split(Log.rtrim('\n'), '\n'))
+    if (!isBisectionLine(Line))
+      errs() << Line << '\n';
+}
+
+Expected<SmallVector<char, 0>> LlcRunner::run(StringRef Bisection) const {
+  std::string Log;
+  Expected<SmallVector<char, 0>> Code = runQuietly(Bisection, Log, RemarksOut);
+  if (Code)
+    printOutput(Log);
+  return Code;
+}
+
+/// An llc numbers what it runs on this module, which may be less than in the
+/// compilation that defines the numbers. Therefore, it first runs everything.
+Expected<SmallVector<char, 0>> LlcRunner::runGated(PassGate &Gate) const {
+  std::string Log;
+  Expected<SmallVector<char, 0>> Whole =
+      runQuietly(getWholeBisection(), Log, /*RemarksOut=*/nullptr);
+  std::vector<PassExecution> Executions = parseBisection(Log);
+  if (Executions.empty()) {
+    consumeError(Whole.takeError()); // another error may be the tool's own
+    Expected<SmallVector<char, 0>> Code = run("");
+    if (Code)
+      Gate.setUnnumbered(describeUnnumbered(Tool));
+    return Code;
+  }
+  BisectionRanges Ranges;
+  Gate.beginCodeGen();
+  for (PassExecution &E : Executions) {
+    unsigned Number = E.Number;
+    if (Gate.addCodeGen(std::move(E)))
+      Ranges.add(Number);
+  }
+  unsigned Last = Executions.size();
+  if (Gate.runsRest())
+    Ranges.addRest(Last + 1);
+  if (Ranges.isWhole() && (!Whole || !RemarksOut)) {
+    if (Whole)
+      printOutput(Log);
+    return Whole;
+  }
+  consumeError(Whole.takeError());
+  Expected<std::string> Option = Ranges.getOption(Tool, Last);
+  return Option ? run(*Option) : Option.takeError();
+}
+
+Expected<SmallVector<char, 0>>
+mneme::runLlcTool(StringRef Program, const Module &M, bool Object,
+                  const ToolTarget &Target, raw_ostream *RemarksOut,
+                  PassGate *Gate) {
+  Expected<ToolInfo> Tool =
+      identifyTool(Program, {ToolKind::Llc}, "--llc-tool");
+  if (!Tool)
+    return Tool.takeError();
+  LlcRunner Runner(std::move(*Tool), M, Object, Target, RemarksOut);
+  return Gate ? Runner.runGated(*Gate) : Runner.run("");
+}
