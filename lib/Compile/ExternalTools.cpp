@@ -13,6 +13,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Mneme/Compile/OlderIR.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -461,16 +462,69 @@ static SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts) {
   return SmallVector<StringRef, 32>(Texts.begin(), Texts.end());
 }
 
-static Error writeModule(const Module &M, ScratchFile &File) {
-  SmallVector<char, 0> Bytes = writeExactBitcode(M);
-  return ScratchFile::create("bc", File, toStringRef(Bytes));
+/// Programs of unknown version are taken for current ones.
+static bool isOlder(const ToolInfo &Tool) {
+  return Tool.Major && Tool.Major < LLVM_VERSION_MAJOR;
+}
+
+/// Writes the module in a form that the program can read.
+static Error writeModule(const Module &M, const ToolInfo &Tool,
+                         ScratchFile &File) {
+  if (!isOlder(Tool)) {
+    SmallVector<char, 0> Bytes = writeExactBitcode(M);
+    return ScratchFile::create("bc", File, toStringRef(Bytes));
+  }
+  Expected<std::string> Text = printForOlderLLVM(M, Tool.Major);
+  if (!Text)
+    return createStringError("'" + Tool.Path +
+                             "': " + toString(Text.takeError()));
+  return ScratchFile::create("ll", File, *Text);
+}
+
+static Error makeUnknownIntrinsic(const ToolInfo &Tool, StringRef Name) {
+  return createStringError("'" + Tool.Path + "' of LLVM " + Tool.Version +
+                           " has no intrinsic '" + Name +
+                           "', which the kernel uses");
+}
+
+/// An older LLVM takes intrinsics that it does not know for functions: those
+/// are declared without attributes in \p Text, its output.
+static Error checkIntrinsics(const ToolInfo &Tool, StringRef Text) {
+  static const Regex Pattern("^declare .*@(llvm\\.[^( ]*)\\([^#]*$");
+  SmallVector<StringRef, 2> Groups;
+  for (StringRef Line : split(Text, '\n'))
+    if (Pattern.match(Line, &Groups))
+      return makeUnknownIntrinsic(Tool, Groups[1]);
+  return Error::success();
+}
+
+/// Runs only the IR reader of an older LLVM.
+Error OptTool::checkReader(StringRef In) const {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("ll", Out))
+    return E;
+  std::vector<std::string> Args = {Tool.Path};
+  if (Tool.Kind == ToolKind::Clang)
+    Args.insert(Args.end(), {"-cc1", "-disable-llvm-passes", "-emit-llvm", "-x",
+                             "ir"});
+  Args.insert(Args.end(), {"-S", "-o", Out.Path.str().str(), In.str()});
+  std::string Log;
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  Expected<SmallVector<char, 0>> Text = Out.read();
+  if (!Text)
+    return Text.takeError();
+  return checkIntrinsics(Tool, toStringRef(*Text));
 }
 
 /// Runs only the IR reader and the parsers of options and pipelines.
 Error OptTool::check(const Module &M) const {
   ScratchFile In;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, Tool, In))
     return E;
+  if (isOlder(Tool))
+    if (Error E = checkReader(In.Path))
+      return E;
   std::vector<std::string> Args = getArguments(M);
   if (Tool.Kind == ToolKind::Clang)
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
@@ -512,7 +566,7 @@ Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
                                               std::string &Log,
                                               raw_ostream *RemarksOut) const {
   ScratchFile In, Out;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, Tool, In))
     return std::move(E);
   if (Error E = ScratchFile::create("bc", Out))
     return std::move(E);
@@ -695,7 +749,7 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
   if (!Tool)
     return Tool.takeError();
   ScratchFile In, Out;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, *Tool, In))
     return std::move(E);
   if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
     return std::move(E);
@@ -718,5 +772,12 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
     return std::move(E);
   if (!Log.empty())
     errs() << Log;
-  return Out.read();
+  Expected<SmallVector<char, 0>> Code = Out.read();
+  if (!Code || !isOlder(*Tool))
+    return Code;
+  // Calls of intrinsics that this llc does not know.
+  for (const Function &F : M)
+    if (F.isIntrinsic() && toStringRef(*Code).contains(F.getName()))
+      return makeUnknownIntrinsic(*Tool, F.getName());
+  return Code;
 }
