@@ -159,6 +159,21 @@ static Expected<ToolInfo> askForInfo(StringRef Path) {
   return std::move(Info);
 }
 
+// Programs of unknown version are taken for current ones.
+bool mneme::isOfOlderLLVM(const ToolInfo &Tool) {
+  return Tool.Major && Tool.Major < LLVM_VERSION_MAJOR;
+}
+
+bool mneme::runsOnlyPrefixes(const ToolInfo &Tool) {
+  return Tool.Major < FirstWithIntervals;
+}
+
+ToolTarget mneme::adaptTarget(const ToolInfo &Tool, ToolTarget Target) {
+  if (isOfOlderLLVM(Tool))
+    Target.Features = removePTXVersion(Target.Features);
+  return Target;
+}
+
 namespace {
 /// Programs that this process has identified. An entry is valid while the file
 /// is unchanged.
@@ -386,7 +401,7 @@ Expected<OptTool> OptTool::create(StringRef Program, const Module &M,
   T.Tool = std::move(*Tool);
   T.Passes = Passes.str();
   T.Plugins = std::move(Plugins);
-  T.Target = std::move(Target);
+  T.Target = adaptTarget(T.Tool, std::move(Target));
   if (Error E = T.check(M))
     return std::move(E);
   return std::move(T);
@@ -462,15 +477,10 @@ static SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts) {
   return SmallVector<StringRef, 32>(Texts.begin(), Texts.end());
 }
 
-/// Programs of unknown version are taken for current ones.
-static bool isOlder(const ToolInfo &Tool) {
-  return Tool.Major && Tool.Major < LLVM_VERSION_MAJOR;
-}
-
 /// Writes the module in a form that the program can read.
 static Error writeModule(const Module &M, const ToolInfo &Tool,
                          ScratchFile &File) {
-  if (!isOlder(Tool)) {
+  if (!isOfOlderLLVM(Tool)) {
     SmallVector<char, 0> Bytes = writeExactBitcode(M);
     return ScratchFile::create("bc", File, toStringRef(Bytes));
   }
@@ -522,12 +532,14 @@ Error OptTool::check(const Module &M) const {
   ScratchFile In;
   if (Error E = writeModule(M, Tool, In))
     return E;
-  if (isOlder(Tool))
+  if (isOfOlderLLVM(Tool))
     if (Error E = checkReader(In.Path))
       return E;
   std::vector<std::string> Args = getArguments(M);
   if (Tool.Kind == ToolKind::Clang)
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
+  else if (isOfOlderLLVM(Tool)) // may not be able to parse what it prints
+    Args.insert(Args.end(), {"-opt-bisect-limit=0", "-disable-output"});
   else
     Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
   // opt cannot parse the printed pipeline again if it contains passes of
@@ -539,6 +551,14 @@ Error OptTool::check(const Module &M) const {
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(Tool, std::move(E));
   return Error::success();
+}
+
+/// Sets the features that were removed for an older LLVM.
+static void restoreFeatures(Module &M, const Module &Before) {
+  for (Function &F : M)
+    if (const Function *Old = Before.getFunction(F.getName()))
+      if (Attribute A = Old->getFnAttribute("target-features"); A.isValid())
+        F.addFnAttr(A);
 }
 
 /// Removes the attributes that opt adds to functions without their own, from
@@ -631,6 +651,8 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
     return Result.takeError();
   if (Tool.Kind == ToolKind::Opt)
     removeAttributesOfOpt(**Result, *M, Target);
+  if (isOfOlderLLVM(Tool))
+    restoreFeatures(**Result, *M);
   M = std::move(*Result);
   return Error::success();
 }
@@ -709,7 +731,7 @@ Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
     Ranges.back().second = INT_MAX;
   if (Ranges.size() == 1 && Ranges[0].first == 1)
     return "-opt-bisect-limit=" + utostr(Ranges[0].second);
-  if (Tool.Major < FirstWithIntervals)
+  if (runsOnlyPrefixes(Tool))
     return createStringError(
         formatv("'{0}' of LLVM {1} can only run the first of its {2} pass "
                 "executions, as with --run-passes=1-{2}",
@@ -754,11 +776,14 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
   if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
     return std::move(E);
   std::vector<std::string> Args = {Tool->Path};
-  append_range(Args, makeLlcOptions(Target, M.getTargetTriple().isNVPTX()));
+  append_range(Args, makeLlcOptions(adaptTarget(*Tool, Target),
+                                    M.getTargetTriple().isNVPTX()));
   Args.insert(Args.end(),
               {std::string("-filetype=") + (Object ? "obj" : "asm"),
-               "-debugger-tune=gdb", "-discard-value-names",
-               "-disable-verify"});
+               "-debugger-tune=gdb", "-disable-verify"});
+  // The text for an older llc has names.
+  if (!isOfOlderLLVM(*Tool))
+    Args.push_back("-discard-value-names");
   for (const LLVMOption &O : Target.LLVMOptions)
     Args.push_back(toString(O));
   ToolRemarks Remarks(RemarksOut);
@@ -773,7 +798,7 @@ Expected<SmallVector<char, 0>> mneme::runLlcTool(StringRef Program,
   if (!Log.empty())
     errs() << Log;
   Expected<SmallVector<char, 0>> Code = Out.read();
-  if (!Code || !isOlder(*Tool))
+  if (!Code || !isOfOlderLLVM(*Tool))
     return Code;
   // Calls of intrinsics that this llc does not know.
   for (const Function &F : M)

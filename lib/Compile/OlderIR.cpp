@@ -201,24 +201,24 @@ static void addLifetimeSizes(Function &F) {
 }
 
 static void lowerIntrinsics(Module &M, unsigned Major) {
-  for (Function &F : make_early_inc_range(M)) {
-    if (!F.isIntrinsic())
-      continue;
-    if (F.use_empty()) {
-      F.eraseFromParent();
+  SmallVector<Function *> Intrinsics;
+  for (Function &F : M)
+    if (F.isIntrinsic())
+      Intrinsics.push_back(&F);
+  for (Function *F : Intrinsics) {
+    if (F->use_empty()) {
+      F->eraseFromParent();
       continue;
     }
     // Every reader adds those of its version.
-    F.setAttributes({});
-    if (Major < FirstWithSizelessLifetime &&
-        (F.getIntrinsicID() == Intrinsic::lifetime_start ||
-         F.getIntrinsicID() == Intrinsic::lifetime_end)) {
-      addLifetimeSizes(F);
-      continue;
-    }
+    F->setAttributes({});
+    Intrinsic::ID ID = F->getIntrinsicID();
     for (const NewName &N : NewIntrinsics)
-      if (F.getName() == N.Name && Major < N.Major)
-        F.setName(N.OldName);
+      if (F->getName() == N.Name && Major < N.Major)
+        F->setName(N.OldName);
+    if (Major < FirstWithSizelessLifetime &&
+        (ID == Intrinsic::lifetime_start || ID == Intrinsic::lifetime_end))
+      addLifetimeSizes(*F);
   }
 }
 
@@ -248,6 +248,24 @@ static void addKernelAnnotations(Module &M) {
     }
 }
 
+std::string mneme::removePTXVersion(StringRef Features) {
+  SmallVector<StringRef, 4> Parts;
+  Features.split(Parts, ',', /*MaxSplit=*/-1, /*KeepEmpty=*/false);
+  erase_if(Parts, [](StringRef Part) { return Part.starts_with("+ptx"); });
+  return join(Parts, ",");
+}
+
+static void lowerFeatures(Function &F) {
+  static constexpr StringLiteral Name = "target-features";
+  if (!F.hasFnAttribute(Name))
+    return;
+  std::string Features =
+      removePTXVersion(F.getFnAttribute(Name).getValueAsString());
+  F.removeFnAttr(Name);
+  if (!Features.empty())
+    F.addFnAttr(Name, Features);
+}
+
 static Error lower(Module &M, unsigned Major) {
   // Only line tables have the same form in all versions.
   stripNonLineTableDebugInfo(M);
@@ -255,6 +273,8 @@ static Error lower(Module &M, unsigned Major) {
   if (Major < FirstWithKernelAttributes)
     addKernelAnnotations(M);
   for (Function &F : M) {
+    if (M.getTargetTriple().isNVPTX())
+      lowerFeatures(F);
     F.setAttributes(lowerAttributes(M.getContext(), F.getAttributes(), Major));
     for (Instruction &I : instructions(F)) {
       if (auto *Call = dyn_cast<CallBase>(&I))

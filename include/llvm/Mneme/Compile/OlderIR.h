@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_COMPILE_OLDERIR_H
 #define LLVM_MNEME_COMPILE_OLDERIR_H
 
+#include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -31,6 +32,10 @@ inline constexpr unsigned OldestIRReader = 16;
 /// know are left out, other IR is written in its older form. Errors name IR
 /// without an older form, or the version if it is below OldestIRReader.
 Expected<std::string> printForOlderLLVM(const Module &M, unsigned Major);
+
+/// Returns target features ("+sm_90,+ptx88") without the version of PTX: an
+/// older LLVM does not know it, and chooses one that has the processor.
+std::string removePTXVersion(StringRef Features);
 
 } // namespace mneme
 } // namespace llvm
