@@ -553,8 +553,10 @@ Error OptTool::check(const Module &M) const {
   return Error::success();
 }
 
-/// Sets the features that were removed for an older LLVM.
-static void restoreFeatures(Module &M, const Module &Before) {
+/// Restores what the text for an older LLVM lacks: features, and the name of
+/// the source, which otherwise becomes that of the text's file.
+static void restoreAfterOlder(Module &M, const Module &Before) {
+  M.setSourceFileName(Before.getSourceFileName());
   for (Function &F : M)
     if (const Function *Old = Before.getFunction(F.getName()))
       if (Attribute A = Old->getFnAttribute("target-features"); A.isValid())
@@ -652,7 +654,7 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
   if (Tool.Kind == ToolKind::Opt)
     removeAttributesOfOpt(**Result, *M, Target);
   if (isOfOlderLLVM(Tool))
-    restoreFeatures(**Result, *M);
+    restoreAfterOlder(**Result, *M);
   M = std::move(*Result);
   return Error::success();
 }

@@ -13,8 +13,10 @@
 #include "llvm/IR/AttributeMask.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DebugInfo.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -111,6 +113,7 @@ static constexpr unsigned FirstWithGEPFlags = 19;
 static constexpr unsigned FirstWithSplat = 19;
 static constexpr unsigned FirstWithSameSign = 20;
 static constexpr unsigned FirstWithCastFMF = 21;
+static constexpr unsigned FirstWithBarrierNumbers = 21;
 static constexpr unsigned FirstWithPtrToAddr = 22;
 static constexpr unsigned FirstWithSizelessLifetime = 22;
 
@@ -118,8 +121,7 @@ static constexpr unsigned FirstWithSizelessLifetime = 22;
 // Changes of the module
 //===----------------------------------------------------------------------===//
 
-static Attribute lowerMemory(LLVMContext &C, MemoryEffects ME,
-                             unsigned Major) {
+static Attribute lowerMemory(LLVMContext &C, MemoryEffects ME, unsigned Major) {
   // Older versions count these locations as other memory.
   for (auto [Location, First] : NewLocations)
     if (Major < First)
@@ -192,12 +194,27 @@ static void addLifetimeSizes(Function &F) {
       GlobalValue::ExternalLinkage, Name, F.getParent());
   for (User *U : make_early_inc_range(F.users())) {
     auto *Call = cast<CallInst>(U);
-    CallInst::Create(Old, {ConstantInt::getAllOnesValue(Int64),
-                           Call->getArgOperand(0)},
-                     "", Call->getIterator());
+    CallInst::Create(
+        Old, {ConstantInt::getAllOnesValue(Int64), Call->getArgOperand(0)}, "",
+        Call->getIterator());
     Call->eraseFromParent();
   }
   F.eraseFromParent();
+}
+
+/// Barrier 0 had an intrinsic of its own: others take a register.
+static void lowerFirstBarrier(Function &F) {
+  for (User *U : make_early_inc_range(F.users())) {
+    auto *Call = cast<CallInst>(U);
+    auto *Number = dyn_cast<ConstantInt>(Call->getArgOperand(0));
+    if (!Number || !Number->isZero())
+      continue;
+    auto *First = CallInst::Create(F.getParent()->getOrInsertFunction(
+                                       "llvm.nvvm.barrier0", F.getReturnType()),
+                                   "", Call->getIterator());
+    First->setDebugLoc(Call->getDebugLoc());
+    Call->eraseFromParent();
+  }
 }
 
 static void lowerIntrinsics(Module &M, unsigned Major) {
@@ -206,13 +223,16 @@ static void lowerIntrinsics(Module &M, unsigned Major) {
     if (F.isIntrinsic())
       Intrinsics.push_back(&F);
   for (Function *F : Intrinsics) {
+    // Every reader adds those of its version.
+    F->setAttributes({});
+    Intrinsic::ID ID = F->getIntrinsicID();
+    if (ID == Intrinsic::nvvm_barrier_cta_sync_aligned_all &&
+        Major < FirstWithBarrierNumbers)
+      lowerFirstBarrier(*F);
     if (F->use_empty()) {
       F->eraseFromParent();
       continue;
     }
-    // Every reader adds those of its version.
-    F->setAttributes({});
-    Intrinsic::ID ID = F->getIntrinsicID();
     for (const NewName &N : NewIntrinsics)
       if (F->getName() == N.Name && Major < N.Major)
         F->setName(N.OldName);
@@ -239,10 +259,10 @@ static void addKernelAnnotations(Module &M) {
         if (IsVector)
           Key += Dimension;
         M.getOrInsertNamedMetadata("nvvm.annotations")
-            ->addOperand(MDNode::get(
-                C, {ValueAsMetadata::get(&F), MDString::get(C, Key),
-                    ConstantAsMetadata::get(
-                        ConstantInt::get(Type::getInt32Ty(C), N))}));
+            ->addOperand(
+                MDNode::get(C, {ValueAsMetadata::get(&F), MDString::get(C, Key),
+                                ConstantAsMetadata::get(ConstantInt::get(
+                                    Type::getInt32Ty(C), N))}));
       }
       F.removeFnAttr(Name);
     }
@@ -267,8 +287,12 @@ static void lowerFeatures(Function &F) {
 }
 
 static Error lower(Module &M, unsigned Major) {
-  // Only line tables have the same form in all versions.
-  stripNonLineTableDebugInfo(M);
+  // Only line tables have the same form in all versions. Stripping makes ptxas
+  // refuse units with only line directives, where it changes nothing.
+  if (any_of(M.debug_compile_units(), [](const DICompileUnit *CU) {
+        return CU->getEmissionKind() == DICompileUnit::FullDebug;
+      }))
+    stripNonLineTableDebugInfo(M);
   lowerIntrinsics(M, Major);
   if (Major < FirstWithKernelAttributes)
     addKernelAnnotations(M);
