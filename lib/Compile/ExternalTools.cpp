@@ -497,13 +497,15 @@ static Error makeUnknownIntrinsic(const ToolInfo &Tool, StringRef Name) {
                            "', which the kernel uses");
 }
 
-/// An older LLVM takes intrinsics that it does not know for functions: those
-/// are declared without attributes in \p Text, its output.
+/// An older LLVM takes intrinsics that it does not know for functions: \p Text,
+/// its output, declares those without attributes. Without calls, they are left
+/// over from an upgrade.
 static Error checkIntrinsics(const ToolInfo &Tool, StringRef Text) {
   static const Regex Pattern("^declare .*@(llvm\\.[^( ]*)\\([^#]*$");
   SmallVector<StringRef, 2> Groups;
   for (StringRef Line : split(Text, '\n'))
-    if (Pattern.match(Line, &Groups))
+    if (Pattern.match(Line, &Groups) &&
+        Text.count(("@" + Groups[1] + "(").str()) > 1)
       return makeUnknownIntrinsic(Tool, Groups[1]);
   return Error::success();
 }
