@@ -511,15 +511,17 @@ static Error checkIntrinsics(const ToolInfo &Tool, StringRef Text) {
 }
 
 /// Runs only the IR reader of an older LLVM.
-Error OptTool::checkReader(StringRef In) const {
+Error OptTool::checkReader(const Module &M, StringRef In) const {
   ScratchFile Out;
   if (Error E = ScratchFile::create("ll", Out))
     return E;
   std::vector<std::string> Args = {Tool.Path};
   if (Tool.Kind == ToolKind::Clang)
-    Args.insert(Args.end(), {"-cc1", "-disable-llvm-passes", "-emit-llvm", "-x",
-                             "ir"});
-  Args.insert(Args.end(), {"-S", "-o", Out.Path.str().str(), In.str()});
+    Args.insert(Args.end(), {"-cc1", "-triple", M.getTargetTriple().str(),
+                             "-disable-llvm-passes", "-emit-llvm", "-x", "ir"});
+  else
+    Args.push_back("-S");
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.str()});
   std::string Log;
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(Tool, std::move(E));
@@ -535,7 +537,7 @@ Error OptTool::check(const Module &M) const {
   if (Error E = writeModule(M, Tool, In))
     return E;
   if (isOfOlderLLVM(Tool))
-    if (Error E = checkReader(In.Path))
+    if (Error E = checkReader(M, In.Path))
       return E;
   std::vector<std::string> Args = getArguments(M);
   if (Tool.Kind == ToolKind::Clang)

@@ -151,7 +151,7 @@ private:
   std::vector<std::string> getClangArguments(const Module &M) const;
   void addOption(std::vector<std::string> &Args, const Twine &Option) const;
   Error check(const Module &M) const;
-  Error checkReader(StringRef In) const;
+  Error checkReader(const Module &M, StringRef In) const;
   Expected<std::string> getBisection(const PassSelection &Selection,
                                      const PassListing &Numbers) const;
   Expected<PassListing> list(const Module &M, StringRef Bisection) const;
