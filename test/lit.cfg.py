@@ -118,6 +118,12 @@ for reducer in ["llvm-reduce-22", "llvm-reduce"]:
         config.available_features.add("llvm-reduce")
 if any(shutil.which(opt, path=config.environment["PATH"]) for opt in ("opt-22", "opt")):
     config.available_features.add("opt")
+# Releases of LLVM for --opt-tool, where Debian's packages install them: features llvm-19 and opt-19.
+for major in range(14, 40):
+    if shutil.which("opt-%d" % major):
+        config.available_features.add("opt-%d" % major)
+        if os.path.exists("/usr/lib/llvm-%d/bin/opt" % major):
+            config.available_features.add("llvm-%d" % major)
 if shutil.which("nvdisasm", path=config.environment["PATH"]):
     config.available_features.add("nvdisasm")
 

@@ -306,7 +306,8 @@ Error PassSearch::searchPrefix() {
   for (size_t I = B->LastGood; I != B->FirstBad; ++I)
     First.set(Ends[I]);
   Q.say(formatv("bad from execution {0} on", Last));
-  if (Depth == BisectDepth::First) {
+  if (Depth == BisectDepth::First ||
+      (Subject.OnlyPrefixes && Subject.OnlyPrefixes(BadConfig))) {
     usePrefix(First, Last);
     return Error::success();
   }

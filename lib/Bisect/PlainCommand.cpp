@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Bisect/OptCommand.h"
+#include "llvm/Mneme/Compile/OlderIR.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -148,6 +149,21 @@ static Expected<std::string> readComparableIR(StringRef Path) {
   return Text;
 }
 
+Error mneme::writeReadableIR(const ReplayPlan &Plan, const Module &M,
+                             StringRef Path) {
+  std::string Text;
+  raw_string_ostream(Text) << M;
+  if (const std::string &Program = Plan.options().OptTool; !Program.empty()) {
+    Expected<ToolInfo> Info = identifyTool(Program);
+    if (!Info)
+      return Info.takeError();
+    if (isOfOlderLLVM(*Info))
+      if (Error E = printForOlderLLVM(M, Info->Major).moveInto(Text))
+        return E;
+  }
+  return writeFileAtomically(Path, Text);
+}
+
 /// Writes the IR before the pipeline.
 static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
@@ -156,10 +172,7 @@ static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
   for (Function &F : *M)
     InstructionNamerPass().run(F, NotUsed);
   Plan.compiler().preprocess(*M);
-  return writeFileAtomically(Path, [&](raw_ostream &OS) {
-    M->print(OS, nullptr);
-    return Error::success();
-  });
+  return writeReadableIR(Plan, *M, Path);
 }
 
 //===----------------------------------------------------------------------===//
@@ -182,6 +195,8 @@ public:
   Expected<std::vector<std::string>> run();
   /// Returns opt's options for the plan's whole pipeline.
   Expected<std::vector<std::string>> runPipeline();
+  /// For the first executions of the plan's pipeline, which another opt runs.
+  Expected<std::vector<std::string>> runPrefix(unsigned Last);
   /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
   /// did.
   Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
@@ -196,6 +211,7 @@ private:
   std::string Input;
   const PrivateFolder &Work;
   Tool Opt;
+  std::optional<ToolInfo> External; ///< Opt, if it is the user's.
   std::string NamedIR;  ///< Path.
   std::string WantedIR; ///< Text of the IR to reproduce.
   bool Dies = false;    ///< The compiler dies in the last execution.
@@ -275,6 +291,8 @@ PlainSearch::listElements() const {
 
 std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
   ToolTarget Target = Plan.compiler().toolTarget();
+  if (External)
+    Target = adaptTarget(*External, std::move(Target));
   std::vector<std::string> Words =
       makeOptOptions(Passes, Target, Plan.compiler().options().Plugins);
   for (const LLVMOption &O : Target.LLVMOptions)
@@ -416,7 +434,19 @@ Expected<std::string> PlainSearch::emitWanted(ReplayOptions Options) const {
   return readComparableIR(Path);
 }
 
-Error PlainSearch::findOpt() { return findTool("opt").moveInto(Opt); }
+Error PlainSearch::findOpt() {
+  const std::string &Program = Plan.options().OptTool;
+  if (Program.empty())
+    return findTool("opt").moveInto(Opt);
+  Expected<ToolInfo> Info = identifyTool(Program);
+  if (!Info)
+    return Info.takeError();
+  if (Info->Kind != ToolKind::Opt)
+    return createStringError("a clang runs the passes");
+  External = std::move(*Info);
+  Opt = {External->Path, Program};
+  return Error::success();
+}
 
 Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   if (Error E = findOpt())
@@ -438,6 +468,23 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
       return Words;
   }
   return createStringError(Opt.Name + " writes different IR");
+}
+
+Expected<std::vector<std::string>> PlainSearch::runPrefix(unsigned Last) {
+  if (Error E = findOpt())
+    return std::move(E);
+  NamedIR = Input;
+  if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
+    return std::move(E);
+  std::vector<std::string> Words =
+      makeWords(Plan.compiler().pipeline().str());
+  Words.push_back("-opt-bisect-limit=" + utostr(Last));
+  Expected<bool> Same = writes(Words, WantedIR);
+  if (!Same)
+    return Same.takeError();
+  if (!*Same)
+    return createStringError(Opt.Name + " writes different IR");
+  return Words;
 }
 
 /// Selects the executions in the original pipeline, as no shorter one works.
@@ -509,6 +556,8 @@ std::string PlainSearch::print(ArrayRef<std::string> Words,
   append_range(Line, Words);
   Line.push_back(Name.empty() ? Input : Name.str());
   std::string Text = quoteCommand(Line);
+  if (External)
+    return Text;
   Expected<Tool> Llc = findTool("llc");
   if (!Llc || Dies) {
     consumeError(Llc.takeError());
@@ -535,16 +584,18 @@ std::string PlainSearch::print(ArrayRef<std::string> Words,
 
 static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
                          StringRef Folder, PlainCommand &C) {
-  if (!Out.SmallestConfig || Out.PrefixOnly)
+  ReplayOptions Options = Plan.options();
+  if (Out.SmallestConfig)
+    if (Error E = applyConfig(*Out.SmallestConfig, Options))
+      return E;
+  bool IsPrefix = Out.PrefixOnly && !Options.OptTool.empty();
+  if (!Out.SmallestConfig || (Out.PrefixOnly && !IsPrefix))
     return createStringError("no set of executions alone makes it bad");
   if (any_of(Out.Culprits, [](const BisectCulprit &C) {
         return C.InRunSet && C.Execution.Stage == PassStage::CodeGen;
       }))
     return createStringError("passes of the code generator take part");
-  ReplayOptions Options = Plan.options();
-  if (Error E = applyConfig(*Out.SmallestConfig, Options))
-    return E;
-  if (!Options.OptTool.empty())
+  if (!Options.OptTool.empty() && !IsPrefix)
     return createStringError("an external opt runs the passes");
   Expected<std::unique_ptr<ReplayPlan>> Smallest =
       Plan.vary(std::move(Options));
@@ -559,7 +610,8 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   if (Error E = writeInput(**Smallest, Input))
     return E;
   PlainSearch Search(**Smallest, Input, *Work);
-  Expected<std::vector<std::string>> Words = Search.run();
+  Expected<std::vector<std::string>> Words =
+      IsPrefix ? Search.runPrefix(*Out.FirstBad) : Search.run();
   if (!Words)
     return Words.takeError();
   StringRef Printed = Folder.empty() ? StringRef(InputName) : StringRef(Input);
@@ -589,8 +641,6 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
 
 Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
                                             StringRef Input, StringRef Name) {
-  if (!Plan.options().OptTool.empty())
-    return createStringError("an external opt runs the passes");
   Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
   if (!Work)
     return Work.takeError();

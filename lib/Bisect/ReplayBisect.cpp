@@ -210,10 +210,31 @@ Expected<json::Object> ReplayBisection::withIR(const json::Object &Config,
   return Changed;
 }
 
+/// Returns true for an external program that can only run prefixes.
+static bool runsOnlyPrefixes(const ReplayOptions &Options) {
+  return any_of(ArrayRef<StringRef>{Options.OptTool, Options.LlcTool},
+                [](StringRef Program) {
+                  if (Program.empty())
+                    return false;
+                  Expected<ToolInfo> Tool = identifyTool(Program);
+                  if (Tool)
+                    return runsOnlyPrefixes(*Tool);
+                  consumeError(Tool.takeError());
+                  return false;
+                });
+}
+
 BisectSubject ReplayBisection::makeSubject() {
   BisectSubject S;
   S.ListPasses = [this](const json::Object &Config) {
     return listPassesOf(Config);
+  };
+  S.OnlyPrefixes = [this](const json::Object &Config) {
+    Expected<ReplayOptions> Options = applyTo(Config);
+    if (Options)
+      return runsOnlyPrefixes(*Options);
+    consumeError(Options.takeError());
+    return false;
   };
   S.RunOnHost = [this](const json::Object &Config, unsigned Attempt) {
     return runOnHost(Config, Attempt);

@@ -14,6 +14,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/Mneme/Compile/OlderIR.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -153,6 +154,24 @@ static Expected<ToolInfo> askForInfo(StringRef Path) {
     return Refuse();
   Info.Kind = Found->Kind;
   return std::move(Info);
+}
+
+/// The first LLVM version whose -opt-bisect accepts intervals.
+static constexpr unsigned FirstWithIntervals = 22;
+
+// Programs of unknown version are taken for current ones.
+bool mneme::isOfOlderLLVM(const ToolInfo &Tool) {
+  return Tool.Major && Tool.Major < LLVM_VERSION_MAJOR;
+}
+
+bool mneme::runsOnlyPrefixes(const ToolInfo &Tool) {
+  return Tool.Major < FirstWithIntervals;
+}
+
+ToolTarget mneme::adaptTarget(const ToolInfo &Tool, ToolTarget Target) {
+  if (isOfOlderLLVM(Tool))
+    Target.Features = removePTXVersion(Target.Features);
+  return Target;
 }
 
 namespace {
@@ -365,7 +384,7 @@ Expected<OptTool> OptTool::create(StringRef Program, const Module &M,
   T.Tool = std::move(*Tool);
   T.Passes = Passes.str();
   T.Plugins = std::move(Plugins);
-  T.Target = std::move(Target);
+  T.Target = adaptTarget(T.Tool, std::move(Target));
   if (Error E = T.check(M))
     return std::move(E);
   return std::move(T);
@@ -441,19 +460,72 @@ SmallVector<StringRef, 32> mneme::getRefs(ArrayRef<std::string> Texts) {
   return SmallVector<StringRef, 32>(Texts.begin(), Texts.end());
 }
 
-Error mneme::writeModule(const Module &M, ScratchFile &File) {
-  SmallVector<char, 0> Bytes = writeExactBitcode(M);
-  return ScratchFile::create("bc", File, toStringRef(Bytes));
+Error mneme::writeModule(const Module &M, const ToolInfo &Tool,
+                         ScratchFile &File) {
+  if (!isOfOlderLLVM(Tool)) {
+    SmallVector<char, 0> Bytes = writeExactBitcode(M);
+    return ScratchFile::create("bc", File, toStringRef(Bytes));
+  }
+  Expected<std::string> Text = printForOlderLLVM(M, Tool.Major);
+  if (!Text)
+    return createStringError("'" + Tool.Path +
+                             "': " + toString(Text.takeError()));
+  return ScratchFile::create("ll", File, *Text);
+}
+
+Error mneme::makeUnknownIntrinsic(const ToolInfo &Tool, StringRef Name) {
+  return createStringError("'" + Tool.Path + "' of LLVM " + Tool.Version +
+                           " has no intrinsic '" + Name +
+                           "', which the kernel uses");
+}
+
+/// An older LLVM takes intrinsics that it does not know for functions: \p Text,
+/// its output, declares those without attributes. Without calls, they are left
+/// over from an upgrade.
+static Error checkIntrinsics(const ToolInfo &Tool, StringRef Text) {
+  static const Regex Pattern("^declare .*@(llvm\\.[^( ]*)\\([^#]*$");
+  SmallVector<StringRef, 2> Groups;
+  for (StringRef Line : split(Text, '\n'))
+    if (Pattern.match(Line, &Groups) &&
+        Text.count(("@" + Groups[1] + "(").str()) > 1)
+      return makeUnknownIntrinsic(Tool, Groups[1]);
+  return Error::success();
+}
+
+/// Runs only the IR reader of an older LLVM.
+Error OptTool::checkReader(const Module &M, StringRef In) const {
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("ll", Out))
+    return E;
+  std::vector<std::string> Args = {Tool.Path};
+  if (Tool.Kind == ToolKind::Clang)
+    Args.insert(Args.end(), {"-cc1", "-triple", M.getTargetTriple().str(),
+                             "-disable-llvm-passes", "-emit-llvm", "-x", "ir"});
+  else
+    Args.push_back("-S");
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.str()});
+  std::string Log;
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  Expected<SmallVector<char, 0>> Text = Out.read();
+  if (!Text)
+    return Text.takeError();
+  return checkIntrinsics(Tool, toStringRef(*Text));
 }
 
 /// Runs only the IR reader and the parsers of options and pipelines.
 Error OptTool::check(const Module &M) const {
   ScratchFile In;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, Tool, In))
     return E;
+  if (isOfOlderLLVM(Tool))
+    if (Error E = checkReader(M, In.Path))
+      return E;
   std::vector<std::string> Args = getArguments(M);
   if (Tool.Kind == ToolKind::Clang)
     Args.insert(Args.end(), {"-disable-llvm-passes", "-o", "/dev/null"});
+  else if (isOfOlderLLVM(Tool)) // may not be able to parse what it prints
+    Args.insert(Args.end(), {"-opt-bisect-limit=0", "-disable-output"});
   else
     Args.insert(Args.end(), {"-print-pipeline-passes", "-disable-output"});
   // opt cannot parse the printed pipeline again if it contains passes of
@@ -465,6 +537,16 @@ Error OptTool::check(const Module &M) const {
   if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
     return explainVersions(Tool, std::move(E));
   return Error::success();
+}
+
+/// Restores what the text for an older LLVM lacks: features, and the name of
+/// the source, which otherwise becomes that of the text's file.
+static void restoreAfterOlder(Module &M, const Module &Before) {
+  M.setSourceFileName(Before.getSourceFileName());
+  for (Function &F : M)
+    if (const Function *Old = Before.getFunction(F.getName()))
+      if (Attribute A = Old->getFnAttribute("target-features"); A.isValid())
+        F.addFnAttr(A);
 }
 
 /// Removes the attributes that opt adds to functions without their own, from
@@ -492,7 +574,7 @@ Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
                                               std::string &Log,
                                               raw_ostream *RemarksOut) const {
   ScratchFile In, Out;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, Tool, In))
     return std::move(E);
   if (Error E = ScratchFile::create("bc", Out))
     return std::move(E);
@@ -556,6 +638,8 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
     return Result.takeError();
   if (Tool.Kind == ToolKind::Opt)
     removeAttributesOfOpt(**Result, *M, Target);
+  if (isOfOlderLLVM(Tool))
+    restoreAfterOlder(**Result, *M);
   M = std::move(*Result);
   return Error::success();
 }

@@ -56,16 +56,19 @@ Expected<SmallVector<char, 0>>
 LlcRunner::runQuietly(StringRef Bisection, std::string &Log,
                       raw_ostream *RemarksOut) const {
   ScratchFile In, Out;
-  if (Error E = writeModule(M, In))
+  if (Error E = writeModule(M, Tool, In))
     return std::move(E);
   if (Error E = ScratchFile::create(Object ? "o" : "s", Out))
     return std::move(E);
   std::vector<std::string> Args = {Tool.Path};
-  append_range(Args, makeLlcOptions(Target, M.getTargetTriple().isNVPTX()));
+  append_range(Args, makeLlcOptions(adaptTarget(Tool, Target),
+                                    M.getTargetTriple().isNVPTX()));
   Args.insert(Args.end(),
               {std::string("-filetype=") + (Object ? "obj" : "asm"),
-               "-debugger-tune=gdb", "-discard-value-names",
-               "-disable-verify"});
+               "-debugger-tune=gdb", "-disable-verify"});
+  // The text for an older llc has names.
+  if (!isOfOlderLLVM(Tool))
+    Args.push_back("-discard-value-names");
   for (const LLVMOption &O : Target.LLVMOptions)
     Args.push_back(toString(O));
   if (!Bisection.empty())
@@ -78,7 +81,14 @@ LlcRunner::runQuietly(StringRef Bisection, std::string &Log,
     return explainVersions(Tool, std::move(E));
   if (Error E = Remarks.deliver())
     return std::move(E);
-  return Out.read();
+  Expected<SmallVector<char, 0>> Code = Out.read();
+  if (!Code || !isOfOlderLLVM(Tool))
+    return Code;
+  // Calls of intrinsics that this llc does not know.
+  for (const Function &F : M)
+    if (F.isIntrinsic() && toStringRef(*Code).contains(F.getName()))
+      return makeUnknownIntrinsic(Tool, F.getName());
+  return Code;
 }
 
 static void printOutput(StringRef Log) {

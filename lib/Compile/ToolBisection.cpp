@@ -17,9 +17,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The first LLVM version whose -opt-bisect accepts intervals.
-static constexpr unsigned FirstWithIntervals = 22;
-
 static constexpr StringLiteral BisectPrefix = "BISECT: ";
 
 StringRef mneme::getWholeBisection() { return "-opt-bisect-limit=-1"; }
@@ -84,7 +81,7 @@ Expected<std::string> BisectionRanges::getOption(const ToolInfo &Tool,
     return "-opt-bisect-limit=0";
   if (Ranges.size() == 1 && Ranges[0].first == 1)
     return "-opt-bisect-limit=" + utostr(Ranges[0].second);
-  if (Tool.Major < FirstWithIntervals)
+  if (runsOnlyPrefixes(Tool))
     return make_error<PassSetError>(
         formatv("'{0}' of LLVM {1} can only run the first of its {2} pass "
                 "executions, as with --run-passes=1-{2}",

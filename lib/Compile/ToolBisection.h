@@ -25,8 +25,11 @@ namespace mneme {
 
 SmallVector<StringRef, 32> getRefs(ArrayRef<std::string> Texts);
 
-/// Writes bitcode.
-Error writeModule(const Module &M, ScratchFile &File);
+/// Writes the module in a form that the program can read.
+Error writeModule(const Module &M, const ToolInfo &Tool, ScratchFile &File);
+
+/// Returns an error for an intrinsic that an older LLVM does not know.
+Error makeUnknownIntrinsic(const ToolInfo &Tool, StringRef Name);
 
 /// Adds the versions to an error: different LLVM versions may not be able to
 /// read each other's IR.

@@ -95,10 +95,7 @@ Error ReportWriter::writeIR() {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   M->setModuleIdentifier("reduced.ll"); // not a path of this machine
-  return writeFileAtomically(path("reduced.ll"), [&](raw_ostream &OS) {
-    M->print(OS, /*AAW=*/nullptr);
-    return Error::success();
-  });
+  return writeReadableIR(Plan, *M, path("reduced.ll"));
 }
 
 Error ReportWriter::writeScript(StringRef Name, const Twine &Text) {

@@ -615,6 +615,19 @@ TEST_F(BisectTest, OnlyPrefixes) {
   EXPECT_EQ(Out.HealedConfig->getString("run_passes"), "1-122");
   EXPECT_EQ(Out.SmallestConfig->getString("run_passes"), "1-123");
   EXPECT_LE(Out.Counts.Steps, 2u + 9 + 1);
+  // No set is tried where that is known from the start, whatever the failure.
+  FakeCompiler Known(300);
+  Known.Fails = [](const BitVector &Running, const json::Object &Config) {
+    if (Config.get("skip_passes"))
+      return "CompileError";
+    return Running[20] && Running[123] ? "Mismatch" : "";
+  };
+  Subject.OnlyPrefixes = [](const json::Object &) { return true; };
+  Out = succeed(Known);
+  EXPECT_TRUE(Out.PrefixOnly);
+  EXPECT_EQ(Out.FirstBad, 123u);
+  EXPECT_EQ(Out.HealedConfig->getString("run_passes"), "1-122");
+  EXPECT_LE(Out.Counts.Steps, 2u + 9);
 }
 
 TEST_F(BisectTest, StopsAtTheLimit) {

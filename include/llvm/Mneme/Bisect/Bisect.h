@@ -42,6 +42,9 @@ struct BisectSubject {
   /// Lists the pass executions of a configuration. Empty: passes cannot be
   /// selected.
   std::function<Expected<PassListing>(const json::Object &)> ListPasses;
+  /// Returns true if only the first executions of a configuration can be
+  /// selected, not any set of them. Unset: any set.
+  std::function<bool(const json::Object &)> OnlyPrefixes;
   /// Evaluates on the host device, compiling each attempt anew. Empty or unset:
   /// the host is the device under test.
   std::function<Expected<std::optional<Evaluation>>(const json::Object &,

@@ -26,6 +26,10 @@ namespace mneme {
 Expected<std::string> makeOptCommand(const ReplayPlan &Plan, StringRef Input,
                                      StringRef Name);
 
+/// Writes \p M as text that the plan's opt can read, which may be of an older
+/// LLVM.
+Error writeReadableIR(const ReplayPlan &Plan, const Module &M, StringRef Path);
+
 } // namespace mneme
 } // namespace llvm
 

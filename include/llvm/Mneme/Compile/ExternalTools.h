@@ -60,6 +60,13 @@ Expected<ToolInfo> identifyTool(StringRef Program);
 Expected<ToolInfo> identifyTool(StringRef Program, ArrayRef<ToolKind> Kinds,
                                 StringRef Option);
 
+/// Returns true for a program of an older LLVM, which needs other IR than this
+/// one writes (OlderIR.h).
+bool isOfOlderLLVM(const ToolInfo &Tool);
+/// Returns true for an opt that can only run the first of its pass executions,
+/// not any set of them.
+bool runsOnlyPrefixes(const ToolInfo &Tool);
+
 /// Returns a string that identifies the program: its path, its contents and its
 /// reported version. Returns only the path if the program is missing.
 std::string getToolIdentity(StringRef Program);
@@ -91,6 +98,10 @@ struct ToolTarget {
   /// Regular expression for pass names.
   std::string RemarksFilter = {};
 };
+
+/// Returns \p Target without features that an older \p Tool may not know: the
+/// version of PTX.
+ToolTarget adaptTarget(const ToolInfo &Tool, ToolTarget Target);
 
 /// Returns opt's options for \p Passes, without \p Target's LLVMOptions.
 std::vector<std::string> makeOptOptions(StringRef Passes,
@@ -139,6 +150,7 @@ private:
   std::vector<std::string> getClangArguments(const Module &M) const;
   void addOption(std::vector<std::string> &Args, const Twine &Option) const;
   Error check(const Module &M) const;
+  Error checkReader(const Module &M, StringRef In) const;
   Expected<std::string> getBisection(const PassSelection &Selection,
                                      const PassListing &Numbers) const;
   Expected<SmallVector<char, 0>> runOn(const Module &M, StringRef Bisection,
