@@ -36,6 +36,12 @@ bool BisectReport::isConfirmed() const {
   });
 }
 
+bool BisectReport::isContradicted() const {
+  return What.isVerify() && any_of(Commands, [](const BisectCommand &C) {
+           return C.ExitCode == (C.Expected == Answer::Good ? 2 : 0);
+         });
+}
+
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//

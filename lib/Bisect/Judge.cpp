@@ -418,7 +418,7 @@ Expected<Judge::Sides> Judge::beginVerify() {
     return std::move(Lost);
   noteRandomness(BadRuns);
   // A bad side that verified may still fail, but rarely.
-  if (isRandom() || BadFailure.empty()) {
+  if (isRandom() || BadFailure.empty() || O.AssumeRandom) {
     // Drop results of reused processes: a replay compiles in its own process.
     if (!std::exchange(OwnProcesses, true))
       BadRuns.clear();

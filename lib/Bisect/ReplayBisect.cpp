@@ -564,5 +564,13 @@ Expected<BisectReport> ReplayBisection::run() {
 
 Expected<BisectReport> mneme::bisectReplay(const ReplayPlan &Plan,
                                            const ReplayBisectOptions &O) {
-  return ReplayBisection(Plan, O).run();
+  Expected<BisectReport> R = ReplayBisection(Plan, O).run();
+  if (!R || R->Outcome.Random || !R->isContradicted())
+    return R;
+  // The result depends on something that changes slowly, such as the time.
+  if (O.Say)
+    O.Say("the result varies: searching again with repeated replays");
+  ReplayBisectOptions Again = O;
+  Again.Bisect.Judge.AssumeRandom = true;
+  return ReplayBisection(Plan, Again).run();
 }

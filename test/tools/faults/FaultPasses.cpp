@@ -183,14 +183,14 @@ static void miscompileAtRandom(Function &F, unsigned Percent) {
     miscompile(F, 0);
 }
 
-/// The same code each time, which is right or wrong by the clock: for 17 ms
-/// all that is stored is as it should be, for the next 17 ms it is not.
+/// The same code each time, which is right or wrong by the clock: for 1 ms
+/// all that is stored is as it should be, for the next 1 ms it is not.
 static void makeFlaky(Function &F, unsigned) {
   IRBuilder<> B(F.getContext());
   B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
   Value *Clock =
       B.CreateIntrinsic(Intrinsic::nvvm_read_ptx_sreg_globaltimer, {});
-  Value *Bad = B.CreateTrunc(B.CreateLShr(Clock, 24), B.getInt1Ty());
+  Value *Bad = B.CreateTrunc(B.CreateLShr(Clock, 20), B.getInt1Ty());
   for (StoreInst *S : findStores(F)) {
     Value *V = S->getValueOperand();
     B.SetInsertPoint(S);

@@ -98,6 +98,8 @@ struct JudgeOptions {
                       ///< fault.
   /// Reuse judgements of equal code.
   bool Reuse = true;
+  /// Estimate the failure rate in any case.
+  bool AssumeRandom = false;
   /// Compile everything in processes of its own, not only what is random.
   bool OwnProcesses = false;
 };

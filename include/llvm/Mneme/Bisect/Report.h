@@ -106,6 +106,8 @@ struct BisectReport {
   const BisectCommand *findCommand(StringRef Name) const;
   /// Returns true if all commands showed the expected result.
   bool isConfirmed() const;
+  /// Returns true if a command showed the opposite of what was expected.
+  bool isContradicted() const;
 };
 
 json::Value toJSON(const Judgement &J);
