@@ -21,6 +21,15 @@
 /// Images are loaded when they are needed, so each has a digest of its own. All
 /// other bytes are covered by the header's.
 ///
+/// The arguments, variants and guards of consecutive kernels and variants are
+/// consecutive, and none is left over. The last byte before the images is NUL.
+/// Variants may share an image. Reserved fields and those that a kind of guard
+/// or launch does not use are 0 and ignored.
+///
+/// A newer minor version may append to the header, use reserved fields and add
+/// values of the enumerations. A reader refuses values that it does not know:
+/// to ignore a guard would be wrong.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_RUNTIME_PACKAGEFORMAT_H
@@ -141,10 +150,10 @@ enum {
 };
 
 enum {
-  MNEME_TEST_RANGE = 1,     ///< Low <= value <= High, unsigned.
-  MNEME_TEST_SIGNED = 2,    ///< The same, signed.
-  MNEME_TEST_MULTIPLE = 3,  ///< A multiple of Low, a power of two.
-  MNEME_TEST_EQUAL = 4,     ///< Only of MNEME_GUARD_DEVICE.
+  MNEME_TEST_RANGE = 1,    ///< Low <= value <= High, unsigned.
+  MNEME_TEST_SIGNED = 2,   ///< The same, signed.
+  MNEME_TEST_MULTIPLE = 3, ///< A multiple of Low, a power of two.
+  MNEME_TEST_EQUAL = 4,    ///< Only of MNEME_GUARD_DEVICE.
 };
 
 enum {

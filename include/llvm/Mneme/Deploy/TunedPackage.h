@@ -1,0 +1,76 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Packages of tuned kernels (PackageFormat.h) as the tools make and merge
+/// them.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_DEPLOY_TUNEDPACKAGE_H
+#define LLVM_MNEME_DEPLOY_TUNEDPACKAGE_H
+
+#include "llvm/Mneme/Runtime/PackageFormat.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Support/Error.h"
+#include <string>
+#include <vector>
+
+namespace llvm {
+namespace mneme {
+
+struct TunedGuard {
+  MnemePackageGuard Fields = {}; ///< The offset of a device is the writer's.
+  std::string Device;            ///< Of MNEME_GUARD_DEVICE.
+};
+
+struct TunedVariant {
+  /// The offsets, sizes and digest of strings, guards and the image are the
+  /// writer's.
+  MnemePackageVariant Fields = {};
+  std::vector<TunedGuard> Guards;
+  std::string Entry;      ///< Symbol of the kernel in the image.
+  std::string ArchName;   ///< "sm_90"
+  std::string Provenance; ///< A JSON object, or empty.
+  std::string Image;
+};
+
+struct TunedKernel {
+  Digest128 StaticHash = {};
+  std::string Name;
+  std::vector<MnemePackageArg> Args;
+  std::vector<TunedVariant> Variants; ///< In order of preference.
+};
+
+/// A kernel of an application that is linked with -fgpu-rdc.
+struct LinkedKernel {
+  Digest128 LinkHash = {};
+  std::string Name;
+  Digest128 StaticHash = {};
+};
+
+struct TunedPackage {
+  std::vector<TunedKernel> Kernels;
+  std::vector<LinkedKernel> Links;
+};
+
+/// Returns the bytes of a package; equal packages have equal bytes. \returns an
+/// error if a reader would refuse them: kernels, variants or links that the
+/// format does not admit.
+Expected<std::string> packageBytes(const TunedPackage &P);
+
+/// Writes a package atomically.
+Error writePackage(StringRef Path, const TunedPackage &P);
+
+/// Reads a package with all images. Errors begin with the path.
+Expected<TunedPackage> readPackage(StringRef Path);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_DEPLOY_TUNEDPACKAGE_H
