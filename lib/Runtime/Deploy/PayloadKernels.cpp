@@ -52,3 +52,8 @@ bool mneme::haveSameArguments(const MnemePayloadHeader &P,
       return false;
   return true;
 }
+
+const uint8_t *mneme::findStaticHash(const MnemePayloadHeader &,
+                                     const std::string &) {
+  return nullptr;
+}

@@ -95,10 +95,10 @@ void TunedKernels::start() {
   bool Ok = true;
   if (!attempt([&] {
         uint32_t Scope = 0, Shape = 0, Capture = 0;
-        Ok = choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope) &
-             choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
-                    {"proven", "verified", "unproven"}, Shape) &
-             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture);
+        Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope);
+        Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
+                     {"proven", "verified", "unproven"}, Shape);
+        Ok &= choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture);
         Policy.ServesAll = Scope;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;

@@ -147,6 +147,14 @@ public:
   TunedVariant *select(TunedKernel &K, const LaunchFacts &L,
                        const DeployDevice &D, LaunchPlan &Plan) const;
 
+  /// Counts a launch before the device or the kernel could be determined.
+  void countEarly() { Early.fetch_add(1, std::memory_order_relaxed); }
+  /// Visits all kernels, with lock() held.
+  template <typename Fn> void forEach(Fn Visit) {
+    for (const auto &[Hash, K] : Kernels)
+      Visit(*K);
+  }
+
   /// Protects what is not atomic: images that are loaded, attributes.
   std::mutex &lock() { return Lock; }
 
@@ -171,6 +179,7 @@ private:
 
   std::atomic<bool> Active{false};
   std::atomic<unsigned> Generation{0};
+  std::atomic<uint64_t> Early{0};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
   DeployPolicy Policy;
