@@ -31,7 +31,7 @@ enum class Fallback : uint8_t {
 constexpr size_t NumFallbacks = 0
 #define REASON(Id, Text) +1
 #include "Reasons.def"
-    + 1;
+    ;
 
 /// Returns the reason's name in reports; empty for None.
 const char *describeFallback(Fallback F);
