@@ -26,12 +26,12 @@ namespace {
 class PackageLayout {
 public:
   explicit PackageLayout(const TunedPackage &P) {
-    for (const TunedKernel &K : P.Kernels)
+    for (const PackagedKernel &K : P.Kernels)
       Order.push_back(&K);
-    llvm::sort(Order, [](const TunedKernel *A, const TunedKernel *B) {
+    llvm::sort(Order, [](const PackagedKernel *A, const PackagedKernel *B) {
       return A->StaticHash < B->StaticHash;
     });
-    for (const TunedKernel *K : Order)
+    for (const PackagedKernel *K : Order)
       add(*K);
     addLinks(P);
   }
@@ -39,8 +39,8 @@ public:
   std::string bytes();
 
 private:
-  void add(const TunedKernel &K);
-  void add(const TunedVariant &V);
+  void add(const PackagedKernel &K);
+  void add(const PackagedVariant &V);
   void addLinks(const TunedPackage &P);
 
   /// Returns the offset of a string from the first.
@@ -64,7 +64,7 @@ private:
   }
   void moveStrings(uint32_t By);
 
-  std::vector<const TunedKernel *> Order;
+  std::vector<const PackagedKernel *> Order;
   std::vector<MnemePackageKernel> Kernels;
   std::vector<MnemePackageVariant> Variants;
   std::vector<MnemePackageArg> Args;
@@ -78,7 +78,7 @@ private:
 };
 } // namespace
 
-void PackageLayout::add(const TunedKernel &K) {
+void PackageLayout::add(const PackagedKernel &K) {
   MnemePackageKernel Row = {};
   llvm::copy(K.StaticHash, Row.StaticHash);
   Row.NameOffset = text(K.Name);
@@ -88,15 +88,15 @@ void PackageLayout::add(const TunedKernel &K) {
   Row.NumVariants = K.Variants.size();
   Kernels.push_back(Row);
   llvm::append_range(Args, K.Args);
-  for (const TunedVariant &V : K.Variants)
+  for (const PackagedVariant &V : K.Variants)
     add(V);
 }
 
-void PackageLayout::add(const TunedVariant &V) {
+void PackageLayout::add(const PackagedVariant &V) {
   MnemePackageVariant Row = V.Fields;
   Row.FirstGuard = Guards.size();
   Row.NumGuards = V.Guards.size();
-  for (const TunedGuard &G : V.Guards) {
+  for (const PackagedGuard &G : V.Guards) {
     Guards.push_back(G.Fields);
     if (G.Fields.What == MNEME_GUARD_DEVICE)
       Guards.back().Offset = text(G.Device);
@@ -129,7 +129,7 @@ void PackageLayout::addLinks(const TunedPackage &P) {
     Row.NameOffset = text(L->Name);
     // One that is not there gets a number that readers refuse.
     Row.Kernel = llvm::find_if(Order,
-                               [&](const TunedKernel *K) {
+                               [&](const PackagedKernel *K) {
                                  return K->StaticHash == L->StaticHash;
                                }) -
                  Order.begin();
@@ -211,10 +211,10 @@ static Digest128 digestAt(const uint8_t Bytes[16]) {
 }
 
 /// Returns a variant with an error message of its image, if there is one.
-static TunedVariant readVariant(const ::mneme::Package &P,
-                                const MnemePackageVariant &V,
-                                std::string &Why) {
-  TunedVariant New;
+static PackagedVariant readVariant(const ::mneme::Package &P,
+                                   const MnemePackageVariant &V,
+                                   std::string &Why) {
+  PackagedVariant New;
   New.Fields = V;
   for (const MnemePackageGuard &G : P.guards(V)) {
     New.Guards.push_back({G, {}});
@@ -241,7 +241,7 @@ Expected<TunedPackage> llvm::mneme::readPackage(StringRef Path) {
     return Fail(Why);
   TunedPackage Result;
   for (const MnemePackageKernel &K : P.kernels()) {
-    TunedKernel &New = Result.Kernels.emplace_back();
+    PackagedKernel &New = Result.Kernels.emplace_back();
     New.StaticHash = digestAt(K.StaticHash);
     New.Name = P.text(K.NameOffset);
     New.Args.assign(P.args(K).begin(), P.args(K).end());

@@ -23,8 +23,8 @@ using ::mneme::Package;
 
 namespace {
 
-TunedGuard guard(uint16_t What, uint16_t Test, uint64_t Low, uint64_t High) {
-  TunedGuard G;
+PackagedGuard guard(uint16_t What, uint16_t Test, uint64_t Low, uint64_t High) {
+  PackagedGuard G;
   G.Fields.What = What;
   G.Fields.Test = Test;
   G.Fields.Low = Low;
@@ -35,11 +35,11 @@ TunedGuard guard(uint16_t What, uint16_t Test, uint64_t Low, uint64_t High) {
 /// Two kernels; the second has two variants with the same image.
 TunedPackage sample() {
   TunedPackage P;
-  TunedKernel &Scale = P.Kernels.emplace_back();
+  PackagedKernel &Scale = P.Kernels.emplace_back();
   Scale.StaticHash.fill(7);
   Scale.Name = "scale";
   Scale.Args = {{8, 0}, {4, 8}};
-  TunedVariant &V = Scale.Variants.emplace_back();
+  PackagedVariant &V = Scale.Variants.emplace_back();
   V.Fields.ImageKind = MNEME_IMAGE_CUBIN;
   V.Fields.Arch = 90;
   V.Fields.DynamicShared = MNEME_SHARED_SAME;
@@ -54,11 +54,11 @@ TunedPackage sample() {
   V.Guards.push_back(guard(MNEME_GUARD_DEVICE, MNEME_TEST_EQUAL, 0, 0));
   V.Guards[1].Fields.Flags = MNEME_GUARD_SOFT;
   V.Guards[1].Device = "NVIDIA H200";
-  TunedKernel Add = Scale;
+  PackagedKernel Add = Scale;
   Add.StaticHash.fill(3);
   Add.Name = "add";
   Add.Variants.push_back(Add.Variants[0]);
-  TunedVariant &Wide = Add.Variants[0];
+  PackagedVariant &Wide = Add.Variants[0];
   Wide.Fields.Launch = MNEME_LAUNCH_FIXED;
   Wide.Fields.Grade = MNEME_GRADE_VERIFIED;
   for (unsigned I = 0; I != 3; ++I)
@@ -374,6 +374,12 @@ TEST(PackageTest, Images) {
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageSize = 0; }));
   EXPECT_EQ("is damaged: there is no kind of image 3",
             errorOfVariant([](auto &V) { V.ImageKind = 3; }));
+  EXPECT_EQ("is damaged: there is no kind of CPU code 4",
+            errorOfVariant([](auto &V) {
+              V.ImageKind = MNEME_IMAGE_OBJECT;
+              V.Arch = 0;
+              V.HostStrategy = 4;
+            }));
   EXPECT_EQ("is damaged: an image is of another architecture than its kind",
             errorOfVariant([](auto &V) { V.Arch = 0; }));
 }

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Runtime/Package.h"
 #include "Descriptor.h"
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -188,6 +189,8 @@ std::string TableCheck::checkVariant(const MnemePackageKernel &K,
     return unknown("kind of image", V.ImageKind);
   if ((V.ImageKind == MNEME_IMAGE_CUBIN) != (V.Arch != 0))
     return damaged("an image is of another architecture than its kind");
+  if (V.ImageKind == MNEME_IMAGE_OBJECT && V.HostStrategy > MNEME_HOST_FIBER)
+    return unknown("kind of CPU code", V.HostStrategy);
   if (V.ImageOffset < H.TablesSize || V.ImageOffset > H.FileSize ||
       !V.ImageSize || V.ImageSize > H.FileSize - V.ImageOffset ||
       V.ImageSize > MaxImage)

@@ -24,27 +24,27 @@
 namespace llvm {
 namespace mneme {
 
-struct TunedGuard {
+struct PackagedGuard {
   MnemePackageGuard Fields = {}; ///< The offset of a device is the writer's.
   std::string Device;            ///< Of MNEME_GUARD_DEVICE.
 };
 
-struct TunedVariant {
+struct PackagedVariant {
   /// The offsets, sizes and digest of strings, guards and the image are the
   /// writer's.
   MnemePackageVariant Fields = {};
-  std::vector<TunedGuard> Guards;
+  std::vector<PackagedGuard> Guards;
   std::string Entry;      ///< Symbol of the kernel in the image.
   std::string ArchName;   ///< "sm_90"
   std::string Provenance; ///< A JSON object, or empty.
   std::string Image;
 };
 
-struct TunedKernel {
+struct PackagedKernel {
   Digest128 StaticHash = {};
   std::string Name;
   std::vector<MnemePackageArg> Args;
-  std::vector<TunedVariant> Variants; ///< In order of preference.
+  std::vector<PackagedVariant> Variants; ///< In order of preference.
 };
 
 /// A kernel of an application that is linked with -fgpu-rdc.
@@ -55,7 +55,7 @@ struct LinkedKernel {
 };
 
 struct TunedPackage {
-  std::vector<TunedKernel> Kernels;
+  std::vector<PackagedKernel> Kernels;
   std::vector<LinkedKernel> Links;
 };
 

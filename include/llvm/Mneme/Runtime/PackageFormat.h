@@ -134,7 +134,15 @@ typedef struct {
   uint32_t StaticShared;
   uint32_t Cooperative; ///< 1: verified as a cooperative launch.
   uint32_t ProvenanceOffset; ///< JSON, for humans and tools.
+  /// MNEME_IMAGE_OBJECT only: the fields of MnemeHostKernel (HostExec.h) of the
+  /// same names. Undefined symbols of the object are those of
+  /// mneme_host_symbols() and the application's variables.
+  uint32_t HostStrategy; ///< MNEME_HOST_*.
+  uint32_t HostWaveSize;
+  uint32_t HostCooperative;
+  uint32_t HostOrdered;
   uint32_t Reserved;
+  uint64_t HostContextSize;
 } MnemePackageVariant;
 
 #define MNEME_SHARED_SAME UINT64_MAX
