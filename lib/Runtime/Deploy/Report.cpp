@@ -234,7 +234,3 @@ void TunedKernels::finish() {
       }))
     tell("mneme: warning: no report of tuned kernels: out of memory\n");
 }
-
-__attribute__((destructor)) static void finishAtExit() {
-  TunedKernels::get().finish();
-}

@@ -84,6 +84,7 @@ void TunedKernels::start() {
     Ok &= P->Error.empty();
   if (Strict && !Ok)
     _exit(1);
+  atexit([] { get().finish(); });
   bool Any = false;
   for (const auto &P : Packages)
     Any |= P->Error.empty();
