@@ -12,6 +12,7 @@
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <new>
@@ -169,6 +170,30 @@ TunedStub &TunedKernels::makeStub(const void *HostPtr, unsigned Arch) {
         New->Problem = Fallback::OtherArguments;
       break;
     }
+  }
+  AllStubs.push_back(std::move(New));
+  return *AllStubs.back();
+}
+
+TunedStub &TunedKernels::addStub(const std::string &StaticHash,
+                                 const std::vector<MnemePackageArg> &Args) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto New = std::make_unique<TunedStub>();
+  for (const auto &P : Packages) {
+    if (!P->Error.empty())
+      continue;
+    const MnemePackageKernel *K = P->File.findKernel(
+        reinterpret_cast<const uint8_t *>(StaticHash.data()));
+    if (!K)
+      continue;
+    New->Kernel = makeKernel(P->File, *K);
+    PackageRange<MnemePackageArg> Known = P->File.args(*K);
+    if (!std::equal(Known.begin(), Known.end(), Args.begin(), Args.end(),
+                    [](const MnemePackageArg &A, const MnemePackageArg &B) {
+                      return A.Size == B.Size && A.Offset == B.Offset;
+                    }))
+      New->Problem = Fallback::OtherArguments;
+    break;
   }
   AllStubs.push_back(std::move(New));
   return *AllStubs.back();

@@ -101,6 +101,11 @@ public:
     return lookUp(Stub, Key, Arch);
   }
 
+  /// The same for a kernel whose static hash (16 bytes) the runtime knows. May
+  /// throw.
+  TunedStub &addStub(const std::string &StaticHash,
+                     const std::vector<MnemePackageArg> &Args);
+
   /// Returns the first variant that serves the launch, with its plan. Otherwise
   /// counts the launch and returns null.
   TunedVariant *select(TunedKernel &K, const LaunchFacts &L,
