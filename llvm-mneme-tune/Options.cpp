@@ -269,6 +269,23 @@ static cl::list<std::string>
     Exports("export",
             cl::desc("Also write the study in this format (--list-exports)"),
             cl::value_desc("format[:file]"), cl::cat(OutputCat));
+static cl::opt<std::string>
+    Scope("scope",
+          cl::desc("Launches that an exported package serves: recorded (with "
+                   "the recorded grid and block, default), or kernel (all for "
+                   "which the code is correct)"),
+          cl::value_desc("scope"), cl::init("recorded"), cl::cat(OutputCat));
+static cl::opt<std::string> LaunchShape(
+    "launch-shape",
+    cl::desc("Changed launches in an exported package: proven correct for all "
+             "data (default), verified for the recorded shape and scalars, or "
+             "unproven"),
+    cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
+static cl::opt<std::string>
+    Accept("accept",
+           cl::desc("Export a package although results were compared within a "
+                    "tolerance"),
+           cl::value_desc("tolerance"), cl::cat(OutputCat));
 static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
                             cl::init(true), cl::cat(OutputCat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
@@ -426,7 +443,11 @@ static Error readExports(TuneOptions &O) {
       return E;
     O.Exports.push_back({Name.str(), Path.str()});
   }
-  return Error::success();
+  if (Error E = parseScope(Scope, O.Pack))
+    return E;
+  if (Error E = parseLaunchShape(LaunchShape, O.Pack))
+    return E;
+  return Accept.empty() ? Error::success() : parseAccept(Accept, O.Pack);
 }
 
 /// Fails before the study begins if the application cannot be read.

@@ -153,6 +153,7 @@ tools = [
     "llvm-mneme-record",
     "llvm-mneme-replay",
     "llvm-mneme-tune",
+    "llvm-mneme-deploy",
     "mneme-farm-fuzzer",
     "mneme-opt",
     "mneme-package",

@@ -247,6 +247,7 @@ Expected<TunedPackage> llvm::mneme::readPackage(StringRef Path) {
     New.Args.assign(P.args(K).begin(), P.args(K).end());
     for (const MnemePackageVariant &V : P.variants(K)) {
       New.Variants.push_back(readVariant(P, V, Why));
+      New.Variants.back().Origin = Path.str();
       if (!Why.empty())
         return Fail(Why);
     }

@@ -171,7 +171,7 @@ std::string TableCheck::checkKernel(const MnemePackageKernel &K) {
     return damaged("the variants of a kernel are not in the table");
   uint64_t End = 0;
   for (const MnemePackageArg &A : P.args(K)) {
-    if (!A.Size || A.Offset < End)
+    if (A.Offset < End)
       return damaged("the arguments of a kernel overlap");
     End = uint64_t(A.Offset) + A.Size;
   }

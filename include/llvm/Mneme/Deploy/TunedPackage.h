@@ -38,6 +38,8 @@ struct PackagedVariant {
   std::string ArchName;   ///< "sm_90"
   std::string Provenance; ///< A JSON object, or empty.
   std::string Image;
+  /// The file that the variant was read from. Not written.
+  std::string Origin = {};
 };
 
 struct PackagedKernel {
@@ -69,6 +71,19 @@ Error writePackage(StringRef Path, const TunedPackage &P);
 
 /// Reads a package with all images. Errors begin with the path.
 Expected<TunedPackage> readPackage(StringRef Path);
+
+/// Returns true if both serve the same launches on the same devices.
+bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
+
+/// Adds the kernels of \p From to \p Into. A variant that is in both is added
+/// once. \returns an error that names both origins if they serve the same
+/// launches of a kernel with different code: which one is used would depend on
+/// the order.
+Error mergePackage(TunedPackage &Into, TunedPackage From);
+
+/// Adds a kernel. Its variants come first, and replace those that serve the
+/// same launches.
+void updatePackage(TunedPackage &Into, PackagedKernel K);
 
 } // namespace mneme
 } // namespace llvm
