@@ -454,8 +454,7 @@ loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
   if (Cached.empty()) {
-    Expected<CompiledKernel> K =
-        compileKernel(Payloads, Unit, Kernel, Options);
+    Expected<LaunchedKernel> K = compileKernel(Payloads, Unit, Kernel, Options);
     if (!K)
       return K.takeError();
     Encoded = K->encode();
@@ -464,7 +463,7 @@ loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
   W.str(Encoded);
   if (!Options)
     return W.body();
-  std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Encoded);
   Expected<std::string> Image =
       linkObject(K->Object, K->Entry, CodeBase, CodeSize, Lookup);
   if (!Image)
@@ -565,7 +564,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
                                                StringRef Result) {
   WireReader R(Result.data(), Result.size());
   std::string Encoded = R.str();
-  std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Encoded);
   if (!R.ok() || !K)
     return malformed();
   Records.addKernel(*K, C.Device);

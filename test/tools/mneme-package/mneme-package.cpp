@@ -12,7 +12,8 @@
 //   mneme-package OUT APP [kernel=SYMBOL [variant=IMAGE key=value...
 //                         [guard=WHAT key=value...]...]...]...
 //
-// Keys of a variant: entry, arch, launch, grade, block, grid, shared, threads,
+// An image that ends with .bc is compiled for the host device. Keys of a variant:
+// entry, arch, launch, grade, block, grid, shared, threads,
 // static, cooperative, strategy. Keys of a guard: index, offset, size, low,
 // high, multiple, device, signed, soft. In place of a kernel's arguments in the
 // application, args=SIZE@OFFSET,... of a kernel.
@@ -20,12 +21,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -165,7 +169,28 @@ static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {
   }
 }
 
+/// Compiles a variant of which the image is IR for the host device.
+static void compileForHost(PackagedVariant &V) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = 
+      ExitOnErr(parseBitcodeFile({V.Image, "IR"}, Context));
+  DeviceImage Image = ExitOnErr(compileKernelForHost(*M, V.Entry, {}));
+  const HostKernelInfo &Info = getHostKernelInfo(Image);
+  MnemeHostKernel K = toExecutorKernel(Info, /*Entry=*/0);
+  V.Entry = Info.Entry;
+  V.Fields.HostStrategy = K.Strategy;
+  V.Fields.HostWaveSize = K.WaveSize;
+  V.Fields.HostCooperative = K.Cooperative;
+  V.Fields.HostOrdered = K.Ordered;
+  V.Fields.HostContextSize = K.ContextSize;
+  V.Fields.StaticShared = K.StaticShared;
+  V.Image.assign(Image.Object.begin(), Image.Object.end());
+  setVariant(V, "arch", "host");
+}
+
 int main(int Argc, char **Argv) {
+  InitializeNativeTarget();
+  InitializeNativeTargetAsmPrinter();
   if (Argc < 3)
     fail("expected the package to write and an application");
   TunedPackage P;
@@ -211,5 +236,9 @@ int main(int Argc, char **Argv) {
       fail("unexpected '" + Word + "'");
     }
   }
+  for (PackagedKernel &Kernel : P.Kernels)
+    for (PackagedVariant &Variant : Kernel.Variants)
+      if (StringRef(Variant.Image).starts_with("BC\xc0\xde"))
+        compileForHost(Variant);
   ExitOnErr(writePackage(Argv[1], P));
 }
