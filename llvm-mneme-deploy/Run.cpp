@@ -60,8 +60,8 @@ static constexpr StringLiteral CudaNode = "/dev/nvidiactl";
 
 /// Returns the path of a library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
-  std::string Tool = sys::fs::getMainExecutable(
-      Argv0, reinterpret_cast<void *>(findLibrary));
+  std::string Tool =
+      sys::fs::getMainExecutable(Argv0, reinterpret_cast<void *>(findLibrary));
   SmallString<128> Path(sys::path::parent_path(sys::path::parent_path(Tool)));
   sys::path::append(Path, "lib", Name);
   return std::string(Path);
@@ -128,9 +128,9 @@ static Error becomeApplication(const char *Argv0,
 
 Expected<int> mneme::runRun(int Argc, char **Argv) {
   // All words behind the separator are the application's.
-  char **Separator =
-      std::find_if(Argv, Argv + Argc,
-                   [](const char *Word) { return StringRef(Word) == "--"; });
+  char **Separator = std::find_if(Argv, Argv + Argc, [](const char *Word) {
+    return StringRef(Word) == "--";
+  });
   size_t NumCommand =
       Separator == Argv + Argc ? 0 : Argv + Argc - Separator - 1;
   if (!NumCommand)

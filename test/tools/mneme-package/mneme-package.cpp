@@ -12,10 +12,10 @@
 //   mneme-package OUT APP [kernel=SYMBOL [variant=IMAGE key=value...
 //                         [guard=WHAT key=value...]...]...]...
 //
-// An image that ends with .bc is compiled for the host device. Keys of a variant:
-// entry, arch, launch, grade, block, grid, shared, threads,
-// static, cooperative, strategy. Keys of a guard: index, offset, size, low,
-// high, multiple, device, signed, soft. In place of a kernel's arguments in the
+// An image that ends with .bc is compiled for the host device. Keys of a
+// variant: entry, arch, launch, grade, block, grid, shared, threads, static,
+// cooperative, strategy. Keys of a guard: index, offset, size, low, high,
+// multiple, device, signed, soft. In place of a kernel's arguments in the
 // application, args=SIZE@OFFSET,... of a kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -172,7 +172,7 @@ static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {
 /// Compiles a variant of which the image is IR for the host device.
 static void compileForHost(PackagedVariant &V) {
   LLVMContext Context;
-  std::unique_ptr<Module> M = 
+  std::unique_ptr<Module> M =
       ExitOnErr(parseBitcodeFile({V.Image, "IR"}, Context));
   DeviceImage Image = ExitOnErr(compileKernelForHost(*M, V.Entry, {}));
   const HostKernelInfo &Info = getHostKernelInfo(Image);
