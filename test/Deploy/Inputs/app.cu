@@ -2,6 +2,7 @@
 //
 //   app [SHAPE]...   GRIDxBLOCK[+SHARED][c][e]: c cooperative, e through
 //                    cudaLaunchKernelExC with a priority
+//   exitCODE         ends the program
 #ifdef TUNED
 extern "C" __global__ void tuned(int *P, int N) {
   P[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x << 8 | 1;
@@ -23,6 +24,8 @@ int main(int Argc, char **Argv) {
   // An error that the application has not seen yet, and that stays.
   cudaSetDevice(1000);
   for (int I = 1; I < Argc; ++I) {
+    if (!strncmp(Argv[I], "exit", 4))
+      return atoi(Argv[I] + 4);
     unsigned Grid = 0, Block = 0;
     size_t Shared = 0;
     sscanf(Argv[I], "%ux%u+%zu", &Grid, &Block, &Shared);
