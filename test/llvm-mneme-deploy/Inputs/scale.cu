@@ -7,6 +7,10 @@ __global__ void scale(unsigned *x, unsigned modulus, unsigned rounds, int n) {
   if (i >= n)
     return;
   unsigned v = x[i];
+#ifdef USES_THREAD
+  // For blocks of a power of two, and these only, the same as (i & 1).
+  v += threadIdx.x & 1;
+#endif
   for (unsigned k = 0; k < rounds; ++k)
     v = (v * 17 + k) % modulus;
   x[i] = v;
