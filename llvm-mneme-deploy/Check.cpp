@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -25,6 +26,41 @@ static cl::list<std::string> Inputs(cl::Positional, cl::OneOrMore,
                                     cl::desc("<package>..."),
                                     cl::sub(CheckCommand),
                                     cl::cat(CommandCategory));
+
+static cl::opt<std::string>
+    App("app",
+        cl::desc("Also check that the application has the kernels of the "
+                 "packages"),
+        cl::value_desc("file"), cl::sub(CheckCommand),
+        cl::cat(CommandCategory));
+
+/// Fails if the application cannot launch the kernel, or cannot recognize it.
+static Error checkApplication(const TunedPackage &P, const PackagedKernel &K,
+                              ArrayRef<ApplicationKernel> Kernels) {
+  std::string Hash = toHexString(K.StaticHash);
+  bool HasName = false, HasHash = false;
+  for (const ApplicationKernel &A : Kernels) {
+    HasName |= A.Name == K.Name;
+    if (A.StaticHash != Hash)
+      continue;
+    HasHash = true;
+    if (A.LinkHash.empty() || any_of(P.Links, [&](const LinkedKernel &L) {
+          return toHexString(L.LinkHash) == A.LinkHash && L.Name == A.Name &&
+                 L.StaticHash == K.StaticHash;
+        }))
+      return Error::success();
+  }
+  if (HasHash)
+    return createStringError("'" + App +
+                             "' is linked with -fgpu-rdc, which the package "
+                             "does not know: pack with --app=" +
+                             App);
+  if (HasName)
+    return createStringError("'" + App +
+                             "' has it from other source, or compiled with "
+                             "other options: tune it again");
+  return createStringError("'" + App + "' has no such kernel");
+}
 
 static Error checkObject(const PackagedVariant &V) {
   Expected<std::unique_ptr<object::ObjectFile>> Object =
@@ -52,6 +88,10 @@ static Error checkImage(const PackagedVariant &V) {
 }
 
 Expected<int> mneme::runCheck() {
+  std::vector<ApplicationKernel> Application;
+  if (!App.empty())
+    if (Error E = readApplication(App).moveInto(Application))
+      return std::move(E);
   unsigned Problems = 0, Kernels = 0, Variants = 0;
   auto Report = [&](Error E) {
     printError(std::move(E));
@@ -64,13 +104,19 @@ Expected<int> mneme::runCheck() {
       continue;
     }
     Kernels += P->Kernels.size();
-    for (const PackagedKernel &K : P->Kernels)
-      for (const PackagedVariant &V : K.Variants) {
-        ++Variants;
+    for (const PackagedKernel &K : P->Kernels) {
+      auto ReportKernel = [&](Error E) {
+        Report(createStringError(formatv("'{0}': kernel '{1}': {2}", Path,
+                                         K.Name, toString(std::move(E)))));
+      };
+      if (!App.empty())
+        if (Error E = checkApplication(*P, K, Application))
+          ReportKernel(std::move(E));
+      Variants += K.Variants.size();
+      for (const PackagedVariant &V : K.Variants)
         if (Error E = checkImage(V))
-          Report(createStringError(formatv("'{0}': kernel '{1}': {2}", Path,
-                                           K.Name, toString(std::move(E)))));
-      }
+          ReportKernel(std::move(E));
+    }
   }
   textOuts() << formatCount(Kernels, "kernel") << ", "
              << formatCount(Variants, "variant") << ", "

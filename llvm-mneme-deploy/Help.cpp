@@ -21,9 +21,11 @@ static constexpr CommandHelp Help[] = {
      "llvm-mneme-deploy show app.mneme\n"
      "MNEME_TUNED=app.mneme ./app\n",
      ZeroOrError},
-    {"check", "llvm-mneme-deploy check app.mneme\n",
-     "0    all packages are complete\n"
-     "1    a package is damaged, or an error\n"},
+    {"check",
+     "llvm-mneme-deploy check app.mneme\n"
+     "llvm-mneme-deploy check --app=./app app.mneme\n",
+     "0    no problem\n"
+     "1    a package is damaged or not for the application, or an error\n"},
     {"merge", "llvm-mneme-deploy merge -o app.mneme saxpy.mneme jacobi.mneme\n",
      ZeroOrError},
     {"pack",

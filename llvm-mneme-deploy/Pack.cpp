@@ -33,6 +33,11 @@ static cl::opt<std::string>
            cl::value_desc("file"), cl::Required, cl::sub(PackCommand),
            cl::cat(CommandCategory));
 static cl::opt<std::string>
+    App("app",
+        cl::desc("The application, if it is linked with -fgpu-rdc: its kernels "
+                 "can only be recognized by their device link"),
+        cl::value_desc("file"), cl::sub(PackCommand), cl::cat(CommandCategory));
+static cl::opt<std::string>
     Scope("scope",
           cl::desc("Launches to serve: recorded (with the recorded grid and "
                    "block, default), or kernel (all for which the code is "
@@ -129,6 +134,12 @@ Expected<int> mneme::runPack() {
   }
   if (Refused == Studies.size())
     return 2;
+  if (!App.empty()) {
+    Expected<std::vector<ApplicationKernel>> Kernels = readApplication(App);
+    if (!Kernels)
+      return Kernels.takeError();
+    addLinks(P, *Kernels);
+  }
   if (Error E = writePackage(Output, P))
     return std::move(E);
   textOuts() << "packed " << formatCount(Studies.size() - Refused, "kernel")

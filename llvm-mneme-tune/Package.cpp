@@ -70,5 +70,13 @@ Error mneme::writeWinner(const TuneOptions &O, StringRef Dir,
   if (!K)
     return K.takeError();
   updatePackage(P, std::move(*K));
+  // Needed if it was compiled with -fgpu-rdc.
+  if (!O.Replay.App.empty()) {
+    Expected<std::vector<ApplicationKernel>> Kernels =
+        readApplication(O.Replay.App);
+    if (!Kernels)
+      return Kernels.takeError();
+    addLinks(P, *Kernels);
+  }
   return writePackage(Path, P);
 }

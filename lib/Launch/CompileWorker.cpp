@@ -127,22 +127,12 @@ static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
   return DeviceLink::create(std::move(*Units), Context);
 }
 
-/// Must equal the hash that the runtime computes.
-static std::string computeModuleHash(ArrayRef<Payload> Units) {
-  if (Units.size() == 1)
-    return Units.front().Hash;
-  std::string Hashes;
-  for (const Payload &P : Units)
-    Hashes += toStringRef(*parseDigest128(P.Hash));
-  return toHexString(digest128(Hashes));
-}
-
 Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
                                               const Digest128 &Hash) {
   Expected<std::vector<Payload>> Units = readUnits(Payloads);
   if (!Units)
     return Units.takeError();
-  std::string Found = computeModuleHash(*Units);
+  std::string Found = computeLinkHash(*Units);
   if (Found != toHexString(Hash))
     return createStringError("payload " + toHexString(Hash) + " has hash " +
                              Found);

@@ -72,6 +72,24 @@ Error writePackage(StringRef Path, const TunedPackage &P);
 /// Reads a package with all images. Errors begin with the path.
 Expected<TunedPackage> readPackage(StringRef Path);
 
+/// A kernel of an application.
+struct ApplicationKernel {
+  std::string Name;
+  std::string StaticHash; ///< 32 hexadecimal digits; empty if it has none.
+  std::string Problem;    ///< Why it has none.
+  /// If the application cannot know its static hash: the hash of its device
+  /// link.
+  std::string LinkHash;
+};
+
+/// Reads the kernels of an executable or library. Links and extracts those
+/// compiled with -fgpu-rdc.
+Expected<std::vector<ApplicationKernel>> readApplication(StringRef Path);
+
+/// Adds the links of an application's kernels that the package has. \returns
+/// their number.
+unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
+
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
 
