@@ -53,7 +53,11 @@ bool mneme::haveSameArguments(const MnemePayloadHeader &P,
   return true;
 }
 
-const uint8_t *mneme::findStaticHash(const MnemePayloadHeader &,
-                                     const std::string &) {
-  return nullptr;
+const uint8_t *mneme::findStaticHash(const MnemePayloadHeader &P,
+                                     const std::string &Kernel) {
+  const MnemePayloadKernel *K = findKernel(P, Kernel);
+  constexpr size_t HashSize = sizeof(MnemePackageKernel::StaticHash);
+  return K && K->StaticHashOffset
+             ? tableAt<uint8_t>(P, K->StaticHashOffset, HashSize)
+             : nullptr;
 }

@@ -47,6 +47,8 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
   const MnemePackageVariant &F = *V.Tables.Fields;
   std::unique_ptr<char[]> Image;
   std::string Error = P.readImage(F, Image);
+  if (!Error.empty())
+    Error = "its package " + Error;
   std::string Answer;
   MnemeHostKernel New = {};
   if (Error.empty()) {

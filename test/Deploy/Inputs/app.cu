@@ -20,6 +20,7 @@ __global__ void fill(int *P, int N) {
 
 int main(int Argc, char **Argv) {
   int *D, H[1024], N = 7;
+  setvbuf(stdout, nullptr, _IONBF, 0);
   OK(cudaMalloc(&D, sizeof(H)));
   // An error that the application has not seen yet, and that stays.
   cudaSetDevice(1000);

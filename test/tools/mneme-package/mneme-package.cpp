@@ -80,14 +80,8 @@ static size_t addKernel(TunedPackage &P, StringRef App, StringRef Name) {
     std::vector<Payload> Units = selectUnits(Payloads, I, Unit);
     LinkedKernel Link;
     Link.Name = Name.str();
-    if (Units.size() == 1) {
-      Link.LinkHash = *parseDigest128(Units[0].Hash);
-    } else {
-      std::string Hashes;
-      for (const Payload &U : Units)
-        Hashes += toStringRef(*parseDigest128(U.Hash));
-      Link.LinkHash = digest128(Hashes);
-    }
+    bool IsLinked = Units[Unit].IsRDC;
+    Link.LinkHash = *parseDigest128(computeLinkHash(Units));
     LLVMContext Context;
     DeviceLink Code = ExitOnErr(DeviceLink::create(std::move(Units), Context));
     std::unique_ptr<Module> M = ExitOnErr(Code.extract(Unit, Name));
@@ -98,7 +92,8 @@ static size_t addKernel(TunedPackage &P, StringRef App, StringRef Name) {
       Packaged.Args.push_back({A.Size, A.Offset});
     Link.StaticHash = Packaged.StaticHash;
     P.Kernels.push_back(std::move(Packaged));
-    P.Links.push_back(std::move(Link));
+    if (IsLinked)
+      P.Links.push_back(std::move(Link));
     return P.Kernels.size() - 1;
   }
   fail("'" + App + "' has no kernel '" + Name + "'");
