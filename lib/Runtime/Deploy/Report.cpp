@@ -96,7 +96,7 @@ static std::string variantJSON(const TunedVariant &V, const std::string &Path,
          ", \"image\": \"" + hexOf(F.ImageDigest, sizeof(F.ImageDigest)) +
          "\", \"launch\": \"" + nameOf(F.Launch) +
          "\", \"served\": " + std::to_string(V.Served) +
-         ", \"fell_back\": " + reasonsJSON(V.FellBack) +
+         ", \"reasons\": " + reasonsJSON(V.FellBack) +
          ", \"failures\": " + std::to_string(V.Failures) +
          ", \"disabled\": " + (V.isDisabled() ? "true" : "false") + "}";
 }
@@ -150,7 +150,7 @@ std::string TunedKernels::reportJSON() const {
            ", \"static_hash\": \"" +
            hexOf(reinterpret_cast<const uint8_t *>(Hash.data()), Hash.size()) +
            "\", \"served\": " + std::to_string(totalsOf(*K).Served) +
-           ", \"fell_back\": " + reasonsJSON(K->FellBack) +
+           ", \"reasons\": " + reasonsJSON(K->FellBack) +
            ",\n   \"variants\": [";
     Separator = "\n    ";
     forEachVariant(

@@ -15,10 +15,11 @@
 // CHECK-NEXT: 8: block 32, plain, 6
 // CHECK-NEXT: 7: block 64, tuned, 7
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report
+// RUN: %python %mneme_src/utils/schemas.py check tuned-report %t/report
 // REPORT:      "served": 2,
 // REPORT-NEXT: "fell_back": 1,
 // REPORT:      "unmatched": 1,
-// REPORT: "arch": "host"{{.*}}"served": 2, "fell_back": {"correct for other arguments only": 1}
+// REPORT: "arch": "host"{{.*}}"served": 2, "reasons": {"correct for other arguments only": 1}
 //
 // A recorder takes precedence: it runs and records the application's kernels.
 // RUN: env MNEME_TUNED=%t/app.mneme llvm-mneme-record --device=host -o %t/rec \
