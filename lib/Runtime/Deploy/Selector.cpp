@@ -44,11 +44,24 @@ static bool runsOn(const VariantTables &V, const DeployDevice &D) {
 // Guards
 //===----------------------------------------------------------------------===//
 
+template <typename T> static uint64_t readAs(const void *From) {
+  T Value;
+  memcpy(&Value, From, sizeof(T));
+  return Value;
+}
+
 /// Reads \p Size bytes, which may be misaligned, as an unsigned number.
 static uint64_t readNumber(const void *From, uint32_t Size) {
-  uint64_t Value = 0;
-  memcpy(&Value, From, Size);
-  return Value;
+  switch (Size) {
+  case 1:
+    return readAs<uint8_t>(From);
+  case 2:
+    return readAs<uint16_t>(From);
+  case 4:
+    return readAs<uint32_t>(From);
+  default:
+    return readAs<uint64_t>(From);
+  }
 }
 
 static int64_t extendSign(uint64_t Value, uint32_t Size) {
