@@ -3,6 +3,7 @@
 //   app [SHAPE]...   GRIDxBLOCK[+SHARED][c][e]: c cooperative, e through
 //                    cudaLaunchKernelExC with a priority
 //   exitCODE         ends the program
+//   TO=FROM          renames FROM to TO, or truncates TO if FROM is empty
 #ifdef TUNED
 extern "C" __global__ void tuned(int *P, int N) {
   P[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x << 8 | 1;
@@ -13,6 +14,7 @@ extern "C" __global__ void __launch_bounds__(64) bounded(int *P, int N) {
 #else
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>
+#include <unistd.h>
 
 __global__ void fill(int *P, int N) {
   P[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x << 8;
@@ -27,6 +29,11 @@ int main(int Argc, char **Argv) {
   for (int I = 1; I < Argc; ++I) {
     if (!strncmp(Argv[I], "exit", 4))
       return atoi(Argv[I] + 4);
+    if (char *From = strchr(Argv[I], '=')) {
+      *From++ = 0;
+      CHECK(!(*From ? rename(From, Argv[I]) : truncate(Argv[I], 100)));
+      continue;
+    }
     unsigned Grid = 0, Block = 0;
     size_t Shared = 0;
     sscanf(Argv[I], "%ux%u+%zu", &Grid, &Block, &Shared);
