@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TunedKernels.h"
+#include "EmbeddedPackages.h"
 #include "Message.h"
 #include "PayloadKernels.h"
 #include "Shortage.h"
@@ -60,7 +61,7 @@ void TunedKernels::start() {
   if (std::exchange(Started, true))
     return;
   const char *Paths = secure_getenv(MNEME_ENV_TUNED);
-  if (!Paths || !*Paths)
+  if (Paths && !*Paths)
     return;
   const char *Text = secure_getenv(MNEME_ENV_TUNED_STRICT);
   Strict = Text && !strcmp(Text, "1");
@@ -76,11 +77,16 @@ void TunedKernels::start() {
         CapturesAll = Capture;
         if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))
           ReportPath = Report;
-        open(Paths);
+        if (Paths)
+          open(Paths);
+        else
+          openEmbedded();
       })) {
     tell("mneme: warning: no kernel is replaced: out of memory\n");
     Ok = false;
   }
+  if (Packages.empty() && Ok)
+    return;
   for (const auto &P : Packages)
     Ok &= P->Error.empty();
   if (Strict && !Ok)
@@ -109,11 +115,26 @@ void TunedKernels::open(const std::string &Paths) {
     auto P = std::make_unique<OpenPackage>();
     P->Path = Path;
     P->Error = P->File.open(Path.c_str());
-    if (!P->Error.empty())
-      tell("mneme: %s: package '%s' %s\n", Strict ? "error" : "warning",
-           Path.c_str(), P->Error.c_str());
-    Packages.push_back(std::move(P));
+    add(std::move(P));
   }
+}
+
+/// May throw.
+void TunedKernels::openEmbedded() {
+  for (std::string_view Bytes : findEmbeddedPackages()) {
+    auto P = std::make_unique<OpenPackage>();
+    P->Path = "/proc/self/exe";
+    P->Error = P->File.openMemory(Bytes.data(), Bytes.size());
+    add(std::move(P));
+  }
+}
+
+/// May throw.
+void TunedKernels::add(std::unique_ptr<OpenPackage> P) {
+  if (!P->Error.empty())
+    tell("mneme: %s: package '%s' %s\n", Strict ? "error" : "warning",
+         P->Path.c_str(), P->Error.c_str());
+  Packages.push_back(std::move(P));
 }
 
 //===----------------------------------------------------------------------===//

@@ -134,6 +134,8 @@ private:
 
   TunedKernels() = default;
   void open(const std::string &Paths);
+  void openEmbedded();
+  void add(std::unique_ptr<OpenPackage> P);
   TunedStub *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
   TunedStub &makeStub(const void *HostPtr, unsigned Arch);
   TunedKernel *findKernel(const IndexEntry &Entry);
