@@ -2,6 +2,12 @@
 // modulus is a known power of two.
 #include <cstdio>
 
+#ifdef USES_VARIABLE
+__device__ unsigned offset;
+#else
+#define offset 0
+#endif
+
 __global__ void scale(unsigned *x, unsigned modulus, unsigned rounds, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)
@@ -13,7 +19,7 @@ __global__ void scale(unsigned *x, unsigned modulus, unsigned rounds, int n) {
 #endif
   for (unsigned k = 0; k < rounds; ++k)
     v = (v * 17 + k) % modulus;
-  x[i] = v;
+  x[i] = v + offset;
 }
 
 int main() {
