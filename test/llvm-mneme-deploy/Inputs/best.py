@@ -10,7 +10,7 @@ best = {
     "version": 1,
     "kernel": config["kernel"],
     "static_hash": config["static_hash"],
-    "record_id": config["record_id"],
+    "record_ids": [config["record_id"]],
     "config": config["config"],
     "trial": 0,
     "expected": {"speedup": {"value": 2, "low": 1.9, "high": 2.1}},
