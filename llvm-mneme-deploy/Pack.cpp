@@ -93,9 +93,6 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   Replay.CudaPath = CudaPath;
   if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))
     return std::move(E);
-  if (Error E = applySide(Best->Config, Replay))
-    return createFileError(Path, std::move(E));
-  Replay.RecordId = Best->RecordId;
   std::string File = pathIn(Recordings, Best->StaticHash + ".json");
   if (!sys::fs::exists(File))
     return createStringError("'" + Recordings +
@@ -104,11 +101,14 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
                              Best->Kernel + "' (static hash " +
                              Best->StaticHash + "), which '" + Path +
                              "' tuned");
-  Expected<std::unique_ptr<ReplayPlan>> Plan =
-      ReplayPlan::create(File, std::move(Replay));
-  if (!Plan)
-    return Plan.takeError();
-  return packWinner(**Plan, Best->Winner, O);
+  std::vector<std::unique_ptr<ReplayPlan>> Plans;
+  for (const std::string &Id : Best->RecordIds) {
+    Replay.RecordId = Id;
+    if (Error E =
+            ReplayPlan::create(File, Replay).moveInto(Plans.emplace_back()))
+      return std::move(E);
+  }
+  return packWinner(Plans, *Best, O, printNote);
 }
 
 Expected<int> mneme::runPack() {

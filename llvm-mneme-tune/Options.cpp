@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
@@ -441,6 +442,10 @@ static Error readExports(TuneOptions &O) {
     }
     if (Error E = checkOutputFile("--export", Path))
       return E;
+    // The winner is added to a package, so it must be one.
+    if (Name == "package" && sys::fs::exists(Path))
+      if (Error E = readPackage(Path).takeError())
+        return E;
     O.Exports.push_back({Name.str(), Path.str()});
   }
   if (Error E = parseScope(Scope, O.Pack))

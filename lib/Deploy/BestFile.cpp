@@ -79,18 +79,20 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   B.Path = Path.str();
   B.Kernel = Best.getString("kernel").value_or("").str();
   B.StaticHash = Best.getString("static_hash").value_or("").str();
-  B.RecordId = Best.getString("record_id").value_or("").str();
+  if (const json::Array *Ids = Best.getArray("record_ids"))
+    for (const json::Value &Id : *Ids)
+      B.RecordIds.push_back(Id.getAsString().value_or("").str());
   B.Config = *Config;
   B.Winner.CodeHash = Best.getString("code_hash").value_or("").str();
   const json::Value *GPU = Best.get("gpu");
-  if (!GPU || B.StaticHash.empty() || B.RecordId.empty() ||
+  if (!GPU || B.StaticHash.empty() || B.RecordIds.empty() ||
       B.Winner.CodeHash.empty())
     return Fail("does not name the kernel, its code or the GPU: run the study "
                 "again with this version");
   B.Winner.OnHost = GPU->kind() == json::Value::Null;
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key :
-       {"kernel", "demangled_name", "record_id", "config", "trial", "expected",
+       {"kernel", "demangled_name", "record_ids", "config", "trial", "expected",
         "code_hash", "device", "toolchain"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;

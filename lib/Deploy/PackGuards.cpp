@@ -40,7 +40,7 @@ private:
 
   Error chooseLaunch();
   void setFixed(uint32_t Grade);
-  void limitThreads();
+  Error limitThreads();
   void guardSpecializedArgs();
   void guardSpecializedDims();
   void guardEverything();
@@ -257,7 +257,8 @@ Error GuardMaker::chooseLaunch() {
 }
 
 /// Sets the number of threads that the attributes of the compiled kernel admit.
-void GuardMaker::limitThreads() {
+/// The host device does not enforce them, but the code may rely on them.
+Error GuardMaker::limitThreads() {
   F.MaxThreads = MNEME_HOST_MAX_THREADS;
   LLVMContext Fresh;
   std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
@@ -268,24 +269,35 @@ void GuardMaker::limitThreads() {
     if (!A.isValid())
       continue;
     uint64_t Threads = 1;
-    unsigned Axis = 0;
-    for (StringRef Part : split(A.getValueAsString(), ',')) {
-      uint64_t N = 1;
-      Part.trim().getAsInteger(10, N);
+    SmallVector<StringRef, 3> Parts;
+    A.getValueAsString().split(Parts, ',');
+    for (auto [Axis, Part] : enumerate(Parts)) {
+      uint64_t N = 0;
+      if (Axis > 2 || Part.trim().getAsInteger(10, N) || !N)
+        return createStringError("the kernel has the invalid attribute " +
+                                 Name + "=" + A.getValueAsString());
       Threads *= N;
-      if (Name == "nvvm.reqntid" && F.Launch == MNEME_LAUNCH_SAME && Axis < 3)
-        addExact(MNEME_GUARD_BLOCK, Axis++, N);
+      if (Name == "nvvm.reqntid" && N != Plan.block()[Axis])
+        return make_error<PackRefusal>("the kernel requires another block");
+      if (Name == "nvvm.reqntid" && F.Launch == MNEME_LAUNCH_SAME)
+        addExact(MNEME_GUARD_BLOCK, Axis, N);
     }
-    F.MaxThreads =
-        std::min<uint64_t>(F.MaxThreads, std::max<uint64_t>(Threads, 1));
+    F.MaxThreads = std::min<uint64_t>(F.MaxThreads, Threads);
   }
+  if (Plan.block().count() > F.MaxThreads)
+    return make_error<PackRefusal>(
+        formatv("a block has {0} threads, but the launch bounds of the kernel "
+                "permit {1}",
+                Plan.block().count(), F.MaxThreads));
+  return Error::success();
 }
 
 Error GuardMaker::run() {
   if (Error E = chooseLaunch())
     return E;
   F.Cooperative = Recorded.Cooperative;
-  limitThreads();
+  if (Error E = limitThreads())
+    return E;
   guardSpecializedArgs();
   guardSpecializedDims();
   if (F.Grade == MNEME_GRADE_VERIFIED)

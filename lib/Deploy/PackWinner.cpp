@@ -14,6 +14,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -183,4 +184,41 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   describeImage(*Code, Winner.OnHost, V);
   V.Provenance = formatv("{0}", json::Value(json::Object(Winner.Provenance)));
   return K;
+}
+
+static Expected<PackagedKernel>
+packFor(const ReplayPlan &Launch, const BestFile &Best, const PackOptions &O) {
+  ReplayOptions Replay = Launch.options();
+  if (Error E = applySide(Best.Config, Replay))
+    return std::move(E);
+  Expected<std::unique_ptr<ReplayPlan>> Plan = Launch.vary(std::move(Replay));
+  if (!Plan)
+    return Plan.takeError();
+  return packWinner(**Plan, Best.Winner, O);
+}
+
+Expected<PackagedKernel>
+mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+                  const BestFile &Best, const PackOptions &O,
+                  function_ref<void(const Twine &)> Note) {
+  Expected<PackagedKernel> First = packFor(*Plans.front(), Best, O);
+  if (!First)
+    return First;
+  for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
+    Expected<PackagedKernel> Next = packFor(*Plan, Best, O);
+    if (!Next) {
+      if (Error E = handleErrors(Next.takeError(), [&](const PackRefusal &R) {
+            Note("the package does not serve launch " +
+                 Plan->instance().DynamicHash + ": " + R.message());
+          }))
+        return std::move(E);
+      continue;
+    }
+    for (PackagedVariant &V : Next->Variants)
+      if (none_of(First->Variants, [&](const PackagedVariant &Known) {
+            return servesSameLaunches(Known, V);
+          }))
+        First->Variants.push_back(std::move(V));
+  }
+  return First;
 }

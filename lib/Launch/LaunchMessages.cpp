@@ -132,6 +132,7 @@ Expected<LoadObjectRequest> LoadObjectRequest::decode(StringRef Body) {
   LoadObjectRequest Q;
   bool Ok = readHash(R, Q.Module);
   Q.Copy = R.u32();
+  Q.CPU = R.str();
   Q.Entry = R.str();
   Q.Object = R.str();
   if (!Ok || !R.ok() || !R.atEnd() || Q.Entry.empty())

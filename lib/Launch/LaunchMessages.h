@@ -61,7 +61,7 @@ struct LoadKernelRequest {
 struct LoadObjectRequest {
   Digest128 Module;
   uint32_t Copy = 0;
-  std::string Entry, Object;
+  std::string CPU, Entry, Object;
   static Expected<LoadObjectRequest> decode(StringRef Body);
 };
 

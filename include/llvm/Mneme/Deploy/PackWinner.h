@@ -71,7 +71,8 @@ Expected<PackagedKernel> packWinner(const ReplayPlan &Plan,
 
 /// The contents of best.json (docs/StudyFiles.rst).
 struct BestFile {
-  std::string Path, Kernel, StaticHash, RecordId;
+  std::string Path, Kernel, StaticHash;
+  std::vector<std::string> RecordIds; ///< At least one.
   json::Object Config;
   MeasuredWinner Winner;
 };
@@ -81,6 +82,15 @@ struct BestFile {
 Expected<BestFile> readBestFile(StringRef Path);
 /// The same for JSON that \p Path names in errors.
 Expected<BestFile> readBest(const json::Object &Best, StringRef Path);
+
+/// Returns the kernel with a variant for each recorded launch of the study.
+/// \p Plans have the study's options without the winner's configuration. The
+/// study knows the hash of the code for its first launch: code that is
+/// specialized for others cannot be recognized. \p Note is called with a
+/// message for each launch after the first that is not served.
+Expected<PackagedKernel> packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+                                    const BestFile &Best, const PackOptions &O,
+                                    function_ref<void(const Twine &)> Note);
 
 } // namespace mneme
 } // namespace llvm

@@ -123,7 +123,7 @@ typedef struct {
   uint64_t ImageSize;
   uint8_t ImageDigest[16]; ///< XXH3-128 of the image; what a replay reports.
   uint32_t EntryOffset;    ///< Symbol of the kernel in the image.
-  uint32_t ArchNameOffset; ///< "sm_90a".
+  uint32_t ArchNameOffset; ///< "sm_90a"; of an object, LLVM's name of the CPU.
   uint32_t Launch;         ///< MNEME_LAUNCH_*.
   uint32_t Grade;          ///< MNEME_GRADE_*.
   uint32_t Block[3];

@@ -47,8 +47,9 @@
 ///               u32 cooperative, u64 context size, u32 ordered, u64 entry
 ///               address, u32 count of segments, {u64 address, u32 protection
 ///               (PROT_*), bytes contents}
-///   LoadObject  bytes hash, u32 copy, string entry symbol, bytes object: code
-///               of a package (PackageFormat.h) for a kernel of the module
+///   LoadObject  bytes hash, u32 copy, string CPU that the code is for, string
+///               entry symbol, bytes object: code of a package
+///               (PackageFormat.h) for a kernel of the module
 ///     answer    u64 entry address, segments as for LoadKernel
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, string
