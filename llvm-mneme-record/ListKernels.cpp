@@ -15,10 +15,6 @@
 #include "Commands.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/IR/LLVMContext.h"
-#include "llvm/IR/Module.h"
-#include "llvm/Mneme/IRUtils/ReadIR.h"
-#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -46,84 +42,18 @@ static cl::opt<std::string>
 static cl::opt<bool> StaticHash(
     "static-hash",
     cl::desc("Link and extract each kernel as a recording does, and print "
-             "its static hash, or why it cannot be recorded"),
+             "its static hash, or why it cannot be recorded. Without, only the "
+             "hashes that the file contains are printed"),
     cl::sub(ListKernelsCommand), cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(ListKernelsCommand),
                                cl::cat(CommandCategory));
 
-namespace {
-/// The code of a kernel as a recording would contain it.
-struct KernelCode {
-  std::string StaticHash;
-  std::string Problem; ///< Reason if there is no hash.
-};
-} // namespace
-
-static Expected<std::string> computeHash(const DeviceLink &Link, size_t Unit,
-                                         StringRef Kernel) {
-  Expected<std::unique_ptr<Module>> M = Link.extract(Unit, Kernel);
-  if (!M)
-    return M.takeError();
-  if (Link.units()[Unit].IsRDC)
-    if (Error E = checkComplete(**M))
-      return std::move(E);
-  return computeStaticHash(**M);
-}
-
-/// Runs in a child process. Returns, as JSON, the static hash of each kernel of
-/// unit \p Unit, or an object with the reason if a kernel has none.
-static Expected<std::string> computeHashes(std::vector<Payload> Units,
-                                           size_t Unit) {
-  LLVMContext Context;
-  Expected<DeviceLink> Link = DeviceLink::create(std::move(Units), Context);
-  if (!Link)
-    return Link.takeError();
-  json::Array Hashes;
-  for (const PayloadKernel &K : Link->units()[Unit].Kernels) {
-    Expected<std::string> Hash = computeHash(*Link, Unit, K.Name);
-    if (Hash)
-      Hashes.push_back(*Hash);
-    else
-      Hashes.push_back(
-          json::Object{{"problem", json::fixUTF8(toString(Hash.takeError()))}});
-  }
-  return formatv("{0}", json::Value(std::move(Hashes))).str();
-}
-
-/// Returns the kernels of payload number \p Index.
-static Expected<std::vector<KernelCode>> findCode(ArrayRef<Payload> Payloads,
-                                                  size_t Index) {
-  size_t Unit = 0;
-  std::vector<Payload> Units = selectUnits(Payloads, Index, Unit);
-  uint64_t Bytes = 0;
-  for (const Payload &P : Units)
-    Bytes += P.Bitcode.size();
-  // Each kernel is extracted from a module that is parsed for it.
-  double Seconds = DefaultIRSeconds * (1 + Payloads[Index].Kernels.size());
-  Expected<std::string> Text =
-      runInChild("damaged device code: its reader",
-                 [&] { return computeHashes(std::move(Units), Unit); },
-                 {Seconds, getIRMemoryLimit(Bytes)});
-  if (!Text)
-    return Text.takeError();
-  Expected<json::Value> Hashes = json::parse(*Text);
-  if (!Hashes)
-    return Hashes.takeError();
-  std::vector<KernelCode> Code;
-  for (const json::Value &V : *Hashes->getAsArray())
-    if (const json::Object *O = V.getAsObject())
-      Code.push_back({"", O->getString("problem")->str()});
-    else
-      Code.push_back({V.getAsString()->str(), ""});
-  return Code;
-}
-
 /// Returns the kernels of all \p Payloads, in order.
-static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
-  std::vector<KernelCode> All;
+static std::vector<KernelHash> findCode(ArrayRef<Payload> Payloads) {
+  std::vector<KernelHash> All;
   for (size_t I = 0; I != Payloads.size(); ++I) {
-    Expected<std::vector<KernelCode>> Code = findCode(Payloads, I);
+    Expected<std::vector<KernelHash>> Code = computeHashes(Payloads, I);
     if (Code)
       append_range(All, *Code);
     else
@@ -134,7 +64,7 @@ static std::vector<KernelCode> findCode(ArrayRef<Payload> Payloads) {
 }
 
 static void printKernel(const Payload &P, const PayloadKernel &K,
-                        const KernelCode *Code) {
+                        const KernelHash *Code) {
   textOuts() << "  " << printable(demangleSymbol(K.Name)) << '\n'
              << "    symbol:    " << K.Name << '\n'
              << "    arguments: ";
@@ -152,10 +82,12 @@ static void printKernel(const Payload &P, const PayloadKernel &K,
     textOuts() << "    static:    " << Code->StaticHash << '\n';
   else if (Code)
     textOuts() << "    static:    none, " << Code->Problem << '\n';
+  else if (!K.StaticHash.empty())
+    textOuts() << "    static:    " << K.StaticHash << '\n';
 }
 
 static json::Value makeJSON(StringRef File, const Payload &P,
-                            const PayloadKernel &K, const KernelCode *Code) {
+                            const PayloadKernel &K, const KernelHash *Code) {
   static constexpr StringLiteral Kinds[] = {"value", "pointer", "aggregate"};
   json::Array Args;
   for (const KernelArg &A : K.Args)
@@ -175,6 +107,8 @@ static json::Value makeJSON(StringRef File, const Payload &P,
     O["StaticHash"] = Code->StaticHash;
   else if (Code)
     O["Problem"] = json::fixUTF8(Code->Problem);
+  else if (!K.StaticHash.empty())
+    O["StaticHash"] = K.StaticHash;
   return O;
 }
 
@@ -202,10 +136,10 @@ Expected<int> mneme::runListKernels() {
       Count += P.Kernels.size();
     if (!PrintJSON)
       textOuts() << File << ": " << formatCount(Count, "kernel") << '\n';
-    std::vector<KernelCode> Code;
+    std::vector<KernelHash> Code;
     if (StaticHash)
       Code = findCode(*Payloads);
-    const KernelCode *Next = StaticHash ? Code.data() : nullptr;
+    const KernelHash *Next = StaticHash ? Code.data() : nullptr;
     for (const Payload &P : *Payloads) {
       for (const PayloadKernel &K : P.Kernels) {
         if (PrintJSON)

@@ -65,10 +65,11 @@ static std::vector<TuneOptions::Export> getExports(const TuneOptions &O,
   return Exports;
 }
 
-/// Reports that there is no winner. Removes an earlier winner's file from the
+/// Reports why there is no file. Removes an earlier winner's file from the
 /// results folder; a file at a given path is kept.
-static Error sayNoWinner(const TuneOptions::Export &X, StringRef Path) {
-  printNote("there is no winner to export for " + X.Format);
+static Error sayNoExport(const TuneOptions::Export &X, StringRef Path,
+                         const Twine &Why) {
+  printNote(Why);
   if (!X.Path.empty()) {
     if (sys::fs::exists(Path))
       printNote("'" + Path + "' was kept: it is from an earlier study");
@@ -109,11 +110,16 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
                        : X.Path;
     std::string Path = X.Path.empty() ? pathIn(Dir, Name) : X.Path;
     if (exportsOnlyWinner(X.Format) && !R.winner()) {
-      if (Error E = sayNoWinner(X, Path))
+      if (Error E = sayNoExport(X, Path,
+                                "there is no winner to export for " + X.Format))
         return std::move(E);
       continue;
     }
-    if (Error E = Add(Name, exportStudy(X.Format, R, Path)))
+    Error E = handleErrors(
+        Add(Name, exportStudy(X.Format, R, Path)), [&](const PackRefusal &No) {
+          return sayNoExport(X, Path, "no package: " + No.message());
+        });
+    if (E)
       return std::move(E);
   }
   return Written;

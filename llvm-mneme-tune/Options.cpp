@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
@@ -269,6 +270,23 @@ static cl::list<std::string>
     Exports("export",
             cl::desc("Also write the study in this format (--list-exports)"),
             cl::value_desc("format[:file]"), cl::cat(OutputCat));
+static cl::opt<std::string>
+    Scope("scope",
+          cl::desc("Launches that an exported package serves: recorded (with "
+                   "the recorded grid and block, default), or kernel (all for "
+                   "which the code is correct)"),
+          cl::value_desc("scope"), cl::init("recorded"), cl::cat(OutputCat));
+static cl::opt<std::string> LaunchShape(
+    "launch-shape",
+    cl::desc("Changed launches in an exported package: proven correct for all "
+             "data (default), verified for the recorded shape and scalars, or "
+             "unproven"),
+    cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
+static cl::opt<std::string>
+    Accept("accept",
+           cl::desc("Export a package although results were compared within a "
+                    "tolerance"),
+           cl::value_desc("tolerance"), cl::cat(OutputCat));
 static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
                             cl::init(true), cl::cat(OutputCat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
@@ -424,9 +442,17 @@ static Error readExports(TuneOptions &O) {
     }
     if (Error E = checkOutputFile("--export", Path))
       return E;
+    // The winner is added to a package, so it must be one.
+    if (Name == "package" && sys::fs::exists(Path))
+      if (Error E = readPackage(Path).takeError())
+        return E;
     O.Exports.push_back({Name.str(), Path.str()});
   }
-  return Error::success();
+  if (Error E = parseScope(Scope, O.Pack))
+    return E;
+  if (Error E = parseLaunchShape(LaunchShape, O.Pack))
+    return E;
+  return Accept.empty() ? Error::success() : parseAccept(Accept, O.Pack);
 }
 
 /// Fails before the study begins if the application cannot be read.

@@ -167,6 +167,16 @@ static std::string describeDevice(const json::Object &Description) {
   return Text;
 }
 
+/// Returns the name of the GPU with this Evaluation::Device; empty if unknown.
+static std::string findGPUName(const json::Object &Description,
+                               StringRef Device) {
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices)
+      if (const json::Object &D = *V.getAsObject(); D.getString("id") == Device)
+        return D.getString("gpu").value_or("").str();
+  return "";
+}
+
 static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
   ProgressPrinter::Style Style;
   Style.Terminal = sys::Process::StandardErrIsDisplayed();
@@ -385,6 +395,11 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
     for (const std::string &Text : R.Caveats)
       printWarning(Text);
   addCommands(O, K, Dir, R);
+  if (const Trial *Winner = R.winner(); Winner && !isOnHost(R))
+    R.GPU = findGPUName(Farm.describe(), Winner->Device);
+  R.WritePackage = [&](StringRef Path) {
+    return writeWinner(O, Dir, Farm.plans(), R, Path);
+  };
   return report(O, Dir, *Farm.plans().front(), R, *Outcome);
 }
 

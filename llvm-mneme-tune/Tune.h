@@ -18,6 +18,7 @@
 #define LLVM_MNEME_TOOLS_TUNE_H
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Deploy/PackWinner.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Report/Export.h"
@@ -71,6 +72,7 @@ struct TuneOptions {
     std::string Format, Path; ///< Empty path: into the results folder.
   };
   std::vector<Export> Exports;
+  PackOptions Pack; ///< Of an exported package.
   bool Report = true, Quiet = false, JSON = false;
   bool Assess = true;        ///< Plant faults before the search.
   bool AllowVacuous = false; ///< Allow launches whose verification is vacuous.
@@ -136,6 +138,13 @@ bool canCountInstructions(const ReplayPlan &Plan, bool OnHost,
 Error countInstructions(const ReplayPlan &Plan, StudyRecord &R);
 
 /// Creates the folder; fails if it holds a study and --resume was not given.
+/// Writes the winner to the package \p Path, for the recorded launches of
+/// \p Plans. Keeps the other kernels of a file that the user names. Fails with
+/// a PackRefusal if the winner cannot be packed.
+Error writeWinner(const TuneOptions &O, StringRef Dir,
+                  ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+                  const StudyRecord &R, StringRef Path);
+
 Error prepareResults(const TuneOptions &O, StringRef Dir);
 /// Writes all files except the journal; \returns their names.
 Expected<std::vector<std::string>> writeResults(const TuneOptions &O,

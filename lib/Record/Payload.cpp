@@ -95,6 +95,15 @@ Error PayloadParser::readKernel(uint64_t Offset, PayloadKernel &Out) {
   uint64_t At = read32(Offset + offsetof(MnemePayloadKernel, ArgsOffset));
   if (!contains(At, NumArgs, sizeof(MnemePayloadArg)))
     return fail("the arguments of '" + Out.Name + "' lie outside of it");
+  uint32_t HashAt =
+      read32(Offset + offsetof(MnemePayloadKernel, StaticHashOffset));
+  Digest128 Hash;
+  if (HashAt && !contains(HashAt, 1, Hash.size()))
+    return fail("the static hash of '" + Out.Name + "' lies outside of it");
+  if (HashAt) {
+    llvm::copy(Bytes.substr(HashAt, Hash.size()), Hash.begin());
+    Out.StaticHash = toHexString(Hash);
+  }
   TableBytes += Out.Name.size() + NumArgs * sizeof(MnemePayloadArg);
   if (TableBytes > Bytes.size())
     return fail("the names and arguments of its kernels overlap");

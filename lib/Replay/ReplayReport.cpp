@@ -100,8 +100,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayGPU &R, json::Path P) {
       !O.map("memory_clock", R.State.MemoryClockMHz) ||
       !O.map("temperature", R.State.Temperature) ||
       !O.map("power", R.State.Power) || !O.map("backend", R.Backend) ||
-      !O.map("memory_mode", R.MemoryMode) ||
-      !O.map("retargeted", Retargeted) ||
+      !O.map("memory_mode", R.MemoryMode) || !O.map("retargeted", Retargeted) ||
       !O.map("blocks_per_multiprocessor", R.BlocksPerMultiprocessor) ||
       !O.map("occupancy", R.Occupancy))
     return false;
@@ -128,8 +127,8 @@ static json::Value ratioToJSON(const std::optional<RatioEstimate> &R) {
                       {"significant", R->isSignificant()}};
 }
 
-static bool ratioFromJSON(const json::Value *V,
-                          std::optional<RatioEstimate> &R, json::Path P) {
+static bool ratioFromJSON(const json::Value *V, std::optional<RatioEstimate> &R,
+                          json::Path P) {
   if (!V || V->kind() == json::Value::Null)
     return true;
   json::ObjectMapper O(*V, P);
@@ -150,8 +149,8 @@ json::Value mneme::toJSON(const BaselineResult &R) {
       {"kind", getBaselineName(R.Kind)},
       {"verdict", getVerdictName(R.V)},
       {"error", orNull(R.Error)},
-      {"exec_time", R.Measured ? json::Array(R.Measured->Nanoseconds)
-                               : json::Array()},
+      {"exec_time",
+       R.Measured ? json::Array(R.Measured->Nanoseconds) : json::Array()},
       {"measurement", R.Measured},
       {"resources", R.Resources ? toJSON(*R.Resources) : json::Value(nullptr)},
       {"speedup", ratioToJSON(R.Speedup)}};
@@ -223,6 +222,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"ir_hash", orNull(R.IRHash)},
       {"assembly_hash", orNull(R.AssemblyHash)},
       {"code_hash", orNull(R.CodeHash)},
+      {"image_digest", orNull(R.ImageDigest)},
       {"toolchain", json::Object{{"mneme", getVersion()},
                                  {"llvm", LLVM_VERSION_STRING},
                                  {"ptxas", orNull(R.Assembler)}}},
@@ -255,16 +255,16 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   json::ObjectMapper O(V, P);
   std::string Name;
   std::optional<std::string> Error, Device, Strategy, Reason, Ptxas;
-  std::optional<std::string> IRHash, AssemblyHash, CodeHash;
+  std::optional<std::string> IRHash, AssemblyHash, CodeHash, ImageDigest;
   std::optional<uint64_t> Size;
   if (!O || !O.map("verdict", Name) || !O.map("executed", R.Executed) ||
       !O.map("error", Error) || !O.map("start_time", R.StartTime) ||
       !O.map("end_time", R.EndTime) || !O.map("times", R.Times) ||
       !O.map("obj_size", Size) || !O.map("ir_hash", IRHash) ||
       !O.map("assembly_hash", AssemblyHash) || !O.map("code_hash", CodeHash) ||
-      !mapMeasurement(O, R.Measured) || !O.map("baseline", R.Compared) ||
-      !O.map("gpu", R.GPU) || !O.map("device", Device) ||
-      !O.map("host_strategy", Strategy) ||
+      !O.map("image_digest", ImageDigest) || !mapMeasurement(O, R.Measured) ||
+      !O.map("baseline", R.Compared) || !O.map("gpu", R.GPU) ||
+      !O.map("device", Device) || !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
       !O.map("reads_uninitialized", R.ReadsUninitialized) ||
       !O.map("resources", R.Resources) || !O.map("compare_with_app", R.App) ||
@@ -281,6 +281,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   R.IRHash = IRHash.value_or("");
   R.AssemblyHash = AssemblyHash.value_or("");
   R.CodeHash = CodeHash.value_or("");
+  R.ImageDigest = ImageDigest.value_or("");
   json::ObjectMapper Tools(*V.getAsObject()->get("toolchain"),
                            P.field("toolchain"));
   if (!Tools || !Tools.map("ptxas", Ptxas))
@@ -392,8 +393,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   Tools["opt_tool"] = describeTool(Options.OptTool);
   Tools["llc_tool"] = describeTool(Options.LlcTool);
   std::optional<Occupancy> O = getLaunchOccupancy(Plan, R);
-  (*Result.getAsObject())["occupancy"] =
-      O ? toJSON(*O) : json::Value(nullptr);
+  (*Result.getAsObject())["occupancy"] = O ? toJSON(*O) : json::Value(nullptr);
   return json::Object{{"Replay-config", describeConfig(Plan, R)},
                       {"Result", std::move(Result)}};
 }
@@ -501,11 +501,10 @@ static std::string describeDevice(const ReplayPlan &Plan,
                          getHostFinishName(Plan.options().Host.Finish),
                          describeSchedule(Plan.schedule()))
                      .str();
-  std::string Text =
-      formatv("{0} ({1}, {2}, driver {3}, through {4})", R.Device,
-              R.GPU->Info.Name, R.GPU->Info.Arch, R.GPU->Info.Driver,
-              R.GPU->Backend)
-          .str();
+  std::string Text = formatv("{0} ({1}, {2}, driver {3}, through {4})",
+                             R.Device, R.GPU->Info.Name, R.GPU->Info.Arch,
+                             R.GPU->Info.Driver, R.GPU->Backend)
+                         .str();
   if (R.GPU->MemoryMode == "host")
     Text += ", which is too small for three copies of the memory";
   if (!R.GPU->Retargeted.empty())

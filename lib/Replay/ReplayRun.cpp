@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/Digest.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -28,6 +29,9 @@ void mneme::describeCode(const CompiledKernel &Code, ReplayResult &R) {
   R.IRHash = Code.IRHash;
   R.AssemblyHash = Code.AssemblyHash;
   R.CodeHash = Code.CodeHash;
+  if (!Code.Image.Object.empty())
+    R.ImageDigest = toHexString(digest128(
+        StringRef(Code.Image.Object.data(), Code.Image.Object.size())));
   R.Assembler = Code.Assembler;
   R.V = Code.V;
   R.Error = Code.Error;

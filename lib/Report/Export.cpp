@@ -85,6 +85,13 @@ Error mneme::writeJSON(StringRef Path, json::Value V) {
   return writeFileAtomically(Path, formatv("{0:2}\n", V).str());
 }
 
+Error mneme::exportPackage(const StudyRecord &R, StringRef Path) {
+  if (!R.WritePackage)
+    return createFileError(
+        Path, createStringError("only llvm-mneme-tune can export a package"));
+  return R.WritePackage(Path);
+}
+
 //===----------------------------------------------------------------------===//
 // best.json
 //===----------------------------------------------------------------------===//
@@ -155,6 +162,8 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       {"code_hash", orNull(CodeHash)},
       {"metrics", std::move(Metrics)},
       {"device", orNull(R.Device)},
+      {"gpu",
+       R.GPU ? json::Value(json::fixUTF8(*R.GPU)) : json::Value(nullptr)},
       {"toolchain", json::Object(R.Toolchain)}};
 }
 

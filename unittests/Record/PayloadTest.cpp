@@ -122,6 +122,7 @@ TEST(PayloadTest, ReadsWhatIsWritten) {
     EXPECT_EQ(P->Hash, toHexString(digest128(makeBitcode())));
     ASSERT_EQ(P->Kernels.size(), 1u);
     EXPECT_EQ(P->Kernels[0].Name, "k");
+    EXPECT_EQ(P->Kernels[0].StaticHash, "");
     ASSERT_EQ(P->Kernels[0].Args.size(), 2u);
     EXPECT_EQ(P->Kernels[0].Args[1].Size, 12u);
     EXPECT_EQ(P->Kernels[0].Args[1].Offset, 8u);
@@ -142,6 +143,19 @@ TEST(PayloadTest, SkipsALongerHeader) {
   uint32_t Longer = sizeof(MnemePayloadHeader) + 16;
   memcpy(&Bytes[offsetof(MnemePayloadHeader, HeaderSize)], &Longer, 4);
   EXPECT_THAT_EXPECTED(parsePayload(Bytes, "file"), Succeeded());
+}
+
+TEST(PayloadTest, ReadsStaticHashes) {
+  TestPayload T;
+  T.Kernel.StaticHashOffset = offsetof(MnemePayloadHeader, Hash);
+  Expected<Payload> P = parsePayload(T.str(), "file");
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ(P->Kernels[0].StaticHash, P->Hash);
+  for (uint32_t Outside :
+       {uint32_t(T.Header.TotalSize - 15), 0xfffffff8u, 1u << 31}) {
+    T.Kernel.StaticHashOffset = Outside;
+    expectFailure(T, "the static hash of 'k' lies outside of it");
+  }
 }
 
 TEST(PayloadTest, RefusesDamage) {

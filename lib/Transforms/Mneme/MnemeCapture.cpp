@@ -9,6 +9,7 @@
 #include "SideFiles.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -109,8 +110,25 @@ static SmallVector<char, 0> writeBitcode(Module &M,
   return Buffer;
 }
 
+/// Returns the static hash that the launcher will compute from the bitcode of
+/// a payload; nothing if it cannot be computed.
+static std::optional<Digest128> hashKernel(StringRef Bitcode,
+                                           StringRef Kernel) {
+  // The extraction consumes the module, and types of an earlier one in the same
+  // context would rename its own.
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> M =
+      parseBitcodeFile(MemoryBufferRef(Bitcode, ""), Context);
+  if (M)
+    M = extractKernel(std::move(*M), Kernel);
+  if (M)
+    return parseDigest128(computeStaticHash(**M));
+  consumeError(M.takeError());
+  return std::nullopt;
+}
+
 namespace {
-/// Builds a payload: header, kernels, arguments, strings, bitcode.
+/// Builds a payload: header, kernels, hashes, arguments, strings, bitcode.
 class PayloadBuilder {
 public:
   explicit PayloadBuilder(Module &M, const CaptureOptions &Options);
@@ -126,6 +144,7 @@ private:
 
   MnemePayloadHeader Header = {};
   std::vector<MnemePayloadKernel> Kernels;
+  std::vector<Digest128> StaticHashes;
   std::vector<MnemePayloadArg> Args;
   std::string Strings;
   SmallVector<char, 0> Bitcode;
@@ -153,6 +172,15 @@ PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
     for (const KernelArg &A : describeArgs(M, F.getName()))
       Args.push_back({A.Size, A.Offset, A.Kind, 0});
     Kernel.NumArgs = Args.size() - Kernel.ArgsOffset;
+    // Applications have no LLVM to compute it with.
+    std::optional<Digest128> StaticHash;
+    if (!Options.IsRDC)
+      StaticHash =
+          hashKernel(StringRef(Bitcode.data(), Bitcode.size()), F.getName());
+    if (StaticHash) {
+      StaticHashes.push_back(*StaticHash);
+      Kernel.StaticHashOffset = StaticHashes.size(); // Its number, from 1.
+    }
     Kernels.push_back(Kernel);
   }
   Header.NumKernels = Kernels.size();
@@ -161,7 +189,8 @@ PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
 std::string PayloadBuilder::build() {
   // So far, offsets are relative to the start of their own table.
   uint32_t KernelsAt = sizeof(MnemePayloadHeader);
-  uint32_t ArgsAt = KernelsAt + Kernels.size() * sizeof(MnemePayloadKernel);
+  uint32_t HashesAt = KernelsAt + Kernels.size() * sizeof(MnemePayloadKernel);
+  uint32_t ArgsAt = HashesAt + StaticHashes.size() * sizeof(Digest128);
   uint32_t StringsAt = ArgsAt + Args.size() * sizeof(MnemePayloadArg);
   Header.KernelsOffset = KernelsAt;
   Header.TripleOffset += StringsAt;
@@ -170,6 +199,9 @@ std::string PayloadBuilder::build() {
   for (MnemePayloadKernel &K : Kernels) {
     K.NameOffset += StringsAt;
     K.ArgsOffset = ArgsAt + K.ArgsOffset * sizeof(MnemePayloadArg);
+    if (K.StaticHashOffset)
+      K.StaticHashOffset =
+          HashesAt + (K.StaticHashOffset - 1) * sizeof(Digest128);
   }
 
   ArrayRef<uint8_t> Stored =
@@ -191,6 +223,7 @@ std::string PayloadBuilder::build() {
   };
   Append(&Header, sizeof(Header));
   Append(Kernels.data(), Kernels.size() * sizeof(MnemePayloadKernel));
+  Append(StaticHashes.data(), StaticHashes.size() * sizeof(Digest128));
   Append(Args.data(), Args.size() * sizeof(MnemePayloadArg));
   Append(Strings.data(), Strings.size());
   Out.resize(Header.BitcodeOffset);

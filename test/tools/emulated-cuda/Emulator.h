@@ -30,6 +30,10 @@
 ///   MNEME_EMULATED_PINNING_WAITS
 ///                            1: cuMemHostAlloc waits for all work, as it may
 ///                            while kernels run
+///   MNEME_EMULATED_LOG       a file that gets a line for each library that is
+///                            loaded, with the digest of its image, for each
+///                            attribute of its kernels and for each attribute
+///                            of a launch
 ///
 //===----------------------------------------------------------------------===//
 
@@ -78,6 +82,7 @@ struct Settings {
   std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
   bool PinningWaits = false;
+  std::string Log;
 };
 
 /// Ends the process, whose memory the emulator shares, with exit code 77: a GPU's
@@ -89,6 +94,9 @@ const Settings &settings();
 
 /// The architecture of a device: 90 for sm_90.
 unsigned archOf(CUdevice Device);
+
+/// Appends a line to MNEME_EMULATED_LOG.
+void log(const llvm::Twine &Line);
 
 /// Says on stderr why the emulation cannot go on.
 void complain(const llvm::Twine &Message);
@@ -217,6 +225,8 @@ struct Function {
 class Module {
 public:
   static CUresult load(CUdevice Device, const void *Image, Module *&Result);
+  /// The size of an image, as far as that says it itself.
+  static size_t sizeOf(const void *Image);
   ~Module();
 
   const std::vector<std::unique_ptr<Function>> &functions() const {

@@ -28,6 +28,21 @@ namespace mneme {
 std::vector<Payload> selectUnits(ArrayRef<Payload> Payloads, size_t Index,
                                  size_t &Unit);
 
+/// Returns the hash of a device link, as the runtime computes it: that of the
+/// only unit, or the XXH3-128 of the hashes of all units.
+std::string computeLinkHash(ArrayRef<Payload> Units);
+
+/// The static hash of a kernel.
+struct KernelHash {
+  std::string StaticHash;
+  std::string Problem; ///< Reason if there is no hash.
+};
+
+/// Links and extracts the kernels of payload \p Index as a recording does, in a
+/// child process. Returns their hashes, in order.
+Expected<std::vector<KernelHash>> computeHashes(ArrayRef<Payload> Payloads,
+                                                size_t Index);
+
 /// The units of one device link: a single translation unit, or those of one
 /// executable or library that were compiled with -fgpu-rdc for one
 /// architecture.

@@ -32,6 +32,8 @@ namespace mneme {
 /// A kernel in a payload.
 struct PayloadKernel {
   std::string Name;
+  /// 32 hexadecimal digits; empty if unknown, as with -fgpu-rdc.
+  std::string StaticHash;
   std::vector<KernelArg> Args;
 };
 

@@ -134,6 +134,8 @@ struct ReplayResult {
   uint64_t ObjectSize = 0; ///< Bytes; 0 if there is no object.
   /// See CompiledKernel.
   std::string IRHash, AssemblyHash, CodeHash;
+  /// XXH3-128 of the image that the device loads; empty if there is none.
+  std::string ImageDigest;
   std::string Assembler; ///< The build of ptxas used; may be empty.
   std::optional<Measurement> Measured;
   std::optional<BaselineResult> Compared;

@@ -16,6 +16,7 @@
 #define LLVM_MNEME_REPORT_EXPORT_H
 
 #include "llvm/Mneme/Study/Outcome.h"
+#include <functional>
 
 namespace llvm {
 class raw_ostream;
@@ -39,6 +40,9 @@ struct StudyRecord {
   std::string DemangledName = {}; ///< May be empty.
   std::string StaticHash = {};
   std::string Device = {};      ///< Description.
+  /// Name of the winner's GPU, "NVIDIA H200"; empty if unknown. Unset: the
+  /// winner was measured on the host device.
+  std::optional<std::string> GPU = {};
   json::Object Toolchain = {};  ///< "mneme", "llvm", "ptxas", ...
   std::string Sampler = {};
   uint64_t Seed = 0;
@@ -57,6 +61,9 @@ struct StudyRecord {
   /// Commands that replay the winner: with best.json, and without a file. The
   /// second one is empty without a winner.
   std::string ReplayCommand = {}, FullReplayCommand = {};
+
+  /// Writes the winner as a package of tuned kernels; may be empty.
+  std::function<Error(StringRef Path)> WritePackage = {};
 
   const Trial *findTrial(uint64_t Number) const;
   /// Returns the trial Outcome.winner(), or null.

@@ -66,7 +66,9 @@ typedef struct {
   uint32_t NameOffset; ///< The kernel's symbol in the bitcode.
   uint32_t NumArgs;
   uint32_t ArgsOffset; ///< MnemePayloadArg[NumArgs].
-  uint32_t Reserved;
+  /// 16 bytes, the static hash of the kernel's code. 0: unknown. With -fgpu-rdc
+  /// it depends on the other units of the link.
+  uint32_t StaticHashOffset;
 } MnemePayloadKernel;
 
 typedef struct {

@@ -1,0 +1,98 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Makes the winner of a study an entry of a package: compiles it again, checks
+/// that the code is the measured one, and derives the guards.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_DEPLOY_PACKWINNER_H
+#define LLVM_MNEME_DEPLOY_PACKWINNER_H
+
+#include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Support/JSON.h"
+
+namespace llvm {
+namespace mneme {
+
+/// The launches that a package serves.
+enum class PackScope {
+  Recorded, ///< Those with the recorded grid and block.
+  Kernel,   ///< All for which the code is correct.
+};
+
+struct PackOptions {
+  PackScope Scope = PackScope::Recorded;
+  /// The weakest grade of a changed launch: MNEME_GRADE_PROVEN to
+  /// MNEME_GRADE_UNPROVEN.
+  uint32_t LaunchShape = MNEME_GRADE_PROVEN;
+  /// Whether results may have been compared within tolerances.
+  bool AcceptTolerance = false;
+};
+
+/// Parse the values of --scope, --launch-shape and --accept. Errors list the
+/// values.
+Error parseScope(StringRef Text, PackOptions &O);
+Error parseLaunchShape(StringRef Text, PackOptions &O);
+Error parseAccept(StringRef Text, PackOptions &O);
+
+/// "same", "proven", "verified", "unproven".
+StringRef getGradeName(uint32_t Grade);
+
+/// The winner as the study measured it.
+struct MeasuredWinner {
+  std::string CodeHash;
+  bool OnHost = false;
+  std::string GPU;         ///< "NVIDIA H200"; empty on the host device.
+  json::Object Provenance; ///< As in packages.
+};
+
+/// A winner that a package cannot contain, for a reason that the user can
+/// change or has to know. Other errors are failures.
+class PackRefusal : public ErrorInfo<PackRefusal, StringError> {
+public:
+  static char ID;
+  explicit PackRefusal(const Twine &Why)
+      : ErrorInfo(Why, inconvertibleErrorCode()) {}
+};
+
+/// Returns the kernel with one variant. \p Plan has the winner's configuration
+/// and the study's other options.
+Expected<PackagedKernel> packWinner(const ReplayPlan &Plan,
+                                    const MeasuredWinner &Winner,
+                                    const PackOptions &O);
+
+/// The contents of best.json (docs/StudyFiles.rst).
+struct BestFile {
+  std::string Path, Kernel, StaticHash;
+  std::vector<std::string> RecordIds; ///< At least one.
+  json::Object Config;
+  MeasuredWinner Winner;
+};
+
+/// Reads best.json. Fails with a PackRefusal if the study has no winner that a
+/// re-test confirmed.
+Expected<BestFile> readBestFile(StringRef Path);
+/// The same for JSON that \p Path names in errors.
+Expected<BestFile> readBest(const json::Object &Best, StringRef Path);
+
+/// Returns the kernel with a variant for each recorded launch of the study.
+/// \p Plans have the study's options without the winner's configuration. The
+/// study knows the hash of the code for its first launch: code that is
+/// specialized for others cannot be recognized. \p Note is called with a
+/// message for each launch after the first that is not served.
+Expected<PackagedKernel> packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+                                    const BestFile &Best, const PackOptions &O,
+                                    function_ref<void(const Twine &)> Note);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_DEPLOY_PACKWINNER_H

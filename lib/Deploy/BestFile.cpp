@@ -1,0 +1,114 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/TextError.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MemoryBuffer.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+StringRef mneme::getGradeName(uint32_t Grade) {
+  static constexpr StringLiteral Names[] = {"same", "proven", "verified",
+                                            "unproven"};
+  return Names[Grade];
+}
+
+Error mneme::parseScope(StringRef Text, PackOptions &O) {
+  if (Text != "recorded" && Text != "kernel")
+    return createStringError("invalid --scope=" + Text +
+                             ": expected recorded or kernel");
+  O.Scope = Text == "kernel" ? PackScope::Kernel : PackScope::Recorded;
+  return Error::success();
+}
+
+Error mneme::parseLaunchShape(StringRef Text, PackOptions &O) {
+  for (uint32_t Grade :
+       {MNEME_GRADE_PROVEN, MNEME_GRADE_VERIFIED, MNEME_GRADE_UNPROVEN})
+    if (Text == getGradeName(Grade)) {
+      O.LaunchShape = Grade;
+      return Error::success();
+    }
+  return createStringError("invalid --launch-shape=" + Text +
+                           ": expected proven, verified or unproven");
+}
+
+Error mneme::parseAccept(StringRef Text, PackOptions &O) {
+  if (Text != "tolerance")
+    return createStringError("invalid --accept=" + Text +
+                             ": expected tolerance");
+  O.AcceptTolerance = true;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// best.json
+//===----------------------------------------------------------------------===//
+
+Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
+  auto Fail = [&](const Twine &Why) {
+    return createStringError("'" + Path + "' " + Why);
+  };
+  if (Best.getString("format") != "mneme-best")
+    return Fail("is not the best.json of a study");
+  if (int64_t Version = Best.getInteger("version").value_or(0); Version != 1)
+    return Fail("has version " + Twine(Version) + ": update Mneme");
+  const json::Object *Expected = Best.getObject("expected");
+  const json::Object *Config = Best.getObject("config");
+  if (!Expected || !Config)
+    return Fail("is damaged: 'expected' or 'config' is missing");
+  const json::Object *Speedup = Expected->getObject("speedup");
+  if (!Best.getInteger("trial") || !Speedup ||
+      Speedup->getNumber("low").value_or(0) <= 1)
+    return make_error<PackRefusal>(
+        "the study has no winner that a re-test confirmed");
+  BestFile B;
+  B.Path = Path.str();
+  B.Kernel = Best.getString("kernel").value_or("").str();
+  B.StaticHash = Best.getString("static_hash").value_or("").str();
+  if (const json::Array *Ids = Best.getArray("record_ids"))
+    for (const json::Value &Id : *Ids)
+      B.RecordIds.push_back(Id.getAsString().value_or("").str());
+  B.Config = *Config;
+  B.Winner.CodeHash = Best.getString("code_hash").value_or("").str();
+  const json::Value *GPU = Best.get("gpu");
+  if (!GPU || B.StaticHash.empty() || B.RecordIds.empty() ||
+      B.Winner.CodeHash.empty())
+    return Fail("does not name the kernel, its code or the GPU: run the study "
+                "again with this version");
+  B.Winner.OnHost = GPU->kind() == json::Value::Null;
+  B.Winner.GPU = GPU->getAsString().value_or("").str();
+  for (StringRef Key :
+       {"kernel", "demangled_name", "record_ids", "config", "trial", "expected",
+        "code_hash", "device", "toolchain"})
+    if (const json::Value *V = Best.get(Key))
+      B.Winner.Provenance[Key] = *V;
+  return B;
+}
+
+Expected<BestFile> mneme::readBestFile(StringRef Path) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> File =
+      MemoryBuffer::getFile(Path, /*IsText=*/true);
+  if (!File)
+    return createFileError(Path, File.getError());
+  Expected<json::Value> V = parseJSON((*File)->getBuffer());
+  if (!V)
+    return quoteText(Path, (*File)->getBuffer(), V.takeError());
+  const json::Object *O = V->getAsObject();
+  if (!O)
+    return createStringError("'" + Path + "' is not the best.json of a study");
+  return readBest(*O, Path);
+}

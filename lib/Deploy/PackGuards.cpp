@@ -1,0 +1,314 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PackGuards.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Deploy/LaunchShape.h"
+#include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// Derives the guards of one variant.
+class GuardMaker {
+public:
+  GuardMaker(const ReplayPlan &Plan, const MeasuredWinner &Winner,
+             const PackOptions &O, PackagedVariant &V)
+      : Plan(Plan), Winner(Winner), O(O), V(V), F(V.Fields),
+        Recorded(Plan.instance()), M(Plan.cloneModule(Context)),
+        Specialize(Plan.compiler().options().Specialize) {}
+
+  Error run();
+
+private:
+  bool changesShape() const {
+    return Plan.grid() != Recorded.Grid || Plan.block() != Recorded.Block;
+  }
+  bool changesShared() const { return Plan.sharedMem() != Recorded.SharedMem; }
+  bool keepsThreads() const;
+
+  Error chooseLaunch();
+  void setFixed(uint32_t Grade);
+  Error limitThreads();
+  void guardSpecializedArgs();
+  void guardSpecializedDims();
+  void guardEverything();
+  void guardMeasured();
+
+  void add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
+           bool IsSoft = false);
+  void addExact(uint16_t What, unsigned Index, uint64_t Value,
+                bool IsSoft = false) {
+    add(What, Index, Value, Value, IsSoft);
+  }
+  void addBytes(unsigned Arg, StringRef Bytes);
+  void addShape(bool IsSoft);
+
+  const ReplayPlan &Plan;
+  const MeasuredWinner &Winner;
+  const PackOptions &O;
+  PackagedVariant &V;
+  MnemePackageVariant &F;
+  const RecordedInstance &Recorded;
+  LLVMContext Context;
+  std::unique_ptr<Module> M;
+  const SpecializeOptions &Specialize;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
+                     bool IsSoft) {
+  // A launch that a hard guard admits exactly needs no soft guard.
+  for (const PackagedGuard &G : V.Guards)
+    if (G.Fields.What == What && G.Fields.Index == Index &&
+        G.Fields.Low == Low && G.Fields.High == High)
+      return;
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = What;
+  G.Fields.Test = MNEME_TEST_RANGE;
+  G.Fields.Flags = IsSoft ? MNEME_GUARD_SOFT : 0;
+  G.Fields.Index = Index;
+  G.Fields.Low = Low;
+  G.Fields.High = High;
+}
+
+void GuardMaker::addBytes(unsigned Arg, StringRef Bytes) {
+  for (size_t At = 0; At != Bytes.size();) {
+    unsigned Size = 8;
+    while (Size > Bytes.size() - At)
+      Size /= 2;
+    char Raw[8] = {};
+    llvm::copy(Bytes.substr(At, Size), Raw);
+    uint64_t Value = support::endian::read64le(Raw);
+    PackagedGuard &G = V.Guards.emplace_back();
+    G.Fields.What = MNEME_GUARD_ARG;
+    G.Fields.Test = MNEME_TEST_RANGE;
+    G.Fields.Index = Arg;
+    G.Fields.Offset = At;
+    G.Fields.Size = Size;
+    G.Fields.Low = G.Fields.High = Value;
+    At += Size;
+  }
+}
+
+void GuardMaker::addShape(bool IsSoft) {
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    addExact(MNEME_GUARD_GRID, Axis, Recorded.Grid[Axis], IsSoft);
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    addExact(MNEME_GUARD_BLOCK, Axis, Recorded.Block[Axis], IsSoft);
+  addExact(MNEME_GUARD_SHARED, 0, Recorded.SharedMem, IsSoft);
+}
+
+/// The values of arguments that the code contains as constants.
+void GuardMaker::guardSpecializedArgs() {
+  const Function *Kernel = M->getFunction(Plan.kernel().KernelName);
+  for (auto [Index, Value] : Specialize.Args) {
+    const Argument *A = Kernel->getArg(Index);
+    if (!A->use_empty() && !A->getPointeeInMemoryValueType())
+      addBytes(Index, Plan.state().args()[Index]);
+  }
+}
+
+/// The dimensions that the code contains as constants or ranges. If the launch
+/// is changed, they are those of the changed launch.
+void GuardMaker::guardSpecializedDims() {
+  if (!Specialize.Block || !Specialize.Grid)
+    return;
+  bool Changes = F.Launch != MNEME_LAUNCH_SAME;
+  for (auto [Register, Axis] : findLaunchRegisters(*M)) {
+    bool IsIndex = Register == LaunchRegister::ThreadIndex ||
+                   Register == LaunchRegister::BlockIndex;
+    if (IsIndex ? !Specialize.Ranges : !Specialize.Constants)
+      continue;
+    bool IsBlock = Register == LaunchRegister::ThreadIndex ||
+                   Register == LaunchRegister::BlockSize;
+    if (Changes) {
+      // The rule sets the block, so only the number of threads matters.
+      if (IsBlock)
+        continue;
+      addExact(MNEME_GUARD_GRID, Axis, Recorded.Grid[Axis]);
+      addExact(MNEME_GUARD_BLOCK, Axis, Recorded.Block[Axis]);
+    } else {
+      uint16_t What = IsBlock ? MNEME_GUARD_BLOCK : MNEME_GUARD_GRID;
+      uint32_t Size = IsBlock ? Recorded.Block[Axis] : Recorded.Grid[Axis];
+      add(What, Axis, IsIndex ? 1 : Size, Size);
+    }
+  }
+}
+
+/// Admits verified launches only, apart from the contents of memory.
+void GuardMaker::guardEverything() {
+  addShape(/*IsSoft=*/false);
+  V.Guards.erase(llvm::remove_if(V.Guards,
+                                 [](const PackagedGuard &G) {
+                                   return G.Fields.What == MNEME_GUARD_ARG;
+                                 }),
+                 V.Guards.end());
+  std::vector<uint64_t> Handles = Plan.state().handles();
+  for (auto [I, Bytes] : enumerate(Plan.state().args())) {
+    if (Plan.kernel().Args[I].Kind == MNEME_ARG_POINTER)
+      continue;
+    char Raw[8] = {};
+    if (Bytes.size() == sizeof(Raw)) {
+      llvm::copy(Bytes, Raw);
+      // A texture has another handle in each process.
+      if (llvm::binary_search(Handles, support::endian::read64le(Raw)))
+        continue;
+    }
+    addBytes(I, Bytes);
+  }
+}
+
+void GuardMaker::guardMeasured() {
+  if (O.Scope == PackScope::Recorded)
+    addShape(/*IsSoft=*/true);
+  if (Winner.GPU.empty())
+    return;
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = MNEME_GUARD_DEVICE;
+  G.Fields.Test = MNEME_TEST_EQUAL;
+  G.Fields.Flags = MNEME_GUARD_SOFT;
+  G.Device = Winner.GPU;
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+bool GuardMaker::keepsThreads() const {
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    if (uint64_t(Plan.grid()[Axis]) * Plan.block()[Axis] !=
+        uint64_t(Recorded.Grid[Axis]) * Recorded.Block[Axis])
+      return false;
+  return true;
+}
+
+void GuardMaker::setFixed(uint32_t Grade) {
+  bool Covers = Grade != MNEME_GRADE_VERIFIED && keepsThreads();
+  F.Grade = Grade;
+  if (changesShared())
+    F.DynamicShared = Plan.sharedMem();
+  if (!changesShape())
+    return;
+  F.Launch = Covers ? MNEME_LAUNCH_COVER : MNEME_LAUNCH_FIXED;
+  for (unsigned Axis = 0; Axis != 3; ++Axis) {
+    F.Block[Axis] = Plan.block()[Axis];
+    F.Grid[Axis] = Covers ? 0 : Plan.grid()[Axis];
+  }
+}
+
+/// Returns why the kernel depends on the shape of its launch.
+static Expected<std::string> explainDependence(const ReplayPlan &Plan) {
+  ChildLimits Limits;
+  Limits.Seconds = Plan.options().Timeout;
+  return runInChild(
+      "the analysis of the kernel",
+      [&]() -> Expected<std::string> {
+        LLVMContext Context;
+        std::unique_ptr<Module> M = Plan.cloneModule(Context);
+        return findShapeDependence(*M, Plan.kernel().KernelName);
+      },
+      Limits);
+}
+
+Error GuardMaker::chooseLaunch() {
+  F.DynamicShared = MNEME_SHARED_SAME;
+  if (!changesShape() && !changesShared())
+    return Error::success();
+  std::string Why;
+  if (changesShared())
+    Why = "it changes the shared memory";
+  else if (Recorded.Cooperative)
+    Why = "it is launched cooperatively";
+  else if (!keepsThreads())
+    Why = "it changes the number of threads";
+  else if (Error E = explainDependence(Plan).moveInto(Why))
+    return E;
+  if (Why.empty()) {
+    setFixed(MNEME_GRADE_PROVEN);
+    // The proof is for fewer than 2^31 threads along each axis; other axes have
+    // at most 65535 blocks.
+    constexpr uint64_t MaxBlocks = 0x7fffffffu / MNEME_HOST_MAX_THREADS;
+    add(MNEME_GUARD_GRID, 0, 1, MaxBlocks);
+    return Error::success();
+  }
+  if (O.LaunchShape == MNEME_GRADE_PROVEN)
+    return make_error<PackRefusal>(
+        "another launch may give other results: " + Why +
+        "; serve verified launches with --launch-shape=verified, or tune "
+        "without changing the launch");
+  setFixed(O.LaunchShape);
+  return Error::success();
+}
+
+/// Sets the number of threads that the attributes of the compiled kernel admit.
+/// The host device does not enforce them, but the code may rely on them.
+Error GuardMaker::limitThreads() {
+  F.MaxThreads = MNEME_HOST_MAX_THREADS;
+  LLVMContext Fresh;
+  std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
+  Plan.compiler().preprocess(*Compiled);
+  const Function *Kernel = Compiled->getFunction(Plan.kernel().KernelName);
+  for (StringRef Name : {"nvvm.maxntid", "nvvm.reqntid"}) {
+    Attribute A = Kernel->getFnAttribute(Name);
+    if (!A.isValid())
+      continue;
+    uint64_t Threads = 1;
+    SmallVector<StringRef, 3> Parts;
+    A.getValueAsString().split(Parts, ',');
+    for (auto [Axis, Part] : enumerate(Parts)) {
+      uint64_t N = 0;
+      if (Axis > 2 || Part.trim().getAsInteger(10, N) || !N)
+        return createStringError("the kernel has the invalid attribute " +
+                                 Name + "=" + A.getValueAsString());
+      Threads *= N;
+      if (Name == "nvvm.reqntid" && N != Plan.block()[Axis])
+        return make_error<PackRefusal>("the kernel requires another block");
+      if (Name == "nvvm.reqntid" && F.Launch == MNEME_LAUNCH_SAME)
+        addExact(MNEME_GUARD_BLOCK, Axis, N);
+    }
+    F.MaxThreads = std::min<uint64_t>(F.MaxThreads, Threads);
+  }
+  if (Plan.block().count() > F.MaxThreads)
+    return make_error<PackRefusal>(
+        formatv("a block has {0} threads, but the launch bounds of the kernel "
+                "permit {1}",
+                Plan.block().count(), F.MaxThreads));
+  return Error::success();
+}
+
+Error GuardMaker::run() {
+  if (Error E = chooseLaunch())
+    return E;
+  F.Cooperative = Recorded.Cooperative;
+  if (Error E = limitThreads())
+    return E;
+  guardSpecializedArgs();
+  guardSpecializedDims();
+  if (F.Grade == MNEME_GRADE_VERIFIED)
+    guardEverything();
+  else if (F.Grade == MNEME_GRADE_UNPROVEN && F.Launch != MNEME_LAUNCH_COVER)
+    addShape(/*IsSoft=*/false);
+  guardMeasured();
+  return Error::success();
+}
+
+Error mneme::addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
+                       const PackOptions &O, PackagedVariant &V) {
+  return GuardMaker(Plan, Winner, O, V).run();
+}

@@ -1,0 +1,224 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Deploy/PackWinner.h"
+#include "PackGuards.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+char PackRefusal::ID;
+
+static Error refuse(const Twine &Why) { return make_error<PackRefusal>(Why); }
+
+//===----------------------------------------------------------------------===//
+// Conditions
+//===----------------------------------------------------------------------===//
+
+/// A separate image has variables of its own, on a GPU.
+static std::string findSharedVariable(const Module &M) {
+  constexpr unsigned GenericSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
+  for (const GlobalVariable &G : M.globals()) {
+    unsigned Space = G.getAddressSpace();
+    if (G.getName().starts_with("llvm.") || G.isConstant() ||
+        !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
+      continue;
+    return G.getName().str();
+  }
+  return "";
+}
+
+static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
+                         const PackOptions &O) {
+  if (!Plan.isNVPTX())
+    return refuse("packages are for NVIDIA GPUs and the host device, the "
+                  "kernel is for " +
+                  Plan.kernel().Triple);
+  if (!Plan.options().Verify || !Plan.options().Execute)
+    return refuse("the results were not verified");
+  if (Plan.options().Fill)
+    return refuse("the code initializes memory (--fill)");
+  if (!O.AcceptTolerance)
+    for (const ComparePart &P : Plan.compareParts())
+      if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT)
+        return refuse("results were compared within a tolerance" +
+                      (P.Name.empty() ? "" : " (buffer '" + P.Name + "')") +
+                      ": permit that with --accept=tolerance");
+  LLVMContext Context;
+  if (std::string Name = findSharedVariable(*Plan.cloneModule(Context));
+      !Winner.OnHost && !Name.empty())
+    return refuse(
+        "the kernel uses the variable '" + Name +
+        "', which other code can change: a package has a copy of its own; make "
+        "it const, or pass it as an argument");
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The image
+//===----------------------------------------------------------------------===//
+
+static Expected<CompiledKernel> compile(const ReplayPlan &Plan, bool OnHost) {
+  ChildLimits Limits;
+  Limits.Seconds = 2 * Plan.options().Timeout;
+  Expected<std::string> Bytes = runInChild(
+      "the compiler",
+      [&]() -> Expected<std::string> {
+        Expected<CompiledKernel> Code =
+            compileVariant(Plan, OnHost ? CodeTarget::Host : CodeTarget::GPU,
+                           [](ReplayStage) {});
+        if (!Code)
+          return Code.takeError();
+        return serialize(*Code);
+      },
+      Limits);
+  if (!Bytes)
+    return Bytes.takeError();
+  Expected<CompiledKernel> Code = deserializeCompiledKernel(*Bytes);
+  if (Code && Code->failed())
+    return createStringError("the winner does not compile: " + Code->Error);
+  return Code;
+}
+
+/// The hash of the host device's code covers the GPU's image, too, if the study
+/// looked at its resources.
+static Expected<CompiledKernel> compileMeasured(const ReplayPlan &Plan,
+                                                const MeasuredWinner &Winner) {
+  Expected<CompiledKernel> Code = compile(Plan, Winner.OnHost);
+  if (!Code || Code->CodeHash == Winner.CodeHash)
+    return Code;
+  std::string First = Code->CodeHash;
+  if (Winner.OnHost) {
+    ReplayOptions Other = Plan.options();
+    Other.Resources = !Other.Resources;
+    Expected<std::unique_ptr<ReplayPlan>> Again = Plan.vary(std::move(Other));
+    if (!Again)
+      return Again.takeError();
+    Code = compile(**Again, Winner.OnHost);
+    if (!Code || Code->CodeHash == Winner.CodeHash)
+      return Code;
+  }
+  return refuse(formatv("the code differs from the measured one: its hash is "
+                        "{0}, that of the study is {1}; pack with the options "
+                        "and the tools of the study",
+                        First, Winner.CodeHash));
+}
+
+/// Returns the number of threads per block that the registers admit.
+static uint32_t limitByRegisters(uint64_t Registers) {
+  constexpr uint64_t PerBlock = 65536, Granule = 8, Warp = 32;
+  return PerBlock /
+         (alignTo(std::max<uint64_t>(Registers, 1), Granule) * Warp) * Warp;
+}
+
+static uint32_t getArchNumber(StringRef Arch) {
+  uint32_t Number = 0;
+  Arch.consume_front("sm_");
+  Arch.consumeInteger(10, Number);
+  return Number;
+}
+
+static void describeImage(const CompiledKernel &Code, bool OnHost,
+                          PackagedVariant &V) {
+  const DeviceImage &Image = Code.Image;
+  MnemePackageVariant &F = V.Fields;
+  V.Image.assign(Image.Object.begin(), Image.Object.end());
+  V.ArchName = Image.Arch;
+  if (OnHost) {
+    const HostKernelInfo &Info = getHostKernelInfo(Image);
+    MnemeHostKernel Host = toExecutorKernel(Info, /*Entry=*/0);
+    F.ImageKind = MNEME_IMAGE_OBJECT;
+    V.Entry = Info.Entry;
+    F.StaticShared = Host.StaticShared;
+    F.HostStrategy = Host.Strategy;
+    F.HostWaveSize = Host.WaveSize;
+    F.HostCooperative = Host.Cooperative;
+    F.HostOrdered = Host.Ordered;
+    F.HostContextSize = Host.ContextSize;
+    return;
+  }
+  F.ImageKind = MNEME_IMAGE_CUBIN;
+  F.Arch = getArchNumber(Image.Arch);
+  V.Entry = Image.KernelName;
+  const KernelResources &R = *Code.Resources;
+  F.Registers = R.Registers.value_or(0);
+  F.StaticShared = R.Shared.value_or(0);
+  F.MaxThreads = std::min<uint64_t>(
+      {F.MaxThreads, R.MaxThreads.value_or(F.MaxThreads),
+       R.Registers ? limitByRegisters(*R.Registers) : F.MaxThreads});
+}
+
+Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
+                                           const MeasuredWinner &Winner,
+                                           const PackOptions &O) {
+  if (Error E = checkWinner(Plan, Winner, O))
+    return std::move(E);
+  const RecordedKernel &Recorded = Plan.kernel();
+  PackagedKernel K;
+  std::optional<Digest128> Hash = parseDigest128(Recorded.StaticHash);
+  if (!Hash)
+    return createStringError("the recording has no static hash");
+  K.StaticHash = *Hash;
+  K.Name = Recorded.KernelName;
+  for (const KernelArg &A : Recorded.Args)
+    K.Args.push_back({A.Size, A.Offset});
+  PackagedVariant &V = K.Variants.emplace_back();
+  if (Error E = addGuards(Plan, Winner, O, V))
+    return std::move(E);
+  Expected<CompiledKernel> Code = compileMeasured(Plan, Winner);
+  if (!Code)
+    return Code.takeError();
+  describeImage(*Code, Winner.OnHost, V);
+  V.Provenance = formatv("{0}", json::Value(json::Object(Winner.Provenance)));
+  return K;
+}
+
+static Expected<PackagedKernel>
+packFor(const ReplayPlan &Launch, const BestFile &Best, const PackOptions &O) {
+  ReplayOptions Replay = Launch.options();
+  if (Error E = applySide(Best.Config, Replay))
+    return std::move(E);
+  Expected<std::unique_ptr<ReplayPlan>> Plan = Launch.vary(std::move(Replay));
+  if (!Plan)
+    return Plan.takeError();
+  return packWinner(**Plan, Best.Winner, O);
+}
+
+Expected<PackagedKernel>
+mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+                  const BestFile &Best, const PackOptions &O,
+                  function_ref<void(const Twine &)> Note) {
+  Expected<PackagedKernel> First = packFor(*Plans.front(), Best, O);
+  if (!First)
+    return First;
+  for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
+    Expected<PackagedKernel> Next = packFor(*Plan, Best, O);
+    if (!Next) {
+      if (Error E = handleErrors(Next.takeError(), [&](const PackRefusal &R) {
+            Note("the package does not serve launch " +
+                 Plan->instance().DynamicHash + ": " + R.message());
+          }))
+        return std::move(E);
+      continue;
+    }
+    for (PackagedVariant &V : Next->Variants)
+      if (none_of(First->Variants, [&](const PackagedVariant &Known) {
+            return servesSameLaunches(Known, V);
+          }))
+        First->Variants.push_back(std::move(V));
+  }
+  return First;
+}

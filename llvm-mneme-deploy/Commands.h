@@ -1,0 +1,48 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The subcommands of llvm-mneme-deploy.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H
+#define LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H
+
+#include "llvm/ADT/Twine.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/Error.h"
+
+namespace llvm {
+namespace mneme {
+
+extern cl::OptionCategory CommandCategory;
+
+extern cl::SubCommand PackCommand;
+cl::SubCommand &getShowCommand();
+extern cl::SubCommand CheckCommand;
+extern cl::SubCommand MergeCommand;
+extern cl::SubCommand RunCommand;
+
+/// Return the exit code, or an error that main() prints.
+Expected<int> runPack();
+Expected<int> runShow();
+Expected<int> runCheck();
+Expected<int> runMerge();
+/// The arguments are those of main().
+Expected<int> runRun(int Argc, char **Argv);
+
+void addHelp(int Argc, const char *const *Argv);
+
+void printError(Error E);
+void printNote(const Twine &Text);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H

@@ -1,0 +1,43 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::SubCommand mneme::MergeCommand("merge", "Merge packages into one");
+
+static cl::list<std::string> Inputs(cl::Positional, cl::OneOrMore,
+                                    cl::desc("<package>..."),
+                                    cl::sub(MergeCommand),
+                                    cl::cat(CommandCategory));
+static cl::opt<std::string> Output("o", cl::desc("Package to write"),
+                                   cl::value_desc("file"), cl::Required,
+                                   cl::sub(MergeCommand),
+                                   cl::cat(CommandCategory));
+
+Expected<int> mneme::runMerge() {
+  TunedPackage Merged;
+  for (const std::string &Path : Inputs) {
+    Expected<TunedPackage> P = readPackage(Path);
+    if (!P)
+      return P.takeError();
+    if (Error E = mergePackage(Merged, std::move(*P)))
+      return std::move(E);
+  }
+  if (Error E = writePackage(Output, Merged))
+    return std::move(E);
+  textOuts() << "merged " << formatCount(Inputs.size(), "package") << "; "
+             << Output << " has "
+             << formatCount(Merged.Kernels.size(), "kernel") << '\n';
+  return 0;
+}

@@ -1,0 +1,149 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FileSystem.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::SubCommand mneme::PackCommand("pack",
+                                  "Add the winners of studies to a package");
+
+static cl::opt<std::string> Recordings(cl::Positional, cl::Required,
+                                       cl::desc("<folder of recordings>"),
+                                       cl::sub(PackCommand),
+                                       cl::cat(CommandCategory));
+static cl::list<std::string> Studies(cl::Positional, cl::OneOrMore,
+                                     cl::desc("<best.json>..."),
+                                     cl::sub(PackCommand),
+                                     cl::cat(CommandCategory));
+static cl::opt<std::string>
+    Output("o", cl::desc("Package to write, or to add to if it exists"),
+           cl::value_desc("file"), cl::Required, cl::sub(PackCommand),
+           cl::cat(CommandCategory));
+static cl::opt<std::string>
+    App("app",
+        cl::desc("The application, if it is linked with -fgpu-rdc: its kernels "
+                 "can only be recognized by their device link"),
+        cl::value_desc("file"), cl::sub(PackCommand), cl::cat(CommandCategory));
+static cl::opt<std::string>
+    Scope("scope",
+          cl::desc("Launches to serve: recorded (with the recorded grid and "
+                   "block, default), or kernel (all for which the code is "
+                   "correct)"),
+          cl::value_desc("scope"), cl::init("recorded"), cl::sub(PackCommand),
+          cl::cat(CommandCategory));
+static cl::opt<std::string> LaunchShape(
+    "launch-shape",
+    cl::desc("Changed launches to pack: proven correct for all data (default), "
+             "verified for the recorded shape and scalars, or unproven"),
+    cl::value_desc("grade"), cl::init("proven"), cl::sub(PackCommand),
+    cl::cat(CommandCategory));
+static cl::opt<std::string>
+    Accept("accept",
+           cl::desc("Pack although results were compared within a tolerance"),
+           cl::value_desc("tolerance"), cl::sub(PackCommand),
+           cl::cat(CommandCategory));
+static cl::opt<std::string>
+    FinishName("host-finish",
+               cl::desc("--host-finish of the study (default: none)"),
+               cl::value_desc("level"), cl::init("none"), cl::sub(PackCommand),
+               cl::cat(CommandCategory));
+static cl::opt<std::string>
+    CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
+             cl::value_desc("dir"), cl::sub(PackCommand),
+             cl::cat(CommandCategory));
+static cl::opt<bool>
+    AllowPrograms("allow-programs",
+                  cl::desc("Permit best.json to name programs and other files"),
+                  cl::sub(PackCommand), cl::cat(CommandCategory));
+
+static Expected<PackOptions> readPackOptions() {
+  PackOptions O;
+  if (Error E = parseScope(Scope, O))
+    return std::move(E);
+  if (Error E = parseLaunchShape(LaunchShape, O))
+    return std::move(E);
+  if (!Accept.empty())
+    if (Error E = parseAccept(Accept, O))
+      return std::move(E);
+  return O;
+}
+
+static Expected<PackagedKernel> packStudy(StringRef Path,
+                                          const PackOptions &O) {
+  Expected<BestFile> Best = readBestFile(Path);
+  if (!Best)
+    return Best.takeError();
+  if (!AllowPrograms)
+    if (Error E = refuseSideEffects(Path, findSideEffects(Best->Config)))
+      return std::move(E);
+  ReplayOptions Replay;
+  Replay.CudaPath = CudaPath;
+  if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))
+    return std::move(E);
+  std::string File = pathIn(Recordings, Best->StaticHash + ".json");
+  if (!sys::fs::exists(File))
+    return createStringError("'" + Recordings +
+                             "' has no recording of kernel "
+                             "'" +
+                             Best->Kernel + "' (static hash " +
+                             Best->StaticHash + "), which '" + Path +
+                             "' tuned");
+  std::vector<std::unique_ptr<ReplayPlan>> Plans;
+  for (const std::string &Id : Best->RecordIds) {
+    Replay.RecordId = Id;
+    if (Error E =
+            ReplayPlan::create(File, Replay).moveInto(Plans.emplace_back()))
+      return std::move(E);
+  }
+  return packWinner(Plans, *Best, O, printNote);
+}
+
+Expected<int> mneme::runPack() {
+  Expected<PackOptions> O = readPackOptions();
+  if (!O)
+    return O.takeError();
+  TunedPackage P;
+  if (sys::fs::exists(Output))
+    if (Error E = readPackage(Output).moveInto(P))
+      return std::move(E);
+  unsigned Refused = 0;
+  for (const std::string &Path : Studies) {
+    Expected<PackagedKernel> K = packStudy(Path, *O);
+    if (K) {
+      updatePackage(P, std::move(*K));
+      continue;
+    }
+    if (Error E = handleErrors(K.takeError(), [&](const PackRefusal &No) {
+          printNote("'" + Path + "' is not packed: " + No.message());
+          ++Refused;
+        }))
+      return std::move(E);
+  }
+  if (Refused == Studies.size())
+    return 2;
+  if (!App.empty()) {
+    Expected<std::vector<ApplicationKernel>> Kernels = readApplication(App);
+    if (!Kernels)
+      return Kernels.takeError();
+    addLinks(P, *Kernels);
+  }
+  if (Error E = writePackage(Output, P))
+    return std::move(E);
+  textOuts() << "packed " << formatCount(Studies.size() - Refused, "kernel")
+             << "; " << Output << " has "
+             << formatCount(P.Kernels.size(), "kernel") << '\n';
+  return Refused ? 2 : 0;
+}

@@ -1,0 +1,248 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+cl::SubCommand &mneme::getShowCommand() {
+  static cl::SubCommand Command("show", "Show the kernels of a package");
+  return Command;
+}
+
+static cl::opt<std::string> Input(cl::Positional, cl::Required,
+                                  cl::desc("<package>"),
+                                  cl::sub(getShowCommand()),
+                                  cl::cat(CommandCategory));
+namespace {
+enum class OutputFormat { Text, JSON };
+} // namespace
+static cl::opt<OutputFormat>
+    Format("format", cl::desc("Output format"),
+           cl::values(clEnumValN(OutputFormat::Text, "text", "for humans"),
+                      clEnumValN(OutputFormat::JSON, "json", "for programs")),
+           cl::init(OutputFormat::Text), cl::sub(getShowCommand()),
+           cl::cat(CommandCategory));
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+static StringRef getWhat(const MnemePackageGuard &G) {
+  static constexpr StringLiteral Names[] = {
+      "argument", "grid", "block", "shared_mem", "cooperative", "device"};
+  return Names[G.What - MNEME_GUARD_ARG];
+}
+
+static StringRef getTest(const MnemePackageGuard &G) {
+  static constexpr StringLiteral Names[] = {"range", "signed", "multiple",
+                                            "equal"};
+  return Names[G.Test - MNEME_TEST_RANGE];
+}
+
+static StringRef getRule(const MnemePackageVariant &V) {
+  static constexpr StringLiteral Names[] = {"same", "cover", "fixed"};
+  return Names[V.Launch];
+}
+
+/// Returns the provenance; null if it is not a JSON object.
+static json::Value getProvenance(const PackagedVariant &V) {
+  Expected<json::Value> P = parseJSON(V.Provenance);
+  if (P && P->getAsObject())
+    return std::move(*P);
+  if (!P)
+    consumeError(P.takeError());
+  return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json::Value makeGuard(const PackagedGuard &G) {
+  const MnemePackageGuard &F = G.Fields;
+  json::Object O{{"what", getWhat(F)},
+                 {"test", getTest(F)},
+                 {"soft", (F.Flags & MNEME_GUARD_SOFT) != 0}};
+  if (F.What == MNEME_GUARD_DEVICE) {
+    O["device"] = json::fixUTF8(G.Device);
+    return std::move(O);
+  }
+  O["index"] = F.Index;
+  O["low"] = F.Low;
+  O["high"] = F.High;
+  if (F.What == MNEME_GUARD_ARG) {
+    O["offset"] = F.Offset;
+    O["size"] = F.Size;
+  }
+  return std::move(O);
+}
+
+static json::Value makeDims(const uint32_t (&Dims)[3]) {
+  return json::Object{{"x", Dims[0]}, {"y", Dims[1]}, {"z", Dims[2]}};
+}
+
+static json::Value makeVariant(const PackagedVariant &V) {
+  const MnemePackageVariant &F = V.Fields;
+  json::Object Image{
+      {"kind", F.ImageKind == MNEME_IMAGE_CUBIN ? "cubin" : "object"},
+      {"arch", json::fixUTF8(V.ArchName)},
+      {"size", F.ImageSize},
+      {"digest", toHexString(digest128(V.Image))},
+      {"entry", json::fixUTF8(V.Entry)}};
+  json::Object Launch{{"rule", getRule(F)},
+                      {"grade", getGradeName(F.Grade)},
+                      {"block", nullptr},
+                      {"grid", nullptr},
+                      {"shared_mem", nullptr}};
+  if (F.Launch != MNEME_LAUNCH_SAME)
+    Launch["block"] = makeDims(F.Block);
+  if (F.Launch == MNEME_LAUNCH_FIXED)
+    Launch["grid"] = makeDims(F.Grid);
+  if (F.DynamicShared != MNEME_SHARED_SAME)
+    Launch["shared_mem"] = F.DynamicShared;
+  json::Array Guards;
+  for (const PackagedGuard &G : V.Guards)
+    Guards.push_back(makeGuard(G));
+  return json::Object{
+      {"image", std::move(Image)},       {"launch", std::move(Launch)},
+      {"max_threads", F.MaxThreads},     {"registers", F.Registers},
+      {"static_shared", F.StaticShared}, {"cooperative", F.Cooperative != 0},
+      {"guards", std::move(Guards)},     {"provenance", getProvenance(V)}};
+}
+
+static json::Value makeKernel(const PackagedKernel &K) {
+  json::Array Args, Variants;
+  for (const MnemePackageArg &A : K.Args)
+    Args.push_back(json::Object{{"size", A.Size}, {"offset", A.Offset}});
+  for (const PackagedVariant &V : K.Variants)
+    Variants.push_back(makeVariant(V));
+  return json::Object{{"kernel", json::fixUTF8(K.Name)},
+                      {"demangled_name", json::fixUTF8(demangle(K.Name))},
+                      {"static_hash", toHexString(K.StaticHash)},
+                      {"args", std::move(Args)},
+                      {"variants", std::move(Variants)}};
+}
+
+static json::Value makePackage(const TunedPackage &P) {
+  json::Array Kernels, Links;
+  for (const PackagedKernel &K : P.Kernels)
+    Kernels.push_back(makeKernel(K));
+  for (const LinkedKernel &L : P.Links)
+    Links.push_back(json::Object{{"kernel", json::fixUTF8(L.Name)},
+                                 {"link_hash", toHexString(L.LinkHash)},
+                                 {"static_hash", toHexString(L.StaticHash)}});
+  return json::Object{{"kernels", std::move(Kernels)},
+                      {"links", std::move(Links)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string describe(const PackagedGuard &G) {
+  const MnemePackageGuard &F = G.Fields;
+  std::string Subject = getWhat(F).str();
+  if (F.What == MNEME_GUARD_DEVICE)
+    return Subject + " '" + printable(G.Device) + "'";
+  if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
+    Subject += std::string(".") + "xyz"[F.Index];
+  if (F.What == MNEME_GUARD_ARG) {
+    Subject += " " + utostr(F.Index);
+    if (F.Offset)
+      Subject += "+" + utostr(F.Offset);
+  }
+  if (F.Test == MNEME_TEST_MULTIPLE)
+    return Subject + " a multiple of " + utostr(F.Low);
+  bool IsSigned = F.Test == MNEME_TEST_SIGNED;
+  auto Number = [&](uint64_t N) { return IsSigned ? itostr(N) : utostr(N); };
+  if (F.Low == F.High)
+    return Subject + " = " + Number(F.Low);
+  return Subject + " = " + Number(F.Low) + " to " + Number(F.High);
+}
+
+/// Returns the guards of one kind: for a correct result, or as measured.
+static std::string describeGuards(const PackagedVariant &V, bool IsSoft) {
+  std::vector<std::string> Texts;
+  for (const PackagedGuard &G : V.Guards)
+    if (((G.Fields.Flags & MNEME_GUARD_SOFT) != 0) == IsSoft)
+      Texts.push_back(describe(G));
+  return Texts.empty() ? "any launch" : join(Texts, ", ");
+}
+
+static std::string describeLaunch(const MnemePackageVariant &V) {
+  auto Dims = [](const uint32_t (&D)[3]) {
+    return formatv("{0}x{1}x{2}", D[0], D[1], D[2]).str();
+  };
+  std::string Text = "as the application's";
+  if (V.Launch == MNEME_LAUNCH_COVER)
+    Text = "blocks of " + Dims(V.Block) + ", as many as have the same threads";
+  if (V.Launch == MNEME_LAUNCH_FIXED)
+    Text = "blocks of " + Dims(V.Block) + ", grid of " + Dims(V.Grid);
+  if (V.DynamicShared != MNEME_SHARED_SAME)
+    Text += formatv(", {0} bytes of shared memory", V.DynamicShared).str();
+  if (V.Grade != MNEME_GRADE_SAME)
+    Text += (" (" + getGradeName(V.Grade) + ")").str();
+  return Text;
+}
+
+static void printVariant(const PackagedVariant &V, unsigned Number) {
+  const MnemePackageVariant &F = V.Fields;
+  raw_ostream &OS = textOuts();
+  OS << formatv("  variant {0}\n", Number);
+  auto Line = [&](StringRef Name, const Twine &Text) {
+    OS << formatv("    {0,-10} {1}\n", Name, printable(Text.str()));
+  };
+  std::string Registers =
+      F.Registers ? formatv(", {0} registers", F.Registers).str() : "";
+  Line("image",
+       formatv("{0}, {1}, at most {2} threads per block{3}", V.ArchName,
+               formatBytes(F.ImageSize), F.MaxThreads, Registers)
+           .str());
+  Line("digest", toHexString(digest128(V.Image)));
+  Line("launch", describeLaunch(F));
+  Line("correct", describeGuards(V, /*IsSoft=*/false));
+  Line("measured", describeGuards(V, /*IsSoft=*/true));
+  json::Value P = getProvenance(V);
+  const json::Object *O = P.getAsObject();
+  const json::Object *Expected = O ? O->getObject("expected") : nullptr;
+  if (const json::Object *S =
+          Expected ? Expected->getObject("speedup") : nullptr)
+    Line("speed-up",
+         formatv("{0:f2} ({1:f2} to {2:f2})", S->getNumber("value").value_or(0),
+                 S->getNumber("low").value_or(0),
+                 S->getNumber("high").value_or(0))
+             .str());
+}
+
+Expected<int> mneme::runShow() {
+  Expected<TunedPackage> P = readPackage(Input);
+  if (!P)
+    return P.takeError();
+  if (Format == OutputFormat::JSON) {
+    jsonOuts() << formatv("{0:2}\n", makePackage(*P));
+    return 0;
+  }
+  for (const PackagedKernel &K : P->Kernels) {
+    textOuts() << printable(demangle(K.Name)) << '\n'
+               << "  static hash  " << toHexString(K.StaticHash) << '\n';
+    for (auto [I, V] : enumerate(K.Variants))
+      printVariant(V, I + 1);
+  }
+  textOuts() << formatCount(P->Kernels.size(), "kernel") << '\n';
+  return 0;
+}
