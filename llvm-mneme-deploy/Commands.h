@@ -27,12 +27,15 @@ extern cl::SubCommand PackCommand;
 cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
 extern cl::SubCommand MergeCommand;
+extern cl::SubCommand RunCommand;
 
 /// Return the exit code, or an error that main() prints.
 Expected<int> runPack();
 Expected<int> runShow();
 Expected<int> runCheck();
 Expected<int> runMerge();
+/// The arguments are those of main().
+Expected<int> runRun(int Argc, char **Argv);
 
 void addHelp(int Argc, const char *const *Argv);
 

@@ -34,6 +34,10 @@ static constexpr CommandHelp Help[] = {
      "0    success\n"
      "1    error\n"
      "2    a study has no winner that a package can contain\n"},
+    {"run",
+     "llvm-mneme-deploy run app.mneme -- ./app\n"
+     "llvm-mneme-deploy run --device=host --report=- app.mneme -- ./app\n",
+     "The application's. 128 + N if signal N killed it, 1 for an error.\n"},
     {"show",
      "llvm-mneme-deploy show app.mneme\n"
      "llvm-mneme-deploy show app.mneme --format=json\n",

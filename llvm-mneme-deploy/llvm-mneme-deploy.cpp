@@ -52,6 +52,7 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(getColorCategory());
   for (const auto &[Command, Run] : Commands)
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
+  cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, RunCommand);
   addHelp(argc, argv);
   cl::ParseCommandLineOptions(
       argc, argv,
@@ -63,8 +64,10 @@ int main(int argc, char **argv) {
     for (const auto &[Command, Run] : Commands)
       if (*Command)
         return Run();
-    return createStringError("no command: expected pack, show, check or merge "
-                             "(see --help)");
+    if (RunCommand)
+      return runRun(argc, argv);
+    return createStringError("no command: expected pack, show, check, merge or "
+                             "run (see --help)");
   }();
   if (ExitCode)
     return *ExitCode;

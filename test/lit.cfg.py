@@ -38,6 +38,9 @@ config.substitutions.append(("%mneme_pass", plugin))
 config.substitutions.append(
     ("%mneme_rt", os.path.join(config.mneme_lib_dir, "libmneme_rt.so"))
 )
+config.substitutions.append(
+    ("%mneme_deploy", os.path.join(config.mneme_lib_dir, "libmneme_deploy.so"))
+)
 # Passes that go wrong (test/tools/mneme-test-passes).
 config.substitutions.append(
     (
@@ -153,6 +156,7 @@ tools = [
     "llvm-mneme-deploy",
     "mneme-farm-fuzzer",
     "mneme-opt",
+    "mneme-package",
     "mneme-pass-opt",
     "mneme-pipeline-fuzzer",
     "mneme-pipeline-space",

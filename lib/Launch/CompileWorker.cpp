@@ -28,7 +28,7 @@ using ::mneme::WireReader;
 using ::mneme::WireWriter;
 
 //===----------------------------------------------------------------------===//
-// CompiledKernel
+// LaunchedKernel
 //===----------------------------------------------------------------------===//
 
 static void writeNames(WireWriter &W, ArrayRef<std::string> Names) {
@@ -44,7 +44,7 @@ static std::vector<std::string> readNames(WireReader &R) {
   return Names;
 }
 
-std::string CompiledKernel::encode() const {
+std::string LaunchedKernel::encode() const {
   WireWriter W;
   W.str(Name);
   W.bytes(StaticHash.data(), StaticHash.size());
@@ -70,9 +70,9 @@ std::string CompiledKernel::encode() const {
   return W.body();
 }
 
-std::optional<CompiledKernel> CompiledKernel::decode(StringRef Text) {
+std::optional<LaunchedKernel> LaunchedKernel::decode(StringRef Text) {
   WireReader R(Text.data(), Text.size());
-  CompiledKernel K;
+  LaunchedKernel K;
   K.Name = R.str();
   std::string Hash = R.str();
   if (Hash.size() != K.StaticHash.size())
@@ -206,7 +206,7 @@ static std::string findToolchain(const Module &M) {
   return "LLVM " LLVM_VERSION_STRING;
 }
 
-Expected<CompiledKernel>
+Expected<LaunchedKernel>
 llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
                            const Digest128 &Unit, StringRef Kernel,
                            const HostOptions *Host) {
@@ -229,7 +229,7 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
     if (Error E = checkComplete(**M))
       return std::move(E);
 
-  CompiledKernel K;
+  LaunchedKernel K;
   K.Name = Kernel.str();
   K.StaticHash = *parseDigest128(computeStaticHash(**M));
   K.Triple = P->Triple;

@@ -31,7 +31,7 @@ namespace llvm {
 namespace mneme {
 
 /// Properties and code of one kernel of one payload, for every device.
-struct CompiledKernel {
+struct LaunchedKernel {
   std::string Name; ///< Symbol.
   Digest128 StaticHash = {};
   std::string Triple, Arch, OptLevel, Toolchain;
@@ -47,7 +47,7 @@ struct CompiledKernel {
   MnemeHostKernel Host = {};
 
   std::string encode() const;
-  static std::optional<CompiledKernel> decode(StringRef Text);
+  static std::optional<LaunchedKernel> decode(StringRef Text);
 };
 
 /// Returns the answer to LoadModule, after checking that \p Payloads have the
@@ -62,7 +62,7 @@ Expected<std::string> initializeModule(ArrayRef<std::string> Payloads,
 
 /// Extracts \p Kernel from the payload with hash \p Unit. With \p Host, also
 /// compiles it for the host device.
-Expected<CompiledKernel> compileKernel(ArrayRef<std::string> Payloads,
+Expected<LaunchedKernel> compileKernel(ArrayRef<std::string> Payloads,
                                        const Digest128 &Unit, StringRef Kernel,
                                        const HostOptions *Host);
 

@@ -127,6 +127,18 @@ Expected<LoadKernelRequest> LoadKernelRequest::decode(StringRef Body) {
   return Q;
 }
 
+Expected<LoadObjectRequest> LoadObjectRequest::decode(StringRef Body) {
+  WireReader R(Body.data(), Body.size());
+  LoadObjectRequest Q;
+  bool Ok = readHash(R, Q.Module);
+  Q.Copy = R.u32();
+  Q.Entry = R.str();
+  Q.Object = R.str();
+  if (!Ok || !R.ok() || !R.atEnd() || Q.Entry.empty())
+    return malformed();
+  return Q;
+}
+
 /// Reads a grid or block. \returns false if a dimension is 0.
 static bool readDims(WireReader &R, Dim3 &D) {
   D.X = R.u32();

@@ -58,6 +58,13 @@ struct LoadKernelRequest {
   static Expected<LoadKernelRequest> decode(StringRef Body);
 };
 
+struct LoadObjectRequest {
+  Digest128 Module;
+  uint32_t Copy = 0;
+  std::string Entry, Object;
+  static Expected<LoadObjectRequest> decode(StringRef Body);
+};
+
 struct RecordedRequest {
   RecordedLaunch Launch;
   std::string Prologue, Epilogue; ///< Names in the staging folder.

@@ -80,7 +80,7 @@ Error RecordKeeper::prepare(bool MustBeOwn) {
   return createStagingFolder(Dir).moveInto(Staging);
 }
 
-void RecordKeeper::addKernel(const CompiledKernel &K, StringRef Device) {
+void RecordKeeper::addKernel(const LaunchedKernel &K, StringRef Device) {
   std::string Hash = toHexString(K.StaticHash);
   auto [It, New] = Kernels.try_emplace(Hash);
   if (!New)

@@ -87,7 +87,7 @@ public:
 
   /// Stores the contents of a kernel's file and its bitcode for later. \p
   /// Device is "host" or "cuda".
-  void addKernel(const CompiledKernel &K, StringRef Device);
+  void addKernel(const LaunchedKernel &K, StringRef Device);
   /// \returns the dynamic hashes of the launches that the folder contains of a
   /// kernel that was added.
   std::vector<std::string> heldLaunches(StringRef StaticHash);

@@ -344,6 +344,8 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
     return handleInitialize(C, Body);
   case MNEME_WIRE_LOAD_KERNEL:
     return handleLoadKernel(C, Body);
+  case MNEME_WIRE_LOAD_OBJECT:
+    return handleLoadObject(C, Body);
   case MNEME_WIRE_RECORDED:
     return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
@@ -423,31 +425,16 @@ Error Server::handleInitialize(Connection &C, StringRef Body) {
   return Error::success();
 }
 
-/// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
+/// \returns the entry address and the segments of an object that is linked for
 /// the address.
 static Expected<std::string>
-loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
-           const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
-           uint64_t CodeBase, uint64_t CodeSize,
-           function_ref<uint64_t(StringRef)> Lookup) {
-  std::string Encoded = Cached.str();
-  if (Cached.empty()) {
-    Expected<CompiledKernel> K =
-        compileKernel(Payloads, Unit, Kernel, Options);
-    if (!K)
-      return K.takeError();
-    Encoded = K->encode();
-  }
-  WireWriter W;
-  W.str(Encoded);
-  if (!Options)
-    return W.body();
-  std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
-  Expected<LinkedImage> Image =
-      linkHostObject(MemoryBufferRef(K->Object, Kernel), K->Entry, CodeBase,
-                     CodeSize, Lookup);
+linkObject(StringRef Object, StringRef Entry, uint64_t CodeBase,
+           uint64_t CodeSize, function_ref<uint64_t(StringRef)> Lookup) {
+  Expected<LinkedImage> Image = linkHostObject(
+      MemoryBufferRef(Object, Entry), Entry, CodeBase, CodeSize, Lookup);
   if (!Image)
     return Image.takeError();
+  WireWriter W;
   W.u64(Image->Entry);
   W.u32(Image->Segments.size());
   for (const LinkedSegment &S : Image->Segments) {
@@ -458,6 +445,64 @@ loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
   return W.body();
 }
 
+/// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
+/// the address.
+static Expected<std::string>
+loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
+           const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
+           uint64_t CodeBase, uint64_t CodeSize,
+           function_ref<uint64_t(StringRef)> Lookup) {
+  std::string Encoded = Cached.str();
+  if (Cached.empty()) {
+    Expected<LaunchedKernel> K = compileKernel(Payloads, Unit, Kernel, Options);
+    if (!K)
+      return K.takeError();
+    Encoded = K->encode();
+  }
+  WireWriter W;
+  W.str(Encoded);
+  if (!Options)
+    return W.body();
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Encoded);
+  Expected<std::string> Image =
+      linkObject(K->Object, K->Entry, CodeBase, CodeSize, Lookup);
+  if (!Image)
+    return Image.takeError();
+  return W.body() + *Image;
+}
+
+/// \returns the address of a symbol for code of a copy of a module; 0 if there
+/// is none.
+uint64_t Server::findSymbol(const Connection &C, const Hash &Module,
+                            uint32_t Copy, StringRef Name) const {
+  auto Variables = C.Variables.find({Module, Copy});
+  if (Variables != C.Variables.end())
+    if (auto It = Variables->second.find(Name); It != Variables->second.end())
+      return It->second;
+  return C.Symbols.lookup(Name);
+}
+
+Error Server::handleLoadObject(Connection &C, StringRef Body) {
+  Expected<LoadObjectRequest> Q = LoadObjectRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  if (!Modules.count(Q->Module))
+    return neverLoaded(Q->Module);
+  Expected<ChildTask> Job = Start(
+      CompilerName,
+      [&] {
+        return linkObject(Q->Object, Q->Entry, C.CodeBase + C.CodeUsed,
+                          C.CodeSize - C.CodeUsed, [&](StringRef Name) {
+                            return findSymbol(C, Q->Module, Q->Copy, Name);
+                          });
+      },
+      {ReadSeconds, CompileBytes});
+  if (!Job)
+    return Job.takeError();
+  C.Job = std::move(*Job);
+  return Error::success();
+}
+
 Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   Expected<LoadKernelRequest> Q = LoadKernelRequest::decode(Body);
   if (!Q)
@@ -465,12 +510,8 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   auto Module = Modules.find(Q->Module);
   if (Module == Modules.end())
     return neverLoaded(Q->Module);
-  auto Variables = C.Variables.find({Q->Module, Q->Copy});
-  auto Lookup = [&](StringRef Name) -> uint64_t {
-    if (Variables != C.Variables.end())
-      if (auto It = Variables->second.find(Name); It != Variables->second.end())
-        return It->second;
-    return C.Symbols.lookup(Name);
+  auto Lookup = [&](StringRef Name) {
+    return findSymbol(C, Q->Module, Q->Copy, Name);
   };
   C.JobKernel = {Q->Module, Q->Unit, Q->Kernel, Q->ForHost};
   auto Cached = Compiled.find(C.JobKernel);
@@ -490,13 +531,40 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   return Error::success();
 }
 
+/// Copies segments to the answer, and keeps their addresses from others.
+void Server::copySegments(Connection &C, WireReader &R, WireWriter &W) {
+  uint32_t Count = R.u32();
+  W.u32(Count);
+  for (; Count && R.ok(); --Count) {
+    uint64_t Address = R.u64();
+    W.u64(Address);
+    W.u32(R.u32());
+    std::string Contents = R.str();
+    W.str(Contents);
+    uint64_t End = Address + Contents.size() - C.CodeBase;
+    C.CodeUsed = std::max(C.CodeUsed, alignTo(End, 4096));
+  }
+  C.CodeUsed = std::min(C.CodeUsed, C.CodeSize);
+}
+
+Expected<std::string> Server::finishLoadObject(Connection &C,
+                                               StringRef Result) {
+  WireReader R(Result.data(), Result.size());
+  WireWriter W = success();
+  W.u64(R.u64());
+  copySegments(C, R, W);
+  if (!R.ok() || !R.atEnd())
+    return malformed();
+  return W.body();
+}
+
 /// The worker is this program, but has compiled untrusted IR, so its answer is
 /// checked.
 Expected<std::string> Server::finishLoadKernel(Connection &C,
                                                StringRef Result) {
   WireReader R(Result.data(), Result.size());
   std::string Encoded = R.str();
-  std::optional<CompiledKernel> K = CompiledKernel::decode(Encoded);
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Encoded);
   if (!R.ok() || !K)
     return malformed();
   Records.addKernel(*K, C.Device);
@@ -525,18 +593,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   if (std::get<bool>(C.JobKernel)) {
     K->Host.Entry = reinterpret_cast<void *>(R.u64());
     ::mneme::writeHostKernel(W, K->Host);
-    uint32_t Count = R.u32();
-    W.u32(Count);
-    for (; Count && R.ok(); --Count) {
-      uint64_t Address = R.u64();
-      W.u64(Address);
-      W.u32(R.u32());
-      std::string Contents = R.str();
-      W.str(Contents);
-      uint64_t End = Address + Contents.size() - C.CodeBase;
-      C.CodeUsed = std::max(C.CodeUsed, alignTo(End, 4096));
-    }
-    C.CodeUsed = std::min(C.CodeUsed, C.CodeSize);
+    copySegments(C, R, W);
   }
   if (!R.ok() || !R.atEnd())
     return malformed();
@@ -558,6 +615,8 @@ void Server::finishJob(Connection &C) {
   }
   if (Result && C.JobType == MNEME_WIRE_LOAD_KERNEL)
     Result = finishLoadKernel(C, *Result);
+  else if (Result && C.JobType == MNEME_WIRE_LOAD_OBJECT)
+    Result = finishLoadObject(C, *Result);
   else if (Result)
     Result = success(*Result);
   if (!Result)

@@ -91,10 +91,16 @@ private:
   Error handleLoadModule(Connection &C, StringRef Body);
   Error handleInitialize(Connection &C, StringRef Body);
   Error handleLoadKernel(Connection &C, StringRef Body);
+  Error handleLoadObject(Connection &C, StringRef Body);
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
   Error handleSummary(Connection &C, StringRef Body);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
+  Expected<std::string> finishLoadObject(Connection &C, StringRef Result);
+  static void copySegments(Connection &C, ::mneme::WireReader &R,
+                           ::mneme::WireWriter &W);
+  uint64_t findSymbol(const Connection &C, const Hash &Module, uint32_t Copy,
+                      StringRef Name) const;
 
   struct TentativeLaunch;
   void drop(const TentativeLaunch &T);

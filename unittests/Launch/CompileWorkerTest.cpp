@@ -12,8 +12,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-TEST(CompiledKernel, RoundTrip) {
-  CompiledKernel K;
+TEST(LaunchedKernel, RoundTrip) {
+  LaunchedKernel K;
   K.Name = "k";
   K.StaticHash[3] = 7;
   K.Triple = "nvptx64-nvidia-cuda";
@@ -32,7 +32,7 @@ TEST(CompiledKernel, RoundTrip) {
   K.Host.ContextSize = 9;
   K.Host.Ordered = 1;
   std::string Text = K.encode();
-  std::optional<CompiledKernel> R = CompiledKernel::decode(Text);
+  std::optional<LaunchedKernel> R = LaunchedKernel::decode(Text);
   ASSERT_TRUE(R);
   EXPECT_EQ(R->encode(), Text);
   EXPECT_EQ(R->Bitcode, K.Bitcode);
@@ -45,6 +45,6 @@ TEST(CompiledKernel, RoundTrip) {
   EXPECT_EQ(R->Host.ContextSize, 9u);
   EXPECT_EQ(R->Host.Ordered, 1u);
   for (size_t Size = 0; Size < Text.size(); ++Size)
-    EXPECT_FALSE(CompiledKernel::decode(StringRef(Text).take_front(Size)));
-  EXPECT_FALSE(CompiledKernel::decode(Text + "x"));
+    EXPECT_FALSE(LaunchedKernel::decode(StringRef(Text).take_front(Size)));
+  EXPECT_FALSE(LaunchedKernel::decode(Text + "x"));
 }

@@ -61,7 +61,7 @@ protected:
 
   unittest::TempDir Dir;
   const std::string Hash = std::string(32, '1');
-  CompiledKernel K;
+  LaunchedKernel K;
   RecordedLaunch Launch;
 };
 } // namespace
@@ -121,7 +121,7 @@ TEST_F(RecordKeeperTest, SealsWhatItWrites) {
 
 TEST_F(RecordKeeperTest, KeepsTheModuleOfEarlierLaunches) {
   // Of another compiler: the same code, other bytes.
-  CompiledKernel Other = K;
+  LaunchedKernel Other = K;
   Other.Bitcode = "other bitcode";
   RecordKeeper First{std::string(Dir.path())}, Second{std::string(Dir.path())};
   ASSERT_THAT_ERROR(First.prepare(), Succeeded());

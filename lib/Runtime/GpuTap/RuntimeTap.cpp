@@ -19,68 +19,10 @@
 
 #include <cstdio>
 #include <cstring>
-#include <dlfcn.h>
-#include <link.h>
 #include <string_view>
 #include <type_traits>
 
 using namespace mneme;
-
-// Further objects keep their slots, and are not recorded.
-static constexpr size_t MaxObjects = 128;
-
-/// Runtime 0 is the shared one. The others come from objects' slots.
-static CudaRuntime Runtimes[MaxObjects];
-static const MnemeHook *Objects[MaxObjects];
-static size_t NumObjects = 1;
-
-//===----------------------------------------------------------------------===//
-// The shared runtime
-//===----------------------------------------------------------------------===//
-
-/// Finds a runtime that was loaded with RTLD_LOCAL.
-static int findLoadedRuntime(dl_phdr_info *Info, size_t, void *Handle) {
-  const char *Name = Info->dlpi_name ? strrchr(Info->dlpi_name, '/') : nullptr;
-  if (!Name || strncmp(Name, "/libcudart.so", 13))
-    return 0;
-  void *&H = *static_cast<void **>(Handle);
-  H = dlopen(Info->dlpi_name, RTLD_NOW | RTLD_NOLOAD);
-  return H != nullptr;
-}
-
-static bool findSharedRuntime() {
-  CudaRuntime &R = Runtimes[0];
-  void *Loaded = nullptr;
-  if (!dlsym(RTLD_NEXT, "cudaMalloc"))
-    dl_iterate_phdr(findLoadedRuntime, &Loaded);
-  void *From = Loaded ? Loaded : RTLD_NEXT;
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
-#define KEEP(Name, Symbol, Parameters) TAP(Name, Symbol, Parameters)
-#include "TappedFunctions.def"
-  return true;
-}
-
-static const CudaRuntime &sharedRuntime() {
-  static bool Found = findSharedRuntime();
-  (void)Found;
-  return Runtimes[0];
-}
-
-const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
-  for (size_t I = 1; I != NumObjects; ++I)
-    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
-      return Runtimes[I];
-  return sharedRuntime();
-}
-
-/// Reports that no runtime has the function \p Name. \returns an error.
-static int missing(const char *Name) {
-  static std::atomic<bool> Told{false};
-  if (!Told.exchange(true))
-    tell("mneme: error: the program has no CUDA runtime with %s\n", Name);
-  return cudaErrorInitializationError;
-}
 
 //===----------------------------------------------------------------------===//
 // Streams
@@ -817,18 +759,15 @@ static int onDeviceReset(const CudaRuntime &R) {
   return R.DeviceReset();
 }
 
-//===----------------------------------------------------------------------===//
-// Exports
-//===----------------------------------------------------------------------===//
+#define MNEME_RUNTIME_FUNCTIONS "TappedFunctions.def"
+#include "InterceptedRuntimes.inc"
 
-#define MNEME_EXPORT extern "C" __attribute__((visibility("default")))
-
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  MNEME_EXPORT int Symbol Parameters {                                         \
-    const CudaRuntime &R = sharedRuntime();                                    \
-    return R.Name ? on##Name(R, ##__VA_ARGS__) : missing(#Symbol);             \
-  }
-#include "TappedFunctions.def"
+const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
+  for (size_t I = 1; I != NumObjects; ++I)
+    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
+      return Runtimes[I];
+  return sharedRuntime();
+}
 
 MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
                                    uint32_t DType, uint32_t Tolerance,
@@ -845,74 +784,6 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
 //===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
-
-// Each object calls its own runtime, so its slots lead to entries of its own,
-// which store the object's number. Entries take 16 bytes each; there are tens
-// of thousands, too many for the compiler.
-static_assert(sizeof(void *) == 8, "the entries are written for x86-64");
-
-extern "C" {
-/// The number of the object whose entry the thread has called.
-__attribute__((visibility("hidden"),
-               tls_model("initial-exec"))) __thread uint32_t mneme_slot_object;
-
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  __attribute__((visibility("hidden"),                                         \
-                 used)) int mneme_from_##Name Parameters {                     \
-    return on##Name(Runtimes[mneme_slot_object], ##__VA_ARGS__);               \
-  }                                                                            \
-  extern __attribute__((                                                       \
-      visibility("hidden"))) char mneme_entries_##Name[MaxObjects][16];
-#include "TappedFunctions.def"
-}
-
-// %eax and %r11 are not used for arguments.
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  asm(".text\n"                                                                \
-      ".p2align 4\n"                                                           \
-      ".hidden mneme_entries_" #Name "\n"                                      \
-      ".globl mneme_entries_" #Name "\n"                                       \
-      "mneme_entries_" #Name ":\n"                                             \
-      ".set mneme_number, 0\n"                                                 \
-      ".rept 128\n"                                                            \
-      ".p2align 4\n"                                                           \
-      "movl $mneme_number, %eax\n"                                             \
-      "jmp 1f\n"                                                               \
-      ".set mneme_number, mneme_number + 1\n"                                  \
-      ".endr\n"                                                                \
-      "1:\n"                                                                   \
-      "movq mneme_slot_object@gottpoff(%rip), %r11\n"                          \
-      "movl %eax, %fs:(%r11)\n"                                                \
-      "jmp mneme_from_" #Name "\n");
-#include "TappedFunctions.def"
-static_assert(MaxObjects == 128, "the entries' number is in .rept");
-
-/// Whether \p H already leads to a function of this library.
-static bool leadsHere(const MnemeHook &H) {
-  static Dl_info Own;
-  static bool Known = dladdr(&Own, &Own) != 0;
-  Dl_info Info;
-  ElfW(Sym) *Symbol = nullptr;
-  if (!Known ||
-      !dladdr1(H.Fn, &Info, reinterpret_cast<void **>(&Symbol), RTLD_DL_SYMENT))
-    return false;
-  // In programs that are not position-independent, the address may be that of a
-  // PLT entry.
-  return Info.dli_fbase == Own.dli_fbase ||
-         (Symbol && Symbol->st_shndx == SHN_UNDEF && Info.dli_sname &&
-          !strcmp(Info.dli_sname, H.Name));
-}
-
-/// The object's number, or 0 when there are too many.
-static size_t numberOf(const MnemeHook *Object) {
-  for (size_t I = 1; I != NumObjects; ++I)
-    if (Objects[I] == Object)
-      return I;
-  if (NumObjects == MaxObjects)
-    return 0;
-  Objects[NumObjects] = Object;
-  return NumObjects++;
-}
 
 /// The functions that mneme/annotate.h and mneme/record.h call.
 static void *findInterface(const char *Name) {
@@ -933,25 +804,6 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
       H->Fn = findInterface(H->Name);
       continue;
     }
-    auto Number = [&]() -> size_t {
-      return leadsHere(*H) ? 0 : numberOf(Begin);
-    };
-#define TAP(Field, Symbol, Parameters, ...)                                    \
-  if (!strcmp(H->Name, #Symbol)) {                                             \
-    if (size_t N = Number()) {                                                 \
-      Runtimes[N].Field =                                                      \
-          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
-      H->Fn = mneme_entries_##Field[N];                                        \
-    }                                                                          \
-    continue;                                                                  \
-  }
-#define KEEP(Field, Symbol, Parameters)                                        \
-  if (!strcmp(H->Name, #Symbol)) {                                             \
-    if (size_t N = Number())                                                   \
-      Runtimes[N].Field =                                                      \
-          reinterpret_cast<decltype(Runtimes[N].Field)>(H->Fn);                \
-    continue;                                                                  \
-  }
-#include "TappedFunctions.def"
+    patchSlot(*H, Begin);
   }
 }

@@ -434,8 +434,7 @@ bool Device::placeSegments(WireReader &R, std::string &Error) {
   return false;
 }
 
-/// Returns true if the executor can run the kernel.
-static bool isSane(const MnemeHostKernel &K) {
+bool mneme::isSane(const MnemeHostKernel &K) {
   return K.Strategy <= MNEME_HOST_FIBER &&
          (K.WaveSize == 32 || K.WaveSize == 64) &&
          LauncherLink::get().ownsCode(reinterpret_cast<uint64_t>(K.Entry), 1);
@@ -473,6 +472,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
     return cudaErrorInvalidDeviceFunction;
   }
   K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
+  findTuned(K, Code);
   K.MaxDynamicShared =
       DeviceLimits::SharedPerBlock -
       std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
@@ -538,14 +538,13 @@ CudaError Device::setMaxDynamicShared(const void *Stub, int64_t Bytes) {
   return cudaSuccess;
 }
 
-unsigned Device::maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
-                                 uint64_t DynamicShared) const {
+unsigned Device::maxActiveBlocks(uint64_t StaticShared, unsigned BlockSize,
+                                 uint64_t DynamicShared) {
   if (!BlockSize || BlockSize > DeviceLimits::MaxThreadsPerBlock ||
-      K.Host.StaticShared + DynamicShared > DeviceLimits::SharedPerBlockOptin)
+      StaticShared + DynamicShared > DeviceLimits::SharedPerBlockOptin)
     return 0;
   unsigned Threads = (BlockSize + 31) / 32 * 32;
-  uint64_t Shared =
-      K.Host.StaticShared + DynamicShared + DeviceLimits::ReservedShared;
+  uint64_t Shared = StaticShared + DynamicShared + DeviceLimits::ReservedShared;
   return std::min<uint64_t>({DeviceLimits::BlocksPerMultiprocessor,
                              DeviceLimits::ThreadsPerMultiprocessor / Threads,
                              DeviceLimits::SharedPerMultiprocessor / Shared});
@@ -616,7 +615,14 @@ static CudaError errorOf(int Status) {
 
 CudaError Device::run(HostKernel &K, const MnemeHostLaunch &L) {
   MnemeHostResult Result = {};
-  CudaError E = errorOf(mneme_host_launch(&K.Host, &L, &Result));
+  return report(K, L, Result, mneme_host_launch(&K.Host, &L, &Result));
+}
+
+/// Reports a failed launch. \returns the error that the executor's \p Status
+/// stands for.
+CudaError Device::report(const HostKernel &K, const MnemeHostLaunch &L,
+                         MnemeHostResult &Result, int Status) {
+  CudaError E = errorOf(Status);
   if (!E)
     return E;
   Result.Message[sizeof(Result.Message) - 1] = 0;
@@ -666,7 +672,8 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
-    E = run(*K, L);
+    if (!K->Tuned || !runTuned(*K, Shape, L, E))
+      E = run(*K, L);
   } else {
     Uncancelled Here;
     // Memory must not be allocated or freed between prologue and epilogue.

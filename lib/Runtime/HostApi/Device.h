@@ -20,6 +20,7 @@
 #include "Kernel.h"
 #include "Program.h"
 #include "Recorder.h"
+#include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Mneme/Runtime/Wire.h"
@@ -62,7 +63,16 @@ struct HostKernel : Kernel {
   MnemeHostKernel Host = {};
   /// Maximum dynamic shared memory of a launch (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
+
+  // Only if launches may be served by packages.
+  TunedStub *Tuned = nullptr;
+  DeviceModule::Key Module; ///< To which the kernel belongs.
+  /// Code of variants, linked for the variables of the module.
+  std::map<const TunedVariant *, MnemeHostKernel> Variants;
 };
+
+/// Returns true if the executor can run the kernel.
+bool isSane(const MnemeHostKernel &K);
 
 /// Limits that the host device reports: those of an sm_90.
 struct DeviceLimits {
@@ -148,7 +158,9 @@ public:
   /// Returns the number of resident blocks per multiprocessor, for occupancy
   /// queries.
   unsigned maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
-                           uint64_t DynamicShared) const;
+                           uint64_t DynamicShared) const {
+    return maxActiveBlocks(K.Host.StaticShared, BlockSize, DynamicShared);
+  }
 
   unsigned multiprocessors() const { return Cores; }
   unsigned warpSize();
@@ -161,6 +173,8 @@ public:
 
 private:
   Device();
+  static unsigned maxActiveBlocks(uint64_t StaticShared, unsigned BlockSize,
+                                  uint64_t DynamicShared);
   bool ensureArena();
   // On lack of memory, these throw std::bad_alloc without effect.
   Module *loadModule(const DeviceModule &Code);
@@ -171,6 +185,12 @@ private:
   CudaError lookUpVariable(const void *Shadow, Variable &V);
 
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
+  CudaError report(const HostKernel &K, const MnemeHostLaunch &L,
+                   MnemeHostResult &Result, int Status);
+  void findTuned(HostKernel &K, const DeviceModule &Code);
+  bool runTuned(HostKernel &K, const LaunchShape &Shape,
+                const MnemeHostLaunch &L, CudaError &E);
+  Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);
   std::unique_ptr<Recording> beginRecording(HostKernel &K,

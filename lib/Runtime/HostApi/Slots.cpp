@@ -87,6 +87,8 @@ static bool isRuntimeName(const char *Name) {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  if (Begin < End)
+    TunedKernels::get().start();
   for (MnemeHook *H = Begin; H < End; ++H) {
     // Linkers pad merged sections with zeros.
     if (!H->Name)

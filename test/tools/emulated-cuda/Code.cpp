@@ -335,20 +335,30 @@ CUresult emulated::Module::readPTX(StringRef Text) {
   return CUDA_SUCCESS;
 }
 
+static bool isElf(const void *Image) {
+  return std::memcmp(Image, ELF::ElfMagic, 4) == 0;
+}
+
+size_t emulated::Module::sizeOf(const void *Image) {
+  if (!isElf(Image))
+    return std::strlen(static_cast<const char *>(Image));
+  // The section headers come last, or the program headers after them.
+  Elf::Elf_Ehdr Header;
+  std::memcpy(&Header, Image, sizeof(Header));
+  return std::max<uint64_t>(
+      {Header.e_shoff + uint64_t(Header.e_shnum) * Header.e_shentsize,
+       Header.e_phoff + uint64_t(Header.e_phnum) * Header.e_phentsize,
+       sizeof(Header)});
+}
+
 CUresult emulated::Module::load(CUdevice Device, const void *Image,
                                 Module *&Result) {
   constexpr uint32_t FatbinMagic = 0xba55ed50;
   const char *Bytes = static_cast<const char *>(Image);
   std::unique_ptr<Module> M(new Module(Device));
   CUresult R = CUDA_SUCCESS;
-  if (std::memcmp(Bytes, ELF::ElfMagic, 4) == 0) {
-    // The section headers come last, or the program headers after them.
-    Elf::Elf_Ehdr Header;
-    std::memcpy(&Header, Bytes, sizeof(Header));
-    uint64_t Size = std::max<uint64_t>(
-        Header.e_shoff + uint64_t(Header.e_shnum) * Header.e_shentsize,
-        Header.e_phoff + uint64_t(Header.e_phnum) * Header.e_phentsize);
-    R = M->readCubin({Bytes, std::max<uint64_t>(Size, sizeof(Header))});
+  if (isElf(Image)) {
+    R = M->readCubin({Bytes, sizeOf(Image)});
   } else if (support::endian::read32le(Bytes) == FatbinMagic) {
     M->AnyName = true;
   } else if (Bytes[0] == '/' || Bytes[0] == '.' || Bytes[0] == '\n') {

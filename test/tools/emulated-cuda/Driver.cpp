@@ -16,13 +16,16 @@
 #include "Emulator.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/ErrorHandling.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <map>
 #include <new>
 #include <set>
 #include <thread>
@@ -112,6 +115,7 @@ static Settings readSettings() {
   S.InitMilliseconds =
       readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
   S.InitMeeting = Text("MNEME_EMULATED_INIT_MEET").str();
+  S.Log = Text("MNEME_EMULATED_LOG").str();
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||
                         Size.getAsInteger(0, S.TakenSize))) {
@@ -124,6 +128,15 @@ static Settings readSettings() {
 const Settings &emulated::settings() {
   static const Settings &S = *new Settings(readSettings());
   return S;
+}
+
+void emulated::log(const Twine &Line) {
+  if (settings().Log.empty())
+    return;
+  std::error_code EC;
+  llvm::raw_fd_ostream OS(settings().Log, EC, llvm::sys::fs::OF_Append);
+  if (!EC)
+    OS << (Line + "\n").str();
 }
 
 unsigned emulated::archOf(CUdevice Device) {
@@ -212,6 +225,17 @@ struct Context {
   }
 };
 
+/// Code for all devices: a module is loaded where a kernel of it is used.
+struct CodeLibrary {
+  std::string Image;
+  std::map<CUdevice, emulated::Module *> Modules = {};
+};
+
+struct LibraryKernel {
+  CodeLibrary *Owner;
+  std::string Name;
+};
+
 struct Driver {
   std::atomic<bool> Initialized{false};
   std::mutex Lock;
@@ -220,6 +244,8 @@ struct Driver {
   HandleSet<Event> Events;
   HandleSet<emulated::Module> Modules;
   HandleSet<Function> Functions;
+  HandleSet<CodeLibrary> Libraries;
+  HandleSet<LibraryKernel> Kernels;
 };
 } // namespace
 
@@ -299,7 +325,23 @@ static Event *eventOf(CUevent E) {
   return driver().Events.has(E) ? reinterpret_cast<Event *>(E) : nullptr;
 }
 
+static CUresult findFunction(LibraryKernel &K, CUdevice Device, Function *&F) {
+  static std::mutex &Lock = *new std::mutex;
+  std::lock_guard<std::mutex> Guard(Lock);
+  emulated::Module *&M = K.Owner->Modules[Device];
+  if (!M)
+    if (CUresult R = emulated::Module::load(Device, K.Owner->Image.data(), M))
+      return R;
+  return M->getFunction(K.Name, F);
+}
+
+/// A kernel of a library stands for its function in the current context.
 static Function *functionOf(CUfunction F) {
+  if (driver().Kernels.has(F)) {
+    Function *Found = nullptr;
+    findFunction(*reinterpret_cast<LibraryKernel *>(F), Current->Device, Found);
+    return Found;
+  }
   return driver().Functions.has(F) ? reinterpret_cast<Function *>(F) : nullptr;
 }
 
@@ -819,6 +861,41 @@ CUresult cuModuleGetFunction(CUfunction *Result, CUmodule Handle,
   return CUDA_SUCCESS;
 }
 
+CUresult cuLibraryLoadData(CUlibrary *Result, const void *Image, int *, void **,
+                           unsigned, int *, void **, unsigned) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  size_t Size = emulated::Module::sizeOf(Image);
+  auto L = std::make_unique<CodeLibrary>();
+  L->Image.assign(static_cast<const char *>(Image), Size);
+  emulated::Module *&M = L->Modules[Current->Device];
+  if (CUresult R = emulated::Module::load(Current->Device, Image, M))
+    return R;
+  log("library " + llvm::mneme::toHexString(llvm::mneme::digest128(L->Image)));
+  *Result = reinterpret_cast<CUlibrary>(driver().Libraries.add(L.release()));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuLibraryUnload(CUlibrary Handle) {
+  CHECK_CONTEXT();
+  return driver().Libraries.remove(Handle) ? CUDA_SUCCESS
+                                           : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryGetKernel(CUkernel *Result, CUlibrary Handle,
+                            const char *Name) {
+  CHECK_CONTEXT();
+  if (!driver().Libraries.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  auto K = std::make_unique<LibraryKernel>(
+      LibraryKernel{reinterpret_cast<CodeLibrary *>(Handle), Name});
+  Function *F = nullptr;
+  if (CUresult R = findFunction(*K, Current->Device, F))
+    return R;
+  *Result = reinterpret_cast<CUkernel>(driver().Kernels.add(K.release()));
+  return CUDA_SUCCESS;
+}
+
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *Address, size_t *Size,
                               CUmodule Handle, const char *Name) {
   CHECK_CONTEXT();
@@ -869,16 +946,39 @@ CUresult cuFuncGetAttribute(int *Value, int Attribute, CUfunction Handle) {
   }
 }
 
+static CUresult setAttribute(Function &F, int Attribute, int Value) {
+  if (Attribute != 8) // Preferences have no effect here.
+    return CUDA_SUCCESS;
+  if (Value < 0 || Value > SharedPerBlock - int(F.StaticShared))
+    return CUDA_ERROR_INVALID_VALUE;
+  F.MaxDynamicShared = Value;
+  return CUDA_SUCCESS;
+}
+
 CUresult cuFuncSetAttribute(CUfunction Handle, int Attribute, int Value) {
   CHECK_CONTEXT();
   Function *F = functionOf(Handle);
-  if (!F)
+  return F ? setAttribute(*F, Attribute, Value) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuKernelSetAttribute(int Attribute, int Value, CUkernel Handle,
+                              CUdevice Device) {
+  CHECK_DEVICE(Device);
+  if (!driver().Kernels.has(Handle))
     return CUDA_ERROR_INVALID_HANDLE;
-  if (Attribute != 8) // Preferences have no effect here.
-    return CUDA_SUCCESS;
-  if (Value < 0 || Value > SharedPerBlock - int(F->StaticShared))
-    return CUDA_ERROR_INVALID_VALUE;
-  F->MaxDynamicShared = Value;
+  Function *F = nullptr;
+  if (CUresult R =
+          findFunction(*reinterpret_cast<LibraryKernel *>(Handle), Device, F))
+    return R;
+  log("attribute " + Twine(Attribute) + ": " + Twine(Value));
+  return setAttribute(*F, Attribute, Value);
+}
+
+CUresult cuKernelSetCacheConfig(CUkernel Handle, int Config, CUdevice Device) {
+  CHECK_DEVICE(Device);
+  if (!driver().Kernels.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  log("cache " + Twine(Config));
   return CUDA_SUCCESS;
 }
 
@@ -1035,6 +1135,26 @@ CUresult cuLaunchCooperativeKernel(CUfunction F, unsigned GridX, unsigned GridY,
   Config.DynamicShared = DynamicShared;
   Config.Cooperative = true;
   return launch(F, Config, S, Args, nullptr);
+}
+
+CUresult cuLaunchKernelEx(const CUlaunchConfig *C, CUfunction F, void **Args,
+                          void **Extra) {
+  // CUlaunchAttribute: a number and, 8 bytes behind it, a value.
+  constexpr unsigned Size = 72, Cooperative = 2;
+  LaunchConfig Config;
+  Config.Grid = {C->GridX, C->GridY, C->GridZ};
+  Config.Block = {C->BlockX, C->BlockY, C->BlockZ};
+  Config.DynamicShared = C->DynamicShared;
+  for (unsigned I = 0; I != C->NumAttributes; ++I) {
+    uint32_t Id, Value;
+    const char *A = static_cast<const char *>(C->Attributes) + I * Size;
+    std::memcpy(&Id, A, sizeof(Id));
+    std::memcpy(&Value, A + 8, sizeof(Value));
+    log("launch attribute " + Twine(Id) + ": " + Twine(Value));
+    if (Id == Cooperative)
+      Config.Cooperative = Value;
+  }
+  return launch(F, Config, C->Stream, Args, Extra);
 }
 
 //===----------------------------------------------------------------------===//

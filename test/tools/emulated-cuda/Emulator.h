@@ -27,6 +27,10 @@
 ///   MNEME_EMULATED_INIT_MEET a file, empty at first: that takes until a second
 ///                            process is in cuInit
 ///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
+///   MNEME_EMULATED_LOG       a file that gets a line for each library that is
+///                            loaded, with the digest of its image, for each
+///                            attribute of its kernels and for each attribute
+///                            of a launch
 ///
 //===----------------------------------------------------------------------===//
 
@@ -74,6 +78,7 @@ struct Settings {
   uint64_t InitMilliseconds = 0;
   std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
+  std::string Log;
 };
 
 /// Ends the process, whose memory the emulator shares, with exit code 77: a GPU's
@@ -85,6 +90,9 @@ const Settings &settings();
 
 /// The architecture of a device: 90 for sm_90.
 unsigned archOf(CUdevice Device);
+
+/// Appends a line to MNEME_EMULATED_LOG.
+void log(const llvm::Twine &Line);
 
 /// Says on stderr why the emulation cannot go on.
 void complain(const llvm::Twine &Message);
@@ -213,6 +221,8 @@ struct Function {
 class Module {
 public:
   static CUresult load(CUdevice Device, const void *Image, Module *&Result);
+  /// The size of an image, as far as that says it itself.
+  static size_t sizeOf(const void *Image);
   ~Module();
 
   const std::vector<std::unique_ptr<Function>> &functions() const {

@@ -186,16 +186,20 @@ API int __cudaPopCallConfiguration(Dim3 *Grid, Dim3 *Block, size_t *Shared,
   return 0;
 }
 
-static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
-                  size_t Shared, CUstream Stream, bool Cooperative) {
+static int findFunction(const void *Stub, CUfunction &F) {
   START();
   Symbol *S;
   CUmodule M;
   if (int E = load(Stub, S, M))
     return done(E < 0 ? 98 : E); // cudaErrorInvalidDeviceFunction
+  return done(driver().ModuleGetFunction(&F, M, S->Name.c_str()));
+}
+
+static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
+                  size_t Shared, CUstream Stream, bool Cooperative) {
   CUfunction F;
-  if (int E = driver().ModuleGetFunction(&F, M, S->Name.c_str()))
-    return done(E);
+  if (int E = findFunction(Stub, F))
+    return E;
   int E = Cooperative ? driver().LaunchCooperativeKernel(
                             F, Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y,
                             Block.Z, Shared, Stream, Args)
@@ -240,6 +244,18 @@ API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
 API int cudaLaunchKernelExC_ptsz(const CudaLaunchConfig *C, const void *Stub,
                                  void **Args) {
   return cudaLaunchKernelExC(C, Stub, Args);
+}
+
+API int cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
+  CUfunction F;
+  if (int E = findFunction(Stub, F))
+    return E;
+  return done(driver().FuncSetAttribute(F, Attribute, Value));
+}
+
+API int cudaFuncSetCacheConfig(const void *Stub, int) {
+  CUfunction F;
+  return findFunction(Stub, F);
 }
 
 //===----------------------------------------------------------------------===//

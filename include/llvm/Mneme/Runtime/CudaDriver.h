@@ -32,12 +32,26 @@ using CUdeviceptr = unsigned long long;
 using CUcontext = struct CUctx_st *;
 using CUmodule = struct CUmod_st *;
 using CUfunction = struct CUfunc_st *;
+/// Code that belongs to no context.
+using CUlibrary = struct CUlib_st *;
+/// A kernel of a library; launch functions take it as a CUfunction, for the
+/// stream's or the current context.
+using CUkernel = struct CUkern_st *;
 using CUstream = struct CUstream_st *;
 using CUevent = struct CUevent_st *;
 using CUgraph = struct CUgraph_st *;
 using CUgraphNode = struct CUgraphNode_st *;
 using CUgraphExec = struct CUgraphExec_st *;
 using CUmemHandle = unsigned long long;
+
+struct CUlaunchConfig {
+  unsigned GridX, GridY, GridZ, BlockX, BlockY, BlockZ;
+  unsigned DynamicShared;
+  CUstream Stream;
+  const void *Attributes; ///< CUlaunchAttribute, as cudaLaunchAttribute.
+  unsigned NumAttributes;
+};
+static_assert(sizeof(CUlaunchConfig) == 56, "layout of CUDA 12 and 13");
 
 /// CUDA_KERNEL_NODE_PARAMS_v2
 struct CUkernelNodeParams {

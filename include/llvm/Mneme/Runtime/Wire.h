@@ -47,6 +47,9 @@
 ///               u32 cooperative, u64 context size, u32 ordered, u64 entry
 ///               address, u32 count of segments, {u64 address, u32 protection
 ///               (PROT_*), bytes contents}
+///   LoadObject  bytes hash, u32 copy, string entry symbol, bytes object: code
+///               of a package (PackageFormat.h) for a kernel of the module
+///     answer    u64 entry address, segments as for LoadKernel
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, string
 ///               prologue, string epilogue (file names in the staging folder:
@@ -84,7 +87,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 8u
+#define MNEME_WIRE_VERSION 9u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -130,6 +133,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_RECORDED = 5,
   MNEME_WIRE_SUMMARY = 6,
   MNEME_WIRE_WITHDRAW = 7,
+  MNEME_WIRE_LOAD_OBJECT = 8,
 };
 
 struct MnemeWireHeader {
@@ -154,6 +158,7 @@ constexpr uint64_t maxRequest(uint32_t Type) {
     return 256 * MiB;
   case MNEME_WIRE_INITIALIZE:
   case MNEME_WIRE_RECORDED:
+  case MNEME_WIRE_LOAD_OBJECT:
     return 64 * MiB;
   case MNEME_WIRE_LOAD_KERNEL:
     return 16 * MiB;

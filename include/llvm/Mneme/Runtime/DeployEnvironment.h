@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The environment of an application with tuned kernels. Privileged programs
+/// ignore all of it.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H
+#define LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H
+
+#include "llvm/Mneme/Runtime/PackageFormat.h"
+
+/// Which launches are served, if a variant is correct: "recorded" for those
+/// that were measured (default), "kernel" for all.
+#define MNEME_ENV_TUNED_SCOPE "MNEME_TUNED_SCOPE"
+/// Which changed launch shapes are admitted: "proven" (default), "verified",
+/// "unproven"; each admits the earlier ones, too.
+#define MNEME_ENV_TUNED_LAUNCH_SHAPE "MNEME_TUNED_LAUNCH_SHAPE"
+/// Which captured launches are served: "all", or by default those of variants
+/// that do not depend on arguments.
+#define MNEME_ENV_TUNED_CAPTURE "MNEME_TUNED_CAPTURE"
+/// 1: a package that cannot be used ends the application before main.
+#define MNEME_ENV_TUNED_STRICT "MNEME_TUNED_STRICT"
+/// File for a report in JSON, where %p stands for the process's number; "-" for
+/// text on standard error.
+#define MNEME_ENV_TUNED_REPORT "MNEME_TUNED_REPORT"
+
+#endif // LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H

@@ -1,0 +1,388 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "GpuDeployment.h"
+#include "Message.h"
+#include "Shortage.h"
+
+#include <algorithm>
+#include <mutex>
+#include <new>
+#include <utility>
+
+using namespace mneme;
+
+// Bits of TunedVariant::Prepared.
+static constexpr int MaxDevices = 64;
+
+/// The device that the thread selected; -1 if it selected none. Before CUDA 12,
+/// the runtime changes the context later than that.
+static thread_local int SelectedDevice
+    __attribute__((tls_model("initial-exec"))) = -1;
+
+GpuDeployment &GpuDeployment::get() {
+  // Never destroyed, because applications may use it while they exit.
+  alignas(GpuDeployment) static char Storage[sizeof(GpuDeployment)];
+  static GpuDeployment &D = *new (Storage) GpuDeployment;
+  return D;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices
+//===----------------------------------------------------------------------===//
+
+/// Lists the devices once the application has initialized the driver. \returns
+/// null before.
+const GpuDeployment::GpuList *GpuDeployment::findGpus() {
+  std::lock_guard<std::mutex> Guard(TunedKernels::get().lock());
+  if (const GpuList *Known = Gpus.load(std::memory_order_relaxed))
+    return Known;
+  const GpuList *Found = nullptr;
+  attempt([&] {
+    std::string Error;
+    auto New = std::make_unique<GpuList>();
+    New->Driver = CudaDriver::load(Error);
+    int Count = 0;
+    if (!New->Driver || New->Driver->DeviceGetCount(&Count))
+      return;
+    New->All.resize(std::min(Count, MaxDevices));
+    for (size_t I = 0; I != New->All.size(); ++I) {
+      Gpu &G = New->All[I];
+      auto Get = [&](int Attribute) {
+        int Value = 0;
+        return New->Driver->DeviceGetAttribute(&Value, Attribute, int(I))
+                   ? 0u
+                   : unsigned(Value);
+      };
+      if (New->Driver->DeviceGetName(G.Name, sizeof(G.Name) - 1, int(I)))
+        G.Name[0] = 0;
+      // MAX_THREADS_PER_BLOCK, MAX_BLOCK_DIM_X to Z, MAX_GRID_DIM_X to Z,
+      // COMPUTE_CAPABILITY_MAJOR and MINOR, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN.
+      G.Facts = {
+          MNEME_IMAGE_CUBIN,        Get(75) * 10 + Get(76),   G.Name, Get(1),
+          {Get(2), Get(3), Get(4)}, {Get(5), Get(6), Get(7)}, Get(97)};
+      New->AreAlike &= G.Facts.Arch == New->All[0].Facts.Arch;
+    }
+    Found = New.release(); // Never deleted.
+    Gpus.store(Found, std::memory_order_release);
+  });
+  return Found;
+}
+
+void GpuDeployment::noteDevice(int Device) { SelectedDevice = Device; }
+
+int GpuDeployment::currentDevice() const {
+  CUdevice Device = -1;
+  const GpuList *L = list();
+  return L && !L->Driver->CtxGetDevice(&Device) ? Device : -1;
+}
+
+/// Returns what \p Stub leads to on the current device; null if that is
+/// unknown.
+/// \p Device is set if that was needed; otherwise it stays -1.
+TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
+                               int &Device) const {
+  TunedKernels &Kernels = TunedKernels::get();
+  if (L.All.empty())
+    return nullptr;
+  if (L.AreAlike)
+    return Kernels.find(Stub, 0, L.All[0].Facts.Arch);
+  if (L.Driver->CtxGetDevice(&Device) || size_t(Device) >= L.All.size())
+    return nullptr;
+  return Kernels.find(Stub, Device + 1, L.All[Device].Facts.Arch);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+bool GpuDeployment::serve(const GpuLaunch &L) {
+  TunedKernels &Kernels = TunedKernels::get();
+  if (!Kernels.isActive())
+    return false;
+  const GpuList *All = list();
+  if (!All) {
+    Kernels.countEarly();
+    return false;
+  }
+  int Device = -1;
+  TunedStub *Stub = find(*All, L.Stub, Device);
+  if (!Stub) {
+    Kernels.countEarly();
+    return false;
+  }
+  TunedKernel *K = Stub->Kernel;
+  if (!K) {
+    Stub->Unmatched.fetch_add(1, std::memory_order_relaxed);
+    return false;
+  }
+  auto Refuse = [&](Fallback F) {
+    countFallback(K->FellBack, F);
+    return false;
+  };
+  if (Stub->Problem != Fallback::None)
+    return Refuse(Stub->Problem);
+  if (Device < 0 && All->Driver->CtxGetDevice(&Device))
+    return Refuse(Fallback::NoContext);
+  if (size_t(Device) >= All->All.size() ||
+      (SelectedDevice >= 0 && SelectedDevice != Device))
+    return Refuse(Fallback::OtherDevice);
+  if (All->All.size() > 1 && reinterpret_cast<uintptr_t>(L.Stream) > 2) {
+    // The driver would launch on the stream's device, and the runtime fails.
+    CUcontext Current = nullptr, Owner = nullptr;
+    if (!All->Driver->StreamGetCtx ||
+        All->Driver->StreamGetCtx(L.Stream, &Owner) ||
+        All->Driver->CtxGetCurrent(&Current) || Current != Owner)
+      return Refuse(Fallback::OtherStream);
+  }
+  LaunchPlan Plan;
+  TunedVariant *V = Kernels.select(*K, L.Facts, All->All[Device].Facts, Plan);
+  if (!V)
+    return false;
+  Fallback F = run(*V, *K, L, Plan, Device);
+  if (F == Fallback::None) {
+    V->Served.fetch_add(1, std::memory_order_relaxed);
+    return true;
+  }
+  countFallback(V->FellBack, F);
+  return false;
+}
+
+/// The attributes that mean the same to the driver and name nothing of the
+/// application's kernel. Later versions of CUDA have others.
+static bool isKnownAttribute(uint32_t Id) {
+  switch (Id) {
+  case 0: // IGNORE
+  case 1: // ACCESS_POLICY_WINDOW
+  case CudaLaunchAttributeCooperative:
+  case 3: // SYNCHRONIZATION_POLICY
+  case CudaLaunchAttributeClusterDim:
+  case 5:  // CLUSTER_SCHEDULING_POLICY_PREFERENCE
+  case 6:  // PROGRAMMATIC_STREAM_SERIALIZATION
+  case 7:  // PROGRAMMATIC_EVENT
+  case 8:  // PRIORITY
+  case 9:  // MEM_SYNC_DOMAIN_MAP
+  case 10: // MEM_SYNC_DOMAIN
+  case 12: // LAUNCH_COMPLETION_EVENT
+  case 14: // PREFERRED_SHARED_MEMORY_CARVEOUT
+    return true;
+  }
+  return false;
+}
+
+static bool isCaptureError(CUresult E) {
+  return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
+         E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
+}
+
+static CUresult launch(const CudaDriver &Driver, CUfunction F,
+                       const GpuLaunch &L, const LaunchPlan &P) {
+  void **Args = const_cast<void **>(L.Facts.Args);
+  if (L.NumAttributes) {
+    CUlaunchConfig C = {
+        P.Grid[0],  P.Grid[1],       P.Grid[2], P.Block[0],   P.Block[1],
+        P.Block[2], P.DynamicShared, L.Stream,  L.Attributes, L.NumAttributes};
+    return Driver.LaunchKernelEx(&C, F, Args, nullptr);
+  }
+  if (L.Facts.Cooperative)
+    return Driver.LaunchCooperativeKernel(F, P.Grid[0], P.Grid[1], P.Grid[2],
+                                          P.Block[0], P.Block[1], P.Block[2],
+                                          P.DynamicShared, L.Stream, Args);
+  return Driver.LaunchKernel(F, P.Grid[0], P.Grid[1], P.Grid[2], P.Block[0],
+                             P.Block[1], P.Block[2], P.DynamicShared, L.Stream,
+                             Args, nullptr);
+}
+
+Fallback GpuDeployment::run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
+                            const LaunchPlan &Plan, int Device) {
+  for (uint32_t I = 0; I != L.NumAttributes; ++I)
+    if (!isKnownAttribute(L.Attributes[I].Id))
+      return Fallback::UnknownAttribute;
+  const CudaDriver &Driver = *list()->Driver;
+  int Status = 0;
+  // Fails while a stream is captured that the default stream waits for.
+  if (CUresult E = Driver.StreamIsCapturing(L.Stream, &Status))
+    return isCaptureError(E) ? Fallback::Capture : Fallback::Refused;
+  if (Status && V.DependsOnArguments && !TunedKernels::get().capturesAll())
+    return Fallback::Capture;
+  if (!(V.Prepared.load(std::memory_order_acquire) >> Device & 1)) {
+    if (Status)
+      return Fallback::NotLoaded;
+    if (Fallback F = prepare(V, K, Device); F != Fallback::None)
+      return F;
+  }
+  auto Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
+  CUresult E = launch(Driver, Code, L, Plan);
+  if (!E)
+    return Fallback::None;
+  if (!attempt([&] { fail(V, K, Driver.describe(E)); }))
+    ++V.Failures;
+  return Fallback::Refused;
+}
+
+/// Counts a failure, and reports the first one. May throw, with nothing done.
+void GpuDeployment::fail(TunedVariant &V, const TunedKernel &K,
+                         const std::string &Why) {
+  std::string Text = "mneme: warning: kernel '" + K.Name +
+                     "': the application's own is launched: " + Why + "\n";
+  if (!V.Failures.fetch_add(1))
+    tell("%s", Text.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Permits calls that another thread's capture would not survive.
+class RelaxedCapture {
+public:
+  explicit RelaxedCapture(const CudaDriver &Driver) : Driver(Driver) {
+    exchange();
+  }
+  RelaxedCapture(const RelaxedCapture &) = delete;
+  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
+  ~RelaxedCapture() { exchange(); }
+
+private:
+  void exchange() {
+    if (Driver.ThreadExchangeStreamCaptureMode)
+      Driver.ThreadExchangeStreamCaptureMode(&Mode);
+  }
+  const CudaDriver &Driver;
+  int Mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
+};
+} // namespace
+
+/// With the lock held. \returns an error message. May throw, with nothing done.
+static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {
+  if (V.Code)
+    return "";
+  std::unique_ptr<char[]> Image;
+  const Package &P = *V.Tables.From;
+  if (std::string Error = P.readImage(*V.Tables.Fields, Image); !Error.empty())
+    return "its package " + Error;
+  CUlibrary Library = nullptr;
+  CUkernel Code = nullptr;
+  CUresult E = Driver.LibraryLoadData(&Library, Image.get(), nullptr, nullptr,
+                                      0, nullptr, nullptr, 0);
+  if (E)
+    return "the image cannot be loaded: " + Driver.describe(E);
+  E = Driver.LibraryGetKernel(&Code, Library,
+                              P.text(V.Tables.Fields->EntryOffset));
+  if (E) {
+    Driver.LibraryUnload(Library);
+    return "the image does not have the kernel: " + Driver.describe(E);
+  }
+  V.Code.store(Code, std::memory_order_release);
+  return "";
+}
+
+/// CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+static constexpr int MaxDynamicShared = 8;
+
+static CUresult setAttribute(const CudaDriver &Driver, const TunedVariant &V,
+                             const FunctionAttribute &A) {
+  auto Code = static_cast<CUkernel>(V.Code.load(std::memory_order_acquire));
+  if (A.Attribute == FunctionAttribute::CacheConfig)
+    return Driver.KernelSetCacheConfig(Code, A.Value, A.Device);
+  int Value = A.Value;
+  const MnemePackageVariant &F = *V.Tables.Fields;
+  if (A.Attribute == MaxDynamicShared && F.DynamicShared != MNEME_SHARED_SAME)
+    Value = std::max<int64_t>(Value, F.DynamicShared);
+  return Driver.KernelSetAttribute(A.Attribute, Value, Code, A.Device);
+}
+
+/// With the lock held: sets what the variant itself needs, then what the
+/// application set for its kernel.
+static CUresult setAttributes(const CudaDriver &Driver, const TunedKernel &K,
+                              const TunedVariant &V, int Device) {
+  const MnemePackageVariant &F = *V.Tables.Fields;
+  if (F.DynamicShared != MNEME_SHARED_SAME)
+    if (CUresult E = setAttribute(Driver, V, {Device, MaxDynamicShared, 0}))
+      return E;
+  for (const FunctionAttribute &A : K.Attributes)
+    if (A.Device == Device)
+      if (CUresult E = setAttribute(Driver, V, A))
+        return E;
+  return CUDA_SUCCESS;
+}
+
+Fallback GpuDeployment::prepare(TunedVariant &V, const TunedKernel &K,
+                                int Device) {
+  const CudaDriver &Driver = *list()->Driver;
+  Fallback Result = Fallback::OutOfMemory;
+  attempt([&] {
+    Uncancelled Here;
+    std::lock_guard<std::mutex> Guard(TunedKernels::get().lock());
+    Result = Fallback::Load;
+    // Another thread may have failed meanwhile.
+    if (V.isDisabled())
+      return;
+    RelaxedCapture Relaxed(Driver);
+    std::string Error = loadImage(Driver, V);
+    if (Error.empty())
+      if (CUresult E = setAttributes(Driver, K, V, Device))
+        Error = "an attribute cannot be set: " + Driver.describe(E);
+    if (!Error.empty())
+      return fail(V, K, Error);
+    V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
+    Result = Fallback::None;
+  });
+  return Result;
+}
+
+//===----------------------------------------------------------------------===//
+// Attributes
+//===----------------------------------------------------------------------===//
+
+void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
+                                    int Value) {
+  TunedKernels &Kernels = TunedKernels::get();
+  int Device = Kernels.isActive() ? currentDevice() : -1;
+  if (Device < 0)
+    return;
+  int Unused = -1;
+  TunedStub *Stub = find(*list(), HostPtr, Unused);
+  if (!Stub || !Stub->Kernel)
+    return;
+  TunedKernel &K = *Stub->Kernel;
+  FunctionAttribute A = {Device, Attribute, Value};
+  std::lock_guard<std::mutex> Guard(Kernels.lock());
+  bool Ok = attempt([&] {
+    auto I = std::find_if(K.Attributes.begin(), K.Attributes.end(),
+                          [&](const FunctionAttribute &Known) {
+                            return Known.Device == Device &&
+                                   Known.Attribute == Attribute;
+                          });
+    if (I == K.Attributes.end())
+      K.Attributes.push_back(A);
+    else
+      *I = A;
+  });
+  for (const std::unique_ptr<TunedVariant> &V : K.Variants)
+    if (!Ok ||
+        ((V->Prepared >> Device & 1) && setAttribute(*list()->Driver, *V, A)))
+      V->Failures = TunedVariant::MaxFailures;
+}
+
+void GpuDeployment::forget(int Device) {
+  if (Device < 0 || Device >= MaxDevices)
+    return;
+  TunedKernels &Kernels = TunedKernels::get();
+  std::lock_guard<std::mutex> Guard(Kernels.lock());
+  Kernels.forEach([&](TunedKernel &K) {
+    K.Attributes.erase(std::remove_if(K.Attributes.begin(), K.Attributes.end(),
+                                      [&](const FunctionAttribute &A) {
+                                        return A.Device == Device;
+                                      }),
+                       K.Attributes.end());
+    for (const std::unique_ptr<TunedVariant> &V : K.Variants)
+      V->Prepared.fetch_and(~(uint64_t(1) << Device));
+  });
+}

@@ -1,0 +1,236 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// The report at the end of the process.
+//
+//===----------------------------------------------------------------------===//
+
+#include "Message.h"
+#include "Shortage.h"
+#include "TunedKernels.h"
+
+#include <cinttypes>
+#include <cstring>
+#include <fcntl.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace mneme;
+
+static uint64_t countAll(const FallbackCounts &Counts) {
+  uint64_t Sum = 0;
+  for (const std::atomic<uint64_t> &N : Counts)
+    Sum += N;
+  return Sum;
+}
+
+namespace {
+struct Totals {
+  uint64_t Served = 0, FellBack = 0, Unmatched = 0;
+};
+} // namespace
+
+static Totals totalsOf(const TunedKernel &K) {
+  Totals T;
+  T.FellBack = countAll(K.FellBack);
+  for (const auto &V : K.Variants) {
+    T.Served += V->Served;
+    T.FellBack += countAll(V->FellBack);
+  }
+  return T;
+}
+
+static std::string hexOf(const uint8_t *Bytes, size_t Size) {
+  static const char Digits[] = "0123456789abcdef";
+  std::string Text;
+  for (size_t I = 0; I != Size; ++I) {
+    Text += Digits[Bytes[I] >> 4];
+    Text += Digits[Bytes[I] & 15];
+  }
+  return Text;
+}
+
+static const char *nameOf(uint32_t Launch) {
+  return Launch == MNEME_LAUNCH_SAME    ? "same"
+         : Launch == MNEME_LAUNCH_COVER ? "cover"
+                                        : "fixed";
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+/// Quotes a string. Bytes that are not ASCII, which need not be UTF-8, become
+/// question marks.
+static std::string quote(const std::string &Text) {
+  std::string Out = "\"";
+  for (unsigned char C : Text) {
+    if (C == '"' || C == '\\')
+      Out += '\\';
+    Out += C < ' ' || C > '~' ? '?' : char(C);
+  }
+  return Out + "\"";
+}
+
+static std::string reasonsJSON(const FallbackCounts &Counts) {
+  std::string Out = "{";
+  for (size_t I = 0; I != Counts.size(); ++I)
+    if (uint64_t N = Counts[I])
+      Out += (Out.size() > 1 ? ", " : "") +
+             quote(describeFallback(Fallback(I + 1))) + ": " +
+             std::to_string(N);
+  return Out + "}";
+}
+
+static std::string variantJSON(const TunedVariant &V, const std::string &Path,
+                               size_t Number) {
+  const MnemePackageVariant &F = *V.Tables.Fields;
+  return "{\"package\": " + quote(Path) +
+         ", \"variant\": " + std::to_string(Number) +
+         ", \"arch\": " + quote(V.Tables.From->text(F.ArchNameOffset)) +
+         ", \"image\": \"" + hexOf(F.ImageDigest, sizeof(F.ImageDigest)) +
+         "\", \"launch\": \"" + nameOf(F.Launch) +
+         "\", \"served\": " + std::to_string(V.Served) +
+         ", \"reasons\": " + reasonsJSON(V.FellBack) +
+         ", \"failures\": " + std::to_string(V.Failures) +
+         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") + "}";
+}
+
+static Totals
+addAll(const std::map<std::string, std::unique_ptr<TunedKernel>> &Kernels,
+       const std::vector<std::unique_ptr<TunedStub>> &Stubs) {
+  Totals All;
+  for (const auto &[Hash, K] : Kernels) {
+    Totals T = totalsOf(*K);
+    All.Served += T.Served;
+    All.FellBack += T.FellBack;
+  }
+  for (const auto &S : Stubs)
+    All.Unmatched += S->Unmatched;
+  return All;
+}
+
+/// Calls \p Visit(variant, path, number from 1 within its package).
+template <typename Packages, typename Fn>
+static void forEachVariant(const TunedKernel &K, const Packages &All,
+                           Fn Visit) {
+  const Package *Last = nullptr;
+  size_t Number = 0;
+  for (const auto &V : K.Variants) {
+    Number = V->Tables.From == Last ? Number + 1 : 1;
+    Last = V->Tables.From;
+    for (const auto &P : All)
+      if (&P->File == Last)
+        Visit(*V, P->Path, Number);
+  }
+}
+
+std::string TunedKernels::reportJSON() const {
+  Totals All = addAll(Kernels, AllStubs);
+  std::string Out = "{\n \"packages\": [";
+  const char *Separator = "\n  ";
+  for (const auto &P : Packages) {
+    Out += Separator + ("{\"path\": " + quote(P->Path)) +
+           (P->Error.empty() ? "" : ", \"error\": " + quote(P->Error)) + "}";
+    Separator = ",\n  ";
+  }
+  Out += "\n ],\n \"served\": " + std::to_string(All.Served) +
+         ",\n \"fell_back\": " + std::to_string(All.FellBack) +
+         ",\n \"too_early\": " + std::to_string(Early) +
+         ",\n \"unmatched\": " + std::to_string(All.Unmatched) +
+         ",\n \"kernels\": [";
+  Separator = "\n  ";
+  for (const auto &[Hash, K] : Kernels) {
+    Out += Separator + ("{\"kernel\": " + quote(K->Name)) +
+           ", \"static_hash\": \"" +
+           hexOf(reinterpret_cast<const uint8_t *>(Hash.data()), Hash.size()) +
+           "\", \"served\": " + std::to_string(totalsOf(*K).Served) +
+           ", \"reasons\": " + reasonsJSON(K->FellBack) +
+           ",\n   \"variants\": [";
+    Separator = "\n    ";
+    forEachVariant(
+        *K, Packages,
+        [&](const TunedVariant &V, const std::string &Path, size_t Number) {
+          Out += Separator + variantJSON(V, Path, Number);
+          Separator = ",\n    ";
+        });
+    Out += "\n   ]}";
+    Separator = ",\n  ";
+  }
+  return Out + "\n ]\n}\n";
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+static std::string reasonsText(const FallbackCounts &Counts) {
+  std::string Out;
+  for (size_t I = 0; I != Counts.size(); ++I)
+    if (uint64_t N = Counts[I])
+      Out += "mneme:     " + std::to_string(N) +
+             " fell back: " + describeFallback(Fallback(I + 1)) + "\n";
+  return Out;
+}
+
+std::string TunedKernels::reportText() const {
+  Totals All = addAll(Kernels, AllStubs);
+  std::string Out =
+      "mneme: launches: " + std::to_string(All.Served) +
+      " served by tuned kernels, " + std::to_string(All.FellBack) +
+      " fell back, " + std::to_string(Early) + " too early, " +
+      std::to_string(All.Unmatched) + " of kernels without a tuned one\n";
+  for (const auto &[Hash, K] : Kernels) {
+    Out += "mneme: kernel '" + K->Name +
+           "': " + std::to_string(totalsOf(*K).Served) + " served\n" +
+           reasonsText(K->FellBack);
+    forEachVariant(
+        *K, Packages,
+        [&](const TunedVariant &V, const std::string &Path, size_t Number) {
+          const Package &P = *V.Tables.From;
+          Out += "mneme:   variant " + std::to_string(Number) + " of '" + Path +
+                 "' (" + P.text(V.Tables.Fields->ArchNameOffset) +
+                 "): " + std::to_string(V.Served) + " served" +
+                 (V.isDisabled() ? ", disabled" : "") + "\n" +
+                 reasonsText(V.FellBack);
+        });
+  }
+  return Out;
+}
+
+//===----------------------------------------------------------------------===//
+// Writing
+//===----------------------------------------------------------------------===//
+
+/// Replaces %p by the process's number.
+static std::string expand(std::string Path) {
+  for (size_t At; (At = Path.find("%p")) != std::string::npos;)
+    Path.replace(At, 2, std::to_string(getpid()));
+  return Path;
+}
+
+void TunedKernels::finish() {
+  if (std::exchange(Finished, true) || ReportPath.empty())
+    return;
+  Uncancelled Here;
+  // Another thread may be in a launch that never ends.
+  std::unique_lock<std::mutex> Guard(Lock, std::try_to_lock);
+  if (!Guard)
+    return;
+  if (!attempt([&] {
+        if (ReportPath == "-")
+          return tell("%s", reportText().c_str());
+        std::string Path = expand(ReportPath), Text = reportJSON();
+        OwnedDescriptor Fd(moveAway(::open(
+            Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)));
+        if (Fd < 0 || !writeAll(Fd, Text.data(), Text.size()))
+          tell("mneme: warning: cannot write '%s': %s\n", Path.c_str(),
+               strerror(errno));
+      }))
+    tell("mneme: warning: no report of tuned kernels: out of memory\n");
+}

@@ -1,0 +1,231 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Selector.h"
+
+#include <cstring>
+
+using namespace mneme;
+
+const char *mneme::describeFallback(Fallback F) {
+  static const char *const Texts[] = {"",
+#define REASON(Id, Text) Text,
+#include "Reasons.def"
+  };
+  return Texts[size_t(F)];
+}
+
+VariantTables mneme::describeVariant(const Package &P,
+                                     const MnemePackageVariant &V) {
+  // "sm_90a" and "sm_100f" have a letter behind the number.
+  const char *Arch = P.text(V.ArchNameOffset);
+  size_t Length = strlen(Arch);
+  char Last = Length ? Arch[Length - 1] : '0';
+  return {&P, &V, P.guards(V), Last < '0' || Last > '9'};
+}
+
+/// A cubin runs on its own architecture and on later ones of the same major
+/// number.
+static bool runsOn(const VariantTables &V, const DeployDevice &D) {
+  if (V.Fields->ImageKind != D.ImageKind)
+    return false;
+  uint32_t Arch = V.Fields->Arch;
+  if (V.IsExact || Arch == D.Arch)
+    return Arch == D.Arch;
+  return Arch / 10 == D.Arch / 10 && Arch <= D.Arch;
+}
+
+//===----------------------------------------------------------------------===//
+// Guards
+//===----------------------------------------------------------------------===//
+
+template <typename T> static uint64_t readAs(const void *From) {
+  T Value;
+  memcpy(&Value, From, sizeof(T));
+  return Value;
+}
+
+/// Reads \p Size bytes, which may be misaligned, as an unsigned number.
+static uint64_t readNumber(const void *From, uint32_t Size) {
+  switch (Size) {
+  case 1:
+    return readAs<uint8_t>(From);
+  case 2:
+    return readAs<uint16_t>(From);
+  case 4:
+    return readAs<uint32_t>(From);
+  default:
+    return readAs<uint64_t>(From);
+  }
+}
+
+static int64_t extendSign(uint64_t Value, uint32_t Size) {
+  unsigned Unused = 64 - 8 * Size;
+  return int64_t(Value << Unused) >> Unused;
+}
+
+static bool passesTest(const MnemePackageGuard &G, uint64_t Value,
+                       uint32_t Size) {
+  switch (G.Test) {
+  case MNEME_TEST_RANGE:
+    return G.Low <= Value && Value <= G.High;
+  case MNEME_TEST_SIGNED: {
+    int64_t Signed = extendSign(Value, Size);
+    return int64_t(G.Low) <= Signed && Signed <= int64_t(G.High);
+  }
+  case MNEME_TEST_MULTIPLE:
+    return (Value & (G.Low - 1)) == 0;
+  }
+  return false;
+}
+
+static bool passesArgument(const MnemePackageGuard &G, const LaunchFacts &L) {
+  if (!L.Args || !L.Args[G.Index])
+    return false;
+  const char *Arg = static_cast<const char *>(L.Args[G.Index]);
+  return passesTest(G, readNumber(Arg + G.Offset, G.Size), G.Size);
+}
+
+static Fallback testGuard(const VariantTables &V, const MnemePackageGuard &G,
+                          const LaunchFacts &L, const DeployDevice &D) {
+  auto Decide = [](bool Passes, Fallback F) {
+    return Passes ? Fallback::None : F;
+  };
+  auto Number = [&](uint64_t Value, Fallback F) {
+    return Decide(passesTest(G, Value, sizeof(Value)), F);
+  };
+  switch (G.What) {
+  case MNEME_GUARD_ARG:
+    return Decide(passesArgument(G, L), Fallback::Argument);
+  case MNEME_GUARD_GRID:
+    return Number(L.Grid[G.Index], Fallback::Grid);
+  case MNEME_GUARD_BLOCK:
+    return Number(L.Block[G.Index], Fallback::Block);
+  case MNEME_GUARD_SHARED:
+    return Number(L.DynamicShared, Fallback::Shared);
+  case MNEME_GUARD_COOPERATIVE:
+    return Number(L.Cooperative, Fallback::Cooperative);
+  case MNEME_GUARD_DEVICE:
+    return Decide(!strcmp(D.Name, V.From->text(G.Offset)),
+                  Fallback::Architecture);
+  }
+  // The reader refuses other kinds.
+  return Fallback::Argument;
+}
+
+static bool isSoft(const MnemePackageGuard &G) {
+  return G.Flags & MNEME_GUARD_SOFT;
+}
+
+/// Hard guards come first: their reasons say more.
+static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
+                           const DeployDevice &D, const DeployPolicy &Policy) {
+  Fallback Soft = Fallback::None;
+  for (const MnemePackageGuard &G : V.Guards) {
+    if (isSoft(G) && (Policy.ServesAll || Soft != Fallback::None))
+      continue;
+    Fallback F = testGuard(V, G, L, D);
+    if (F == Fallback::None)
+      continue;
+    if (!isSoft(G))
+      return F;
+    Soft = Fallback::NotMeasured;
+  }
+  return Soft;
+}
+
+bool mneme::dependsOnArguments(const VariantTables &V,
+                               const DeployPolicy &Policy) {
+  for (const MnemePackageGuard &G : V.Guards)
+    if (G.What == MNEME_GUARD_ARG && !(isSoft(G) && Policy.ServesAll))
+      return true;
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// The launch
+//===----------------------------------------------------------------------===//
+
+/// The kernel reads the global index only, so the threads have to be the same
+/// along each axis: a kernel may lack the test that keeps more of them from
+/// memory. Where the guards admit verified launches only, the last block may be
+/// partial, as it was when the launch was verified.
+static bool coverThreads(const MnemePackageVariant &V, const LaunchFacts &L,
+                         LaunchPlan &Plan) {
+  for (unsigned I = 0; I != 3; ++I) {
+    uint64_t Threads = uint64_t(L.Grid[I]) * L.Block[I];
+    uint64_t Block = V.Block[I];
+    if (!Block || (Threads % Block && V.Grade <= MNEME_GRADE_PROVEN))
+      return false;
+    uint64_t Grid = Threads / Block + (Threads % Block != 0);
+    if (Grid > UINT32_MAX)
+      return false;
+    Plan.Block[I] = V.Block[I];
+    Plan.Grid[I] = uint32_t(Grid);
+  }
+  return true;
+}
+
+static bool fits(const MnemePackageVariant &V, const LaunchPlan &Plan,
+                 uint64_t DynamicShared, const DeployDevice &D) {
+  uint64_t Threads = 1;
+  for (unsigned I = 0; I != 3; ++I) {
+    if (!Plan.Block[I] || Plan.Block[I] > D.MaxBlock[I] || !Plan.Grid[I] ||
+        Plan.Grid[I] > D.MaxGrid[I])
+      return false;
+    // Each factor is at most 2^32: test before the next multiplication.
+    Threads *= Plan.Block[I];
+    if (Threads > V.MaxThreads || Threads > D.MaxThreads)
+      return false;
+  }
+  return V.StaticShared <= D.MaxShared &&
+         DynamicShared <= D.MaxShared - V.StaticShared;
+}
+
+static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
+                           const DeployDevice &D, LaunchPlan &Plan) {
+  uint64_t Shared = V.DynamicShared == MNEME_SHARED_SAME ? L.DynamicShared
+                                                         : V.DynamicShared;
+  bool IsChanged = V.Launch != MNEME_LAUNCH_SAME || Shared != L.DynamicShared;
+  if (IsChanged && L.HasClusters)
+    return Fallback::Clusters;
+  switch (V.Launch) {
+  case MNEME_LAUNCH_SAME:
+    memcpy(Plan.Grid, L.Grid, sizeof(Plan.Grid));
+    memcpy(Plan.Block, L.Block, sizeof(Plan.Block));
+    break;
+  case MNEME_LAUNCH_FIXED:
+    memcpy(Plan.Grid, V.Grid, sizeof(Plan.Grid));
+    memcpy(Plan.Block, V.Block, sizeof(Plan.Block));
+    break;
+  default:
+    if (!coverThreads(V, L, Plan))
+      return Fallback::Cover;
+  }
+  if (!fits(V, Plan, Shared, D))
+    return Fallback::Resources;
+  Plan.DynamicShared = uint32_t(Shared);
+  return Fallback::None;
+}
+
+Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
+                             const DeployDevice &D, const DeployPolicy &Policy,
+                             LaunchPlan &Plan) {
+  for (unsigned I = 0; I != 3; ++I)
+    if (!L.Grid[I] || !L.Block[I])
+      return Fallback::EmptyLaunch;
+  if (!runsOn(V, D))
+    return Fallback::Architecture;
+  if (V.Fields->Grade > Policy.MaxGrade)
+    return Fallback::LaunchShape;
+  if (Fallback F = testGuards(V, L, D, Policy); F != Fallback::None)
+    return F;
+  if (L.Cooperative && !V.Fields->Cooperative)
+    return Fallback::Cooperative;
+  return planLaunch(*V.Fields, L, D, Plan);
+}

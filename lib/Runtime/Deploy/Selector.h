@@ -1,0 +1,94 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Decides whether a variant of a package is correct for a launch, and how it
+/// is launched then. No locks, no allocation.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DEPLOY_SELECTOR_H
+#define MNEME_LIB_RUNTIME_DEPLOY_SELECTOR_H
+
+#include "llvm/Mneme/Runtime/Package.h"
+
+#include <cstddef>
+#include <cstdint>
+
+namespace mneme {
+
+/// Why a launch is not served.
+enum class Fallback : uint8_t {
+  None,
+#define REASON(Id, Text) Id,
+#include "Reasons.def"
+};
+constexpr size_t NumFallbacks = 0
+#define REASON(Id, Text) +1
+#include "Reasons.def"
+    ;
+
+/// Returns the reason's name in reports; empty for None.
+const char *describeFallback(Fallback F);
+
+/// A launch as the application makes it.
+struct LaunchFacts {
+  uint32_t Grid[3];
+  uint32_t Block[3];
+  uint64_t DynamicShared;
+  bool Cooperative;
+  bool HasClusters;
+  void *const *Args; ///< One pointer per argument of the kernel.
+};
+
+/// The launch of a variant.
+struct LaunchPlan {
+  uint32_t Grid[3];
+  uint32_t Block[3];
+  uint32_t DynamicShared;
+};
+
+/// Limits of the device of a launch.
+struct DeployDevice {
+  uint32_t ImageKind; ///< MNEME_IMAGE_*.
+  uint32_t Arch;      ///< 90 for sm_90; 0 for the host device.
+  const char *Name;
+  uint32_t MaxThreads; ///< Threads per block.
+  uint32_t MaxBlock[3];
+  uint32_t MaxGrid[3];
+  uint64_t MaxShared; ///< Static and dynamic bytes per block, opted in.
+};
+
+/// What the user admits.
+struct DeployPolicy {
+  bool ServesAll = false; ///< Also launches that were not measured.
+  uint32_t MaxGrade = MNEME_GRADE_PROVEN;
+};
+
+/// A variant with its tables.
+struct VariantTables {
+  const Package *From;
+  const MnemePackageVariant *Fields;
+  PackageRange<MnemePackageGuard> Guards;
+  /// Whether the code runs on that very architecture only (sm_90a).
+  bool IsExact;
+};
+
+VariantTables describeVariant(const Package &P, const MnemePackageVariant &V);
+
+/// Returns None and \p Plan if \p V serves \p L, else the first reason why not.
+Fallback matchVariant(const VariantTables &V, const LaunchFacts &L,
+                      const DeployDevice &D, const DeployPolicy &Policy,
+                      LaunchPlan &Plan);
+
+/// Returns true if a hard guard, or with this policy any, looks at arguments.
+bool dependsOnArguments(const VariantTables &V, const DeployPolicy &Policy);
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DEPLOY_SELECTOR_H

@@ -1,0 +1,264 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "TunedKernels.h"
+#include "EmbeddedPackages.h"
+#include "Message.h"
+#include "PayloadKernels.h"
+#include "Shortage.h"
+#include "llvm/Mneme/Runtime/DeployEnvironment.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+#include <pthread.h>
+#include <unistd.h>
+#include <utility>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Settings
+//===----------------------------------------------------------------------===//
+
+/// Sets \p Choice to the position of a variable's value among \p Words. \returns
+/// false, with a message, if it is none of them.
+template <size_t N>
+static bool choose(const char *Name, const char *const (&Words)[N],
+                   uint32_t &Choice) {
+  const char *Text = secure_getenv(Name);
+  if (!Text || !*Text)
+    return true;
+  std::string List;
+  for (uint32_t I = 0; I != N; ++I) {
+    if (!strcmp(Text, Words[I])) {
+      Choice = I;
+      return true;
+    }
+    List += (I ? ", '" : "'") + std::string(Words[I]) + "'";
+  }
+  tell("mneme: warning: %s: expected one of %s, got '%s'\n", Name, List.c_str(),
+       Text);
+  return false;
+}
+
+TunedKernels &TunedKernels::get() {
+  // Never destroyed, because applications may use it while they exit.
+  alignas(TunedKernels) static char Storage[sizeof(TunedKernels)];
+  static TunedKernels &T = *new (Storage) TunedKernels;
+  return T;
+}
+
+/// Program::Lock is held, and only here taken before any lock of ours: \p Lock
+/// is not needed before Active is set.
+void TunedKernels::start() {
+  if (std::exchange(Started, true))
+    return;
+  const char *Paths = secure_getenv(MNEME_ENV_TUNED);
+  if (Paths && !*Paths)
+    return;
+  const char *Text = secure_getenv(MNEME_ENV_TUNED_STRICT);
+  Strict = Text && !strcmp(Text, "1");
+  bool Ok = true;
+  if (!attempt([&] {
+        uint32_t Scope = 0, Shape = 0, Capture = 0;
+        Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope);
+        Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
+                     {"proven", "verified", "unproven"}, Shape);
+        Ok &= choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture);
+        Policy.ServesAll = Scope;
+        Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
+        CapturesAll = Capture;
+        if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))
+          ReportPath = Report;
+        if (Paths)
+          open(Paths);
+        else
+          openEmbedded();
+      })) {
+    tell("mneme: warning: no kernel is replaced: out of memory\n");
+    Ok = false;
+  }
+  if (Packages.empty() && Ok)
+    return;
+  for (const auto &P : Packages)
+    Ok &= P->Error.empty();
+  if (Strict && !Ok)
+    _exit(1);
+  atexit([] { get().finish(); });
+  bool Any = false;
+  for (const auto &P : Packages)
+    Any |= P->Error.empty();
+  if (!Any)
+    return;
+  pthread_atfork(nullptr, nullptr, [] {
+    get().Active = false;
+    get().Finished = true;
+  });
+  Active = true;
+}
+
+/// May throw.
+void TunedKernels::open(const std::string &Paths) {
+  for (size_t At = 0; At <= Paths.size();) {
+    size_t End = std::min(Paths.find(':', At), Paths.size());
+    std::string Path = Paths.substr(At, End - At);
+    At = End + 1;
+    if (Path.empty())
+      continue;
+    auto P = std::make_unique<OpenPackage>();
+    P->Path = Path;
+    P->Error = P->File.open(Path.c_str());
+    add(std::move(P));
+  }
+}
+
+/// May throw.
+void TunedKernels::openEmbedded() {
+  for (std::string_view Bytes : findEmbeddedPackages()) {
+    auto P = std::make_unique<OpenPackage>();
+    P->Path = "/proc/self/exe";
+    P->Error = P->File.openMemory(Bytes.data(), Bytes.size());
+    add(std::move(P));
+  }
+}
+
+/// May throw.
+void TunedKernels::add(std::unique_ptr<OpenPackage> P) {
+  if (!P->Error.empty())
+    tell("mneme: %s: package '%s' %s\n", Strict ? "error" : "warning",
+         P->Path.c_str(), P->Error.c_str());
+  Packages.push_back(std::move(P));
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// Adds the variants of \p K to the kernel that they are for. May throw.
+TunedKernel *TunedKernels::makeKernel(const Package &First,
+                                      const MnemePackageKernel &K) {
+  std::string Hash(reinterpret_cast<const char *>(K.StaticHash),
+                   sizeof(K.StaticHash));
+  std::unique_ptr<TunedKernel> &Known = Kernels[Hash];
+  if (Known)
+    return Known.get();
+  auto New = std::make_unique<TunedKernel>();
+  New->Name = First.text(K.NameOffset);
+  New->StaticHash = Hash;
+  for (const auto &P : Packages) {
+    const MnemePackageKernel *Here =
+        P->Error.empty() ? P->File.findKernel(K.StaticHash) : nullptr;
+    if (!Here)
+      continue;
+    for (const MnemePackageVariant &V : P->File.variants(*Here)) {
+      auto T = std::make_unique<TunedVariant>();
+      T->Tables = describeVariant(P->File, V);
+      T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
+      New->Variants.push_back(std::move(T));
+    }
+  }
+  Known = std::move(New);
+  return Known.get();
+}
+
+/// May throw.
+TunedStub &TunedKernels::makeStub(const void *HostPtr, unsigned Arch) {
+  auto New = std::make_unique<TunedStub>();
+  IndexEntry Entry;
+  if (Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Entry, Arch)) {
+    const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
+    std::string LinkHash = Program::get().moduleOf(Entry).Hash;
+    for (const auto &P : Packages) {
+      if (!P->Error.empty())
+        continue;
+      const MnemePackageKernel *K =
+          StaticHash
+              ? P->File.findKernel(StaticHash)
+              : P->File.findKernel(
+                    reinterpret_cast<const uint8_t *>(LinkHash.data()),
+                    Entry.Name.c_str());
+      if (!K)
+        continue;
+      New->Kernel = makeKernel(P->File, *K);
+      if (!haveSameArguments(*Entry.Payload, Entry.Name, P->File.args(*K)))
+        New->Problem = Fallback::OtherArguments;
+      break;
+    }
+  }
+  AllStubs.push_back(std::move(New));
+  return *AllStubs.back();
+}
+
+TunedStub &TunedKernels::addStub(const std::string &StaticHash,
+                                 const std::vector<MnemePackageArg> &Args) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto New = std::make_unique<TunedStub>();
+  for (const auto &P : Packages) {
+    if (!P->Error.empty())
+      continue;
+    const MnemePackageKernel *K = P->File.findKernel(
+        reinterpret_cast<const uint8_t *>(StaticHash.data()));
+    if (!K)
+      continue;
+    New->Kernel = makeKernel(P->File, *K);
+    PackageRange<MnemePackageArg> Known = P->File.args(*K);
+    if (!std::equal(Known.begin(), Known.end(), Args.begin(), Args.end(),
+                    [](const MnemePackageArg &A, const MnemePackageArg &B) {
+                      return A.Size == B.Size && A.Offset == B.Offset;
+                    }))
+      New->Problem = Fallback::OtherArguments;
+    break;
+  }
+  AllStubs.push_back(std::move(New));
+  return *AllStubs.back();
+}
+
+TunedStub *TunedKernels::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
+  if (!isActive() || !Stub)
+    return nullptr;
+  // May call constructors of the application, so without the lock.
+  Program::get().retry();
+  std::lock_guard<std::mutex> Guard(Lock);
+  unsigned Now = Program::get().generation();
+  if (Generation.load(std::memory_order_relaxed) != Now) {
+    Stubs.clear();
+    Generation.store(Now, std::memory_order_release);
+  }
+  if (TunedStub *Known = Stubs.find(Key))
+    return Known;
+  TunedStub *New = nullptr;
+  bool Ok = attempt([&] {
+    New = &makeStub(Stub, Arch);
+    // The next launch may find memory.
+    if (New->Kernel || !Program::get().isIncomplete())
+      Stubs.add(Key, *New);
+  });
+  return Ok ? New : nullptr;
+}
+
+TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
+                                   const DeployDevice &D,
+                                   LaunchPlan &Plan) const {
+  TunedVariant *Closest = nullptr;
+  Fallback Reason = Fallback::None;
+  for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
+    Fallback F = V->isDisabled()
+                     ? Fallback::Disabled
+                     : matchVariant(V->Tables, L, D, Policy, Plan);
+    if (F == Fallback::None)
+      return V.get();
+    if (F > Reason) {
+      Reason = F;
+      Closest = V.get();
+    }
+  }
+  countFallback(Closest->FellBack, Reason);
+  return nullptr;
+}

@@ -1,0 +1,165 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The packages of a process, their kernels and how often these were served.
+/// Only launches that find nothing in a StubTable take a lock.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DEPLOY_TUNEDKERNELS_H
+#define MNEME_LIB_RUNTIME_DEPLOY_TUNEDKERNELS_H
+
+#include "Program.h"
+#include "Selector.h"
+#include "StubTable.h"
+
+#include <array>
+#include <atomic>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+namespace mneme {
+
+using FallbackCounts = std::array<std::atomic<uint64_t>, NumFallbacks>;
+
+struct TunedVariant {
+  VariantTables Tables;
+  bool DependsOnArguments;
+  /// What the runtime launches: null until the image is loaded.
+  std::atomic<void *> Code{nullptr};
+  /// Bit N: the code was prepared for device N.
+  std::atomic<uint64_t> Prepared{0};
+  /// Failures to load the image, or to launch it.
+  std::atomic<uint32_t> Failures{0};
+  std::atomic<uint64_t> Served{0};
+  /// Launches that came closest to this variant.
+  FallbackCounts FellBack{};
+
+  static constexpr uint32_t MaxFailures = 3;
+  bool isDisabled() const {
+    return Failures.load(std::memory_order_relaxed) >= MaxFailures;
+  }
+};
+
+/// An attribute that the application set for a kernel.
+struct FunctionAttribute {
+  int Device;
+  int Attribute; ///< CUfunction_attribute, or CacheConfig.
+  int Value;
+  static constexpr int CacheConfig = -1;
+};
+
+/// A kernel with its variants in all packages.
+struct TunedKernel {
+  std::string Name;
+  std::string StaticHash; ///< 16 bytes.
+  std::vector<std::unique_ptr<TunedVariant>> Variants;
+  /// Launches that no variant was tested for.
+  FallbackCounts FellBack{};
+  std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
+};
+
+/// What the launches of a stub lead to. Lives as long as the process.
+struct TunedStub {
+  TunedKernel *Kernel = nullptr; ///< Null if no package has the kernel.
+  Fallback Problem = Fallback::None;
+  std::atomic<uint64_t> Unmatched{0}; ///< Launches without a kernel.
+};
+
+class TunedKernels {
+public:
+  static TunedKernels &get();
+
+  /// Reads the environment and opens the packages, once. If the user wants that
+  /// and a package cannot be used, ends the process.
+  void start();
+  /// Whether there is a package. False in a forked child, which cannot use
+  /// locks or the device.
+  bool isActive() const { return Active.load(std::memory_order_relaxed); }
+  const DeployPolicy &policy() const { return Policy; }
+  /// Whether captured launches are served that depend on arguments.
+  bool capturesAll() const { return CapturesAll; }
+
+  /// What a stub leads to on devices of one architecture. Null if it cannot be
+  /// determined for lack of memory; never throws. \p Variation distinguishes
+  /// architectures in a table.
+  TunedStub *find(const void *Stub, unsigned Variation, unsigned Arch) {
+    uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation) << 57;
+    if (Generation.load(std::memory_order_acquire) ==
+        Program::get().generation())
+      if (TunedStub *Known = Stubs.find(Key))
+        return Known;
+    return lookUp(Stub, Key, Arch);
+  }
+
+  /// The same for a kernel whose static hash (16 bytes) the runtime knows. May
+  /// throw.
+  TunedStub &addStub(const std::string &StaticHash,
+                     const std::vector<MnemePackageArg> &Args);
+
+  /// Returns the first variant that serves the launch, with its plan. Otherwise
+  /// counts the launch and returns null.
+  TunedVariant *select(TunedKernel &K, const LaunchFacts &L,
+                       const DeployDevice &D, LaunchPlan &Plan) const;
+
+  /// Counts a launch before the device or the kernel could be determined.
+  void countEarly() { Early.fetch_add(1, std::memory_order_relaxed); }
+  /// Visits all kernels, with lock() held.
+  template <typename Fn> void forEach(Fn Visit) {
+    for (const auto &[Hash, K] : Kernels)
+      Visit(*K);
+  }
+
+  /// Protects what is not atomic: images that are loaded, attributes.
+  std::mutex &lock() { return Lock; }
+
+  /// Writes the report, once.
+  void finish();
+
+private:
+  struct OpenPackage {
+    std::string Path;
+    Package File;
+    std::string Error;
+  };
+
+  TunedKernels() = default;
+  void open(const std::string &Paths);
+  void openEmbedded();
+  void add(std::unique_ptr<OpenPackage> P);
+  TunedStub *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
+  TunedStub &makeStub(const void *HostPtr, unsigned Arch);
+  TunedKernel *findKernel(const IndexEntry &Entry);
+  TunedKernel *makeKernel(const Package &P, const MnemePackageKernel &K);
+  std::string reportJSON() const;
+  std::string reportText() const;
+
+  std::atomic<bool> Active{false};
+  std::atomic<unsigned> Generation{0};
+  std::atomic<uint64_t> Early{0};
+  StubTable Stubs;
+  bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  DeployPolicy Policy;
+  std::string ReportPath;
+  std::mutex Lock; ///< Protects the following data.
+  std::vector<std::unique_ptr<OpenPackage>> Packages;
+  std::map<std::string, std::unique_ptr<TunedKernel>> Kernels; ///< By hash.
+  std::vector<std::unique_ptr<TunedStub>> AllStubs;
+};
+
+inline void countFallback(FallbackCounts &Counts, Fallback F) {
+  Counts[size_t(F) - 1].fetch_add(1, std::memory_order_relaxed);
+}
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DEPLOY_TUNEDKERNELS_H

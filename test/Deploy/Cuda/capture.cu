@@ -1,0 +1,68 @@
+// Nothing is loaded while a stream is captured, and a graph gets only variants
+// that do not depend on arguments, which a graph's nodes can change.
+//
+// RUN: rm -rf %t && mkdir %t
+// RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/plain.bc
+// RUN: %cuda_cc_plain -O2 --cuda-device-only -DTUNED -emit-llvm -c %s -o %t/tuned.bc
+// RUN: %cuda_cc_plain -O2 --cuda-device-only -DTUNED -c %s -o %t/tuned.cubin
+// RUN: %cuda_cc -O2 %s -o %t/app
+// RUN: mneme-package %t/shape %t/app kernel=_Z4fillPii variant=%t/tuned.cubin entry=tuned guard=grid low=1
+// RUN: mneme-package %t/args %t/app kernel=_Z4fillPii variant=%t/tuned.cubin entry=tuned guard=arg index=1 size=4 low=7
+// DEFINE: %{run} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/tuned.bc \
+// DEFINE:   LD_PRELOAD=%mneme_deploy MNEME_TUNED_REPORT=- %t/app
+//
+// RUN: env MNEME_TUNED=%t/shape %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,SHAPE
+// RUN: env MNEME_TUNED=%t/args %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,ARGS
+// RUN: env MNEME_TUNED=%t/args MNEME_TUNED_CAPTURE=all %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,SHAPE
+// ALL: not loaded: plain
+// ALL-NEXT: beside: tuned
+// SHAPE-NEXT: loaded: tuned
+// ARGS-NEXT: loaded: plain
+// SHAPE: 1 fell back: not loaded before the capture
+// ARGS: 2 fell back: captured into a graph, and depends on arguments
+
+#ifdef TUNED
+extern "C" __global__ void tuned(int *P, int N) { *P = 1; }
+#else
+#include "../../Runtime/Inputs/check.h"
+#include <cuda_runtime.h>
+
+__global__ void fill(int *P, int N) { *P = 2; }
+
+static int *D;
+
+static void report(const char *What) {
+  int H = 0;
+  OK(cudaMemcpy(&H, D, sizeof(H), cudaMemcpyDeviceToHost));
+  printf("%s: %s\n", What, H == 1 ? "tuned" : "plain");
+}
+
+static void launchGraph(cudaStream_t S, const char *What) {
+  cudaGraph_t G;
+  cudaGraphExec_t Exec;
+  OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
+  fill<<<1, 1, 0, S>>>(D, 7);
+  OK(cudaStreamEndCapture(S, &G));
+  OK(cudaGraphInstantiate(&Exec, G, 0));
+  OK(cudaMemset(D, 0, 4));
+  OK(cudaGraphLaunch(Exec, S));
+  OK(cudaStreamSynchronize(S));
+  report(What);
+}
+
+int main() {
+  cudaStream_t S, Other;
+  cudaGraph_t G;
+  OK(cudaMalloc(&D, 4));
+  OK(cudaStreamCreate(&S));
+  OK(cudaStreamCreate(&Other));
+  launchGraph(S, "not loaded");
+  // Loads while another stream is captured, which that survives.
+  OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
+  fill<<<1, 1, 0, Other>>>(D, 7);
+  OK(cudaStreamEndCapture(S, &G));
+  OK(cudaStreamSynchronize(Other));
+  report("beside");
+  launchGraph(S, "loaded");
+}
+#endif
