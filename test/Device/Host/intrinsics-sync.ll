@@ -1,12 +1,12 @@
 ; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics %s | FileCheck %s
 
-; Sites count up in program order, through all functions.
+; Sites count up in program order, through all functions. The last operand but one of a barrier is 1 if it is aligned.
 
 ; CHECK-LABEL: define void @barriers(
-; CHECK: call i64 @mneme.host.sync(i32 1, i32 0, i64 0, i64 0, i32 0, i32 0, i32 1)
+; CHECK: call i64 @mneme.host.sync(i32 1, i32 0, i64 0, i64 0, i32 0, i32 1, i32 1)
 ; CHECK: %[[BAR:.*]] = zext i32 %n to i64
 ; CHECK: call i64 @mneme.host.sync(i32 1, i32 0, i64 %[[BAR]], i64 0, i32 64, i32 0, i32 2)
-; CHECK: call i64 @mneme.host.sync(i32 2, i32 0, i64 1, i64 %{{.*}}, i32 0, i32 0, i32 3)
+; CHECK: call i64 @mneme.host.sync(i32 2, i32 0, i64 1, i64 %{{.*}}, i32 0, i32 1, i32 3)
 ; CHECK: call i64 @mneme.host.sync(i32 2, i32 1,
 ; CHECK: call i64 @mneme.host.sync(i32 2, i32 2,
 ; CHECK: call i64 @mneme.host.sync(i32 3, i32 0, i64 4294967295,
