@@ -15,6 +15,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/TargetParser/Host.h"
 #include <chrono>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -488,6 +489,10 @@ Error Server::handleLoadObject(Connection &C, StringRef Body) {
     return Q.takeError();
   if (!Modules.count(Q->Module))
     return neverLoaded(Q->Module);
+  if (Q->CPU != sys::getHostCPUName())
+    return createStringError("the code is for the CPU '" + Q->CPU +
+                             "', and this is a '" + sys::getHostCPUName() +
+                             "'");
   Expected<ChildTask> Job = Start(
       CompilerName,
       [&] {

@@ -55,6 +55,7 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     WireWriter Request;
     Request.str(K.Module.first);
     Request.u32(K.Module.second);
+    Request.str(P.text(F.ArchNameOffset));
     Request.str(P.text(F.EntryOffset));
     Request.bytes(Image.get(), F.ImageSize);
     constexpr uint64_t MaxSegments = 1u << 30;

@@ -19,7 +19,7 @@
 // REPORT:      "served": 2,
 // REPORT-NEXT: "fell_back": 1,
 // REPORT:      "unmatched": 1,
-// REPORT: "arch": "host"{{.*}}"served": 2, "reasons": {"correct for other arguments only": 1}
+// REPORT: "arch": "{{.*}}"served": 2, "reasons": {"correct for other arguments only": 1}
 //
 // A recorder takes precedence: it runs and records the application's kernels.
 // RUN: env MNEME_TUNED=%t/app.mneme llvm-mneme-record --device=host -o %t/rec \

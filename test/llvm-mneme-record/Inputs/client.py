@@ -69,9 +69,9 @@ client.ask("no module either", KERNEL, HASH + u32(0) + HASH + string(b"k") + u32
 client.ask("short kernel", KERNEL, HASH)
 client.ask("no kernel name", KERNEL, HASH + u32(0) + HASH + string(b"") + u32(1))
 client.ask("no flag", KERNEL, HASH + u32(0) + HASH + string(b"k") + u32(2))
-client.ask("no entry", OBJECT, HASH + u32(0) + string(b"") + string(b"object"))
-client.ask("short object", OBJECT, HASH + u32(0) + string(b"k") + u64(1 << 40))
-client.ask("object of no module", OBJECT, HASH + u32(0) + string(b"k") + string(b"object"))
+client.ask("no entry", OBJECT, HASH + u32(0) + string(b"cpu") + string(b"") + string(b"object"))
+client.ask("short object", OBJECT, HASH + u32(0) + string(b"cpu") + string(b"k") + u64(1 << 40))
+client.ask("object of no module", OBJECT, HASH + u32(0) + string(b"cpu") + string(b"k") + string(b"object"))
 
 
 def recorded(name, prologue, grid=1):

@@ -180,7 +180,8 @@ static void compileForHost(PackagedVariant &V) {
   V.Fields.HostContextSize = K.ContextSize;
   V.Fields.StaticShared = K.StaticShared;
   V.Image.assign(Image.Object.begin(), Image.Object.end());
-  setVariant(V, "arch", "host");
+  if (V.ArchName == "sm_90")
+    setVariant(V, "arch", Image.Arch);
 }
 
 int main(int Argc, char **Argv) {
