@@ -53,7 +53,7 @@ class Runs:
             shutil.rmtree(folder)
         if problem:
             self.bad += 1
-            print("%s: %s\n%s%s" % (name, problem, out, err), flush=True)
+            print("%s: %s\n%s%s" % (name, problem, out, err), file=sys.stderr, flush=True)
         return err
 
     def judge(self, code, out, err):
