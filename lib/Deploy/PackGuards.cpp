@@ -199,7 +199,9 @@ bool GuardMaker::keepsThreads() const {
 }
 
 void GuardMaker::setFixed(uint32_t Grade) {
-  bool Covers = Grade != MNEME_GRADE_VERIFIED && keepsThreads();
+  // Shared memory changes under exact guards only.
+  bool Covers =
+      Grade != MNEME_GRADE_VERIFIED && keepsThreads() && !changesShared();
   F.Grade = Grade;
   if (changesShared())
     F.DynamicShared = Plan.sharedMem();

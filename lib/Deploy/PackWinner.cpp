@@ -33,7 +33,9 @@ static std::string findSharedVariable(const Module &M) {
   constexpr unsigned GenericSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
   for (const GlobalVariable &G : M.globals()) {
     unsigned Space = G.getAddressSpace();
-    if (G.getName().starts_with("llvm.") || G.isConstant() ||
+    // A __constant__ variable is a constant that the host writes.
+    bool IsConst = G.isConstant() && !G.isExternallyInitialized();
+    if (G.getName().starts_with("llvm.") || IsConst ||
         !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
       continue;
     return G.getName().str();
@@ -51,6 +53,13 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
     return refuse("the results were not verified");
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
+  // Guards come from the configuration and the recorded IR.
+  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
+    if (StringRef(Plan.compiler().pipeline()).contains(Pass))
+      return refuse("no guards are known for the pass '" + Pass +
+                    "' of the pipeline: use --specialize");
+  if (!Plan.options().PTXFile.empty())
+    return refuse("the code is from another file (--ptx)");
   if (!O.AcceptTolerance)
     for (const ComparePart &P : Plan.compareParts())
       if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT)

@@ -218,8 +218,12 @@ Fallback GpuDeployment::run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
   }
   auto Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
   CUresult E = launch(Driver, Code, L, Plan);
-  if (!E)
+  if (!E) {
+    // Launches that the driver would have refused anyway may have failed.
+    if (V.Failures.load(std::memory_order_relaxed))
+      V.Failures = 0;
     return Fallback::None;
+  }
   if (!attempt([&] { fail(V, K, Driver.describe(E)); }))
     ++V.Failures;
   return Fallback::Refused;

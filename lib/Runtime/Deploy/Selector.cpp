@@ -171,19 +171,32 @@ static bool coverThreads(const MnemePackageVariant &V, const LaunchFacts &L,
   return true;
 }
 
-static bool fits(const MnemePackageVariant &V, const LaunchPlan &Plan,
-                 uint64_t DynamicShared, const DeployDevice &D) {
+static bool hasShape(const DeployDevice &D, const uint32_t (&Grid)[3],
+                     const uint32_t (&Block)[3], uint32_t MaxThreads) {
   uint64_t Threads = 1;
   for (unsigned I = 0; I != 3; ++I) {
-    if (!Plan.Block[I] || Plan.Block[I] > D.MaxBlock[I] || !Plan.Grid[I] ||
-        Plan.Grid[I] > D.MaxGrid[I])
+    if (!Block[I] || Block[I] > D.MaxBlock[I] || !Grid[I] ||
+        Grid[I] > D.MaxGrid[I])
       return false;
     // Each factor is at most 2^32: test before the next multiplication.
-    Threads *= Plan.Block[I];
-    if (Threads > V.MaxThreads || Threads > D.MaxThreads)
+    Threads *= Block[I];
+    if (Threads > MaxThreads)
       return false;
   }
-  return V.StaticShared <= D.MaxShared &&
+  return true;
+}
+
+static bool fits(const MnemePackageVariant &V, const LaunchFacts &L,
+                 const LaunchPlan &Plan, uint64_t DynamicShared,
+                 const DeployDevice &D) {
+  // A launch that would fail must fail.
+  if (V.Launch != MNEME_LAUNCH_SAME &&
+      !hasShape(D, L.Grid, L.Block, D.MaxThreads))
+    return false;
+  uint32_t MaxThreads =
+      V.MaxThreads < D.MaxThreads ? V.MaxThreads : D.MaxThreads;
+  return hasShape(D, Plan.Grid, Plan.Block, MaxThreads) &&
+         V.StaticShared <= D.MaxShared &&
          DynamicShared <= D.MaxShared - V.StaticShared;
 }
 
@@ -207,7 +220,7 @@ static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
     if (!coverThreads(V, L, Plan))
       return Fallback::Cover;
   }
-  if (!fits(V, Plan, Shared, D))
+  if (!fits(V, L, Plan, Shared, D))
     return Fallback::Resources;
   Plan.DynamicShared = uint32_t(Shared);
   return Fallback::None;

@@ -31,7 +31,7 @@ using namespace mneme;
 /// false, with a message, if it is none of them.
 template <size_t N>
 static bool choose(const char *Name, const char *const (&Words)[N],
-                   uint32_t &Choice) {
+                   uint32_t &Choice, bool Strict) {
   const char *Text = secure_getenv(Name);
   if (!Text || !*Text)
     return true;
@@ -43,8 +43,8 @@ static bool choose(const char *Name, const char *const (&Words)[N],
     }
     List += (I ? ", '" : "'") + std::string(Words[I]) + "'";
   }
-  tell("mneme: warning: %s: expected one of %s, got '%s'\n", Name, List.c_str(),
-       Text);
+  tell("mneme: %s: %s: expected one of %s, got '%s'\n",
+       Strict ? "error" : "warning", Name, List.c_str(), Text);
   return false;
 }
 
@@ -68,10 +68,12 @@ void TunedKernels::start() {
   bool Ok = true;
   if (!attempt([&] {
         uint32_t Scope = 0, Shape = 0, Capture = 0;
-        Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope);
+        Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
+                     Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
-                     {"proven", "verified", "unproven"}, Shape);
-        Ok &= choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture);
+                     {"proven", "verified", "unproven"}, Shape, Strict);
+        Ok &=
+            choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
         Policy.ServesAll = Scope;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;
@@ -82,8 +84,11 @@ void TunedKernels::start() {
         else
           openEmbedded();
       })) {
-    tell("mneme: warning: no kernel is replaced: out of memory\n");
-    Ok = false;
+    tell("mneme: %s: no kernel is replaced: out of memory\n",
+         Strict ? "error" : "warning");
+    if (Strict)
+      _exit(1);
+    return;
   }
   if (Packages.empty() && Ok)
     return;
@@ -141,21 +146,29 @@ void TunedKernels::add(std::unique_ptr<OpenPackage> P) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
+static bool haveSameArguments(PackageRange<MnemePackageArg> A,
+                              PackageRange<MnemePackageArg> B) {
+  return std::equal(A.begin(), A.end(), B.begin(), B.end(),
+                    [](const MnemePackageArg &X, const MnemePackageArg &Y) {
+                      return X.Size == Y.Size && X.Offset == Y.Offset;
+                    });
+}
+
 /// Adds the variants of \p K to the kernel that they are for. May throw.
 TunedKernel *TunedKernels::makeKernel(const Package &First,
                                       const MnemePackageKernel &K) {
   std::string Hash(reinterpret_cast<const char *>(K.StaticHash),
                    sizeof(K.StaticHash));
-  std::unique_ptr<TunedKernel> &Known = Kernels[Hash];
-  if (Known)
-    return Known.get();
+  if (auto Known = Kernels.find(Hash); Known != Kernels.end())
+    return Known->second.get();
   auto New = std::make_unique<TunedKernel>();
   New->Name = First.text(K.NameOffset);
   New->StaticHash = Hash;
   for (const auto &P : Packages) {
     const MnemePackageKernel *Here =
         P->Error.empty() ? P->File.findKernel(K.StaticHash) : nullptr;
-    if (!Here)
+    // Its guards read the arguments that it lists.
+    if (!Here || !haveSameArguments(P->File.args(*Here), First.args(K)))
       continue;
     for (const MnemePackageVariant &V : P->File.variants(*Here)) {
       auto T = std::make_unique<TunedVariant>();
@@ -164,33 +177,48 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
       New->Variants.push_back(std::move(T));
     }
   }
-  Known = std::move(New);
-  return Known.get();
+  // Last, because memory may be short.
+  return Kernels.emplace(Hash, std::move(New)).first->second.get();
 }
 
 /// May throw.
+/// Looks for the kernel in a package that lists the application's arguments.
+template <typename FindFn, typename IsSameFn>
+void TunedKernels::findKernel(TunedStub &S, FindFn Find, IsSameFn IsSame) {
+  const Package *From = nullptr;
+  const MnemePackageKernel *Found = nullptr;
+  for (const auto &P : Packages) {
+    const MnemePackageKernel *K = P->Error.empty() ? Find(P->File) : nullptr;
+    bool Same = K && IsSame(P->File.args(*K));
+    if (!K || (Found && !Same))
+      continue;
+    From = &P->File;
+    Found = K;
+    S.Problem = Same ? Fallback::None : Fallback::OtherArguments;
+    if (Same)
+      break;
+  }
+  if (Found)
+    S.Kernel = makeKernel(*From, *Found);
+}
+
 TunedStub &TunedKernels::makeStub(const void *HostPtr, unsigned Arch) {
   auto New = std::make_unique<TunedStub>();
   IndexEntry Entry;
   if (Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Entry, Arch)) {
     const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
     std::string LinkHash = Program::get().moduleOf(Entry).Hash;
-    for (const auto &P : Packages) {
-      if (!P->Error.empty())
-        continue;
-      const MnemePackageKernel *K =
-          StaticHash
-              ? P->File.findKernel(StaticHash)
-              : P->File.findKernel(
-                    reinterpret_cast<const uint8_t *>(LinkHash.data()),
-                    Entry.Name.c_str());
-      if (!K)
-        continue;
-      New->Kernel = makeKernel(P->File, *K);
-      if (!haveSameArguments(*Entry.Payload, Entry.Name, P->File.args(*K)))
-        New->Problem = Fallback::OtherArguments;
-      break;
-    }
+    findKernel(
+        *New,
+        [&](const Package &P) {
+          return StaticHash ? P.findKernel(StaticHash)
+                            : P.findKernel(reinterpret_cast<const uint8_t *>(
+                                               LinkHash.data()),
+                                           Entry.Name.c_str());
+        },
+        [&](PackageRange<MnemePackageArg> Args) {
+          return haveSameArguments(*Entry.Payload, Entry.Name, Args);
+        });
   }
   AllStubs.push_back(std::move(New));
   return *AllStubs.back();
@@ -200,22 +228,15 @@ TunedStub &TunedKernels::addStub(const std::string &StaticHash,
                                  const std::vector<MnemePackageArg> &Args) {
   std::lock_guard<std::mutex> Guard(Lock);
   auto New = std::make_unique<TunedStub>();
-  for (const auto &P : Packages) {
-    if (!P->Error.empty())
-      continue;
-    const MnemePackageKernel *K = P->File.findKernel(
-        reinterpret_cast<const uint8_t *>(StaticHash.data()));
-    if (!K)
-      continue;
-    New->Kernel = makeKernel(P->File, *K);
-    PackageRange<MnemePackageArg> Known = P->File.args(*K);
-    if (!std::equal(Known.begin(), Known.end(), Args.begin(), Args.end(),
-                    [](const MnemePackageArg &A, const MnemePackageArg &B) {
-                      return A.Size == B.Size && A.Offset == B.Offset;
-                    }))
-      New->Problem = Fallback::OtherArguments;
-    break;
-  }
+  findKernel(
+      *New,
+      [&](const Package &P) {
+        return P.findKernel(
+            reinterpret_cast<const uint8_t *>(StaticHash.data()));
+      },
+      [&](PackageRange<MnemePackageArg> Listed) {
+        return haveSameArguments(Listed, {Args.data(), Args.size()});
+      });
   AllStubs.push_back(std::move(New));
   return *AllStubs.back();
 }

@@ -139,6 +139,8 @@ private:
   TunedStub *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
   TunedStub &makeStub(const void *HostPtr, unsigned Arch);
   TunedKernel *findKernel(const IndexEntry &Entry);
+  template <typename FindFn, typename IsSameFn>
+  void findKernel(TunedStub &S, FindFn Find, IsSameFn IsSame);
   TunedKernel *makeKernel(const Package &P, const MnemePackageKernel &K);
   std::string reportJSON() const;
   std::string reportText() const;
