@@ -253,6 +253,11 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Farm = std::move(*Statistics.getAsObject());
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
+  R.IsExact = all_of(Farm.plans(), [](const auto &Plan) {
+    return all_of(Plan->compareParts(), [](const ComparePart &P) {
+      return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
+    });
+  });
   return R;
 }
 

@@ -85,10 +85,12 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   B.Config = *Config;
   B.Winner.CodeHash = Best.getString("code_hash").value_or("").str();
   const json::Value *GPU = Best.get("gpu");
-  if (!GPU || B.StaticHash.empty() || B.RecordIds.empty() ||
+  std::optional<bool> IsExact = Best.getBoolean("exact");
+  if (!GPU || !IsExact || B.StaticHash.empty() || B.RecordIds.empty() ||
       B.Winner.CodeHash.empty())
-    return Fail("does not name the kernel, its code or the GPU: run the study "
-                "again with this version");
+    return Fail("does not name the kernel, its code, the GPU or how results "
+                "were compared: run the study again with this version");
+  B.Winner.IsExact = *IsExact;
   B.Winner.OnHost = GPU->kind() == json::Value::Null;
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key :

@@ -66,6 +66,9 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
         return refuse("results were compared within a tolerance" +
                       (P.Name.empty() ? "" : " (buffer '" + P.Name + "')") +
                       ": permit that with --accept=tolerance");
+  if (!O.AcceptTolerance && !Winner.IsExact)
+    return refuse("the study compared results within a tolerance: permit that "
+                  "with --accept=tolerance");
   LLVMContext Context;
   if (std::string Name = findSharedVariable(*Plan.cloneModule(Context));
       !Winner.OnHost && !Name.empty())

@@ -164,6 +164,7 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       {"device", orNull(R.Device)},
       {"gpu",
        R.GPU ? json::Value(json::fixUTF8(*R.GPU)) : json::Value(nullptr)},
+      {"exact", R.IsExact},
       {"toolchain", json::Object(R.Toolchain)}};
 }
 

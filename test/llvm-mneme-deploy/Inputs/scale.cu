@@ -3,7 +3,7 @@
 #include <cstdio>
 
 #ifdef USES_VARIABLE
-__device__ unsigned offset;
+USES_VARIABLE unsigned offset;
 #else
 #define offset 0
 #endif

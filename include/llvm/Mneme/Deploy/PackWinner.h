@@ -50,6 +50,7 @@ StringRef getGradeName(uint32_t Grade);
 struct MeasuredWinner {
   std::string CodeHash;
   bool OnHost = false;
+  bool IsExact = false;    ///< The study compared results without a tolerance.
   std::string GPU;         ///< "NVIDIA H200"; empty on the host device.
   json::Object Provenance; ///< As in packages.
 };
