@@ -237,9 +237,6 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     if (*A == Answer::Good)
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
-    // An external tool cannot skip arbitrary sets.
-    if (Q.complete() && J.get(withSkip(Skip)).Failure == FailureKind::Invalid)
-      return std::nullopt;
     if (*A == Answer::Unresolved && Q.complete() && !Listing.Failure.empty()) {
       noteBehind(J.get(withSkip(Skip)).Failure, "");
       return std::nullopt;
