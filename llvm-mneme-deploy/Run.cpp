@@ -55,9 +55,6 @@ static cl::opt<bool>
            cl::desc("Fail if a package cannot be used, instead of a warning"),
            cl::sub(RunCommand), cl::cat(CommandCategory));
 
-/// The file that indicates an NVIDIA GPU.
-static constexpr StringLiteral CudaNode = "/dev/nvidiactl";
-
 /// Returns the path of a library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
   std::string Tool =
@@ -145,7 +142,7 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   Options.Command = All.take_back(NumCommand).vec();
   bool UseCuda =
       DeviceKind == LaunchDevice::Cuda ||
-      (DeviceKind == LaunchDevice::Auto && sys::fs::exists(CudaNode));
+      (DeviceKind == LaunchDevice::Auto && sys::fs::exists(Options.CudaNode));
   if (UseCuda)
     return becomeApplication(Argv[0], Options.Command);
   Options.RuntimePath = findLibrary(Argv[0], "libmneme_rt.so");
