@@ -319,6 +319,23 @@ static constexpr RemarkOptions RemarkOptionsOfKinds[] = {
     {ToolKind::Llc, "-pass-remarks-output", "-pass-remarks-filter"},
 };
 
+namespace {
+/// Remarks of one run of a program.
+class ToolRemarks {
+public:
+  explicit ToolRemarks(raw_ostream *OS) : OS(OS) {}
+
+  /// Does nothing if no remarks are wanted.
+  Error request(ToolKind Kind, StringRef Filter,
+                std::vector<std::string> &Args);
+  Error deliver() const;
+
+private:
+  raw_ostream *OS;
+  ScratchFile File;
+};
+} // namespace
+
 Error ToolRemarks::request(ToolKind Kind, StringRef Filter,
                            std::vector<std::string> &Args) {
   if (!OS)
@@ -341,6 +358,22 @@ Error ToolRemarks::deliver() const {
     return Text.takeError();
   *OS << toStringRef(*Text);
   return Error::success();
+}
+
+Expected<SmallVector<char, 0>>
+mneme::runTool(const ToolInfo &Tool, const ToolTarget &Target,
+               std::vector<std::string> Args, const ScratchFile &In,
+               const ScratchFile &Out, std::string &Log,
+               raw_ostream *RemarksOut) {
+  ToolRemarks Remarks(RemarksOut);
+  if (Error E = Remarks.request(Tool.Kind, Target.RemarksFilter, Args))
+    return std::move(E);
+  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
+  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
+    return explainVersions(Tool, std::move(E));
+  if (Error E = Remarks.deliver())
+    return std::move(E);
+  return Out.read();
 }
 
 //===----------------------------------------------------------------------===//
@@ -581,15 +614,7 @@ Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
   std::vector<std::string> Args = getArguments(M);
   if (!Bisection.empty())
     addOption(Args, Bisection);
-  ToolRemarks Remarks(RemarksOut);
-  if (Error E = Remarks.request(Tool.Kind, Target.RemarksFilter, Args))
-    return std::move(E);
-  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
-  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
-    return explainVersions(Tool, std::move(E));
-  if (Error E = Remarks.deliver())
-    return std::move(E);
-  return Out.read();
+  return runTool(Tool, Target, std::move(Args), In, Out, Log, RemarksOut);
 }
 
 static Expected<std::unique_ptr<Module>>

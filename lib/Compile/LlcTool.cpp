@@ -73,15 +73,8 @@ LlcRunner::runQuietly(StringRef Bisection, std::string &Log,
     Args.push_back(toString(O));
   if (!Bisection.empty())
     Args.push_back(Bisection.str());
-  ToolRemarks Remarks(RemarksOut);
-  if (Error E = Remarks.request(Tool.Kind, Target.RemarksFilter, Args))
-    return std::move(E);
-  Args.insert(Args.end(), {"-o", Out.Path.str().str(), In.Path.str().str()});
-  if (Error E = runProgram(getRefs(Args), Log, Target.Seconds))
-    return explainVersions(Tool, std::move(E));
-  if (Error E = Remarks.deliver())
-    return std::move(E);
-  Expected<SmallVector<char, 0>> Code = Out.read();
+  Expected<SmallVector<char, 0>> Code =
+      runTool(Tool, Target, std::move(Args), In, Out, Log, RemarksOut);
   if (!Code || !isOfOlderLLVM(Tool))
     return Code;
   // Calls of intrinsics that this llc does not know.

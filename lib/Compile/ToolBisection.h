@@ -35,20 +35,13 @@ Error makeUnknownIntrinsic(const ToolInfo &Tool, StringRef Name);
 /// read each other's IR.
 Error explainVersions(const ToolInfo &Tool, Error E);
 
-/// Remarks of one run of a program.
-class ToolRemarks {
-public:
-  explicit ToolRemarks(raw_ostream *OS) : OS(OS) {}
-
-  /// Does nothing if no remarks are wanted.
-  Error request(ToolKind Kind, StringRef Filter,
-                std::vector<std::string> &Args);
-  Error deliver() const;
-
-private:
-  raw_ostream *OS;
-  ScratchFile File;
-};
+/// Runs a program on a file that writeModule() has written. \returns what it
+/// wrote to \p Out. \p Log receives what it printed, \p RemarksOut (may be
+/// null) its remarks.
+Expected<SmallVector<char, 0>>
+runTool(const ToolInfo &Tool, const ToolTarget &Target,
+        std::vector<std::string> Args, const ScratchFile &In,
+        const ScratchFile &Out, std::string &Log, raw_ostream *RemarksOut);
 
 /// Returns the option that skips nothing but prints the executions.
 StringRef getWholeBisection();
