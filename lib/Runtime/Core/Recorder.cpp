@@ -8,6 +8,7 @@
 
 #include "Recorder.h"
 #include "Environment.h"
+#include "Hex.h"
 #include "LauncherLink.h"
 #include "Message.h"
 #include "Shortage.h"

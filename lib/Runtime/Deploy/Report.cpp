@@ -10,6 +10,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Hex.h"
 #include "Message.h"
 #include "Shortage.h"
 #include "TunedKernels.h"
@@ -43,16 +44,6 @@ static Totals totalsOf(const TunedKernel &K) {
     T.FellBack += countAll(V->FellBack);
   }
   return T;
-}
-
-static std::string hexOf(const uint8_t *Bytes, size_t Size) {
-  static const char Digits[] = "0123456789abcdef";
-  std::string Text;
-  for (size_t I = 0; I != Size; ++I) {
-    Text += Digits[Bytes[I] >> 4];
-    Text += Digits[Bytes[I] & 15];
-  }
-  return Text;
 }
 
 static const char *nameOf(uint32_t Launch) {
@@ -93,7 +84,7 @@ static std::string variantJSON(const TunedVariant &V, const std::string &Path,
   return "{\"package\": " + quote(Path) +
          ", \"variant\": " + std::to_string(Number) +
          ", \"arch\": " + quote(V.Tables.From->text(F.ArchNameOffset)) +
-         ", \"image\": \"" + hexOf(F.ImageDigest, sizeof(F.ImageDigest)) +
+         ", \"image\": \"" + hexDigits(F.ImageDigest, sizeof(F.ImageDigest)) +
          "\", \"launch\": \"" + nameOf(F.Launch) +
          "\", \"served\": " + std::to_string(V.Served) +
          ", \"reasons\": " + reasonsJSON(V.FellBack) +
@@ -147,8 +138,7 @@ std::string TunedKernels::reportJSON() const {
   Separator = "\n  ";
   for (const auto &[Hash, K] : Kernels) {
     Out += Separator + ("{\"kernel\": " + quote(K->Name)) +
-           ", \"static_hash\": \"" +
-           hexOf(reinterpret_cast<const uint8_t *>(Hash.data()), Hash.size()) +
+           ", \"static_hash\": \"" + hexDigits(Hash.data(), Hash.size()) +
            "\", \"served\": " + std::to_string(totalsOf(*K).Served) +
            ", \"reasons\": " + reasonsJSON(K->FellBack) +
            ",\n   \"variants\": [";

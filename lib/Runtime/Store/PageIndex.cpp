@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Runtime/PageIndex.h"
 #include "Descriptor.h"
+#include "Hex.h"
 #include "Shortage.h"
 
 #define XXH_INLINE_ALL
@@ -54,17 +55,6 @@ bool mneme::isZero(const char *P, uint64_t Size) {
   for (; I != Size; ++I)
     Or |= static_cast<unsigned char>(P[I]);
   return !Or;
-}
-
-std::string mneme::hexDigits(const void *Bytes, size_t Size) {
-  static const char Digits[] = "0123456789abcdef";
-  std::string S;
-  for (size_t I = 0; I != Size; ++I) {
-    unsigned char C = static_cast<const unsigned char *>(Bytes)[I];
-    S += Digits[C >> 4];
-    S += Digits[C & 15];
-  }
-  return S;
 }
 
 std::string mneme::pageFileName(const MnemePageFileId &Id) {

@@ -50,9 +50,6 @@ struct PageRef {
 /// PageRef::File of the page file that is being written.
 constexpr uint32_t OwnFile = UINT32_MAX;
 
-/// Returns two lower-case hexadecimal digits per byte.
-std::string hexDigits(const void *Bytes, size_t Size);
-
 /// Returns "Pages.<id>.mneme".
 std::string pageFileName(const MnemePageFileId &Id);
 
