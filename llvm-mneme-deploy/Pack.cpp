@@ -115,35 +115,25 @@ Expected<int> mneme::runPack() {
   Expected<PackOptions> O = readPackOptions();
   if (!O)
     return O.takeError();
-  TunedPackage P;
-  if (sys::fs::exists(Output))
-    if (Error E = readPackage(Output).moveInto(P))
-      return std::move(E);
-  unsigned Refused = 0;
+  std::vector<PackagedKernel> Kernels;
   for (const std::string &Path : Studies) {
     Expected<PackagedKernel> K = packStudy(Path, *O);
     if (K) {
-      updatePackage(P, std::move(*K));
+      Kernels.push_back(std::move(*K));
       continue;
     }
     if (Error E = handleErrors(K.takeError(), [&](const PackRefusal &No) {
           printNote("'" + Path + "' is not packed: " + No.message());
-          ++Refused;
         }))
       return std::move(E);
   }
-  if (Refused == Studies.size())
+  if (Kernels.empty())
     return 2;
-  if (!App.empty()) {
-    Expected<std::vector<ApplicationKernel>> Kernels = readApplication(App);
-    if (!Kernels)
-      return Kernels.takeError();
-    addLinks(P, *Kernels);
-  }
-  if (Error E = writePackage(Output, P))
-    return std::move(E);
-  textOuts() << "packed " << formatCount(Studies.size() - Refused, "kernel")
-             << "; " << Output << " has "
-             << formatCount(P.Kernels.size(), "kernel") << '\n';
-  return Refused ? 2 : 0;
+  size_t NumPacked = Kernels.size();
+  Expected<size_t> NumKernels = addToPackage(Output, std::move(Kernels), App);
+  if (!NumKernels)
+    return NumKernels.takeError();
+  textOuts() << "packed " << formatCount(NumPacked, "kernel") << "; " << Output
+             << " has " << formatCount(*NumKernels, "kernel") << '\n';
+  return NumPacked == Studies.size() ? 0 : 2;
 }

@@ -19,22 +19,12 @@ Error mneme::writeWinner(const TuneOptions &O, StringRef Dir,
   Expected<BestFile> Best = readBest(makeBest(R), Path);
   if (!Best)
     return Best.takeError();
-  // A file that the user names may have other kernels.
-  TunedPackage P;
-  if (Path != pathIn(Dir, "study.mneme") && sys::fs::exists(Path))
-    if (Error E = readPackage(Path).moveInto(P))
-      return E;
   Expected<PackagedKernel> K = packWinner(Plans, *Best, O.Pack, printNote);
   if (!K)
     return K.takeError();
-  updatePackage(P, std::move(*K));
-  // Needed if it was compiled with -fgpu-rdc.
-  if (!O.Replay.App.empty()) {
-    Expected<std::vector<ApplicationKernel>> Kernels =
-        readApplication(O.Replay.App);
-    if (!Kernels)
-      return Kernels.takeError();
-    addLinks(P, *Kernels);
-  }
-  return writePackage(Path, P);
+  // The study's own package has no other kernels. The application is needed if
+  // it was compiled with -fgpu-rdc.
+  if (Path == pathIn(Dir, "study.mneme"))
+    sys::fs::remove(Path);
+  return addToPackage(Path, {std::move(*K)}, O.Replay.App).takeError();
 }

@@ -7,8 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <tuple>
 
 using namespace llvm;
@@ -120,4 +124,31 @@ void mneme::updatePackage(TunedPackage &Into, PackagedKernel K) {
         }))
       K.Variants.push_back(std::move(Old));
   *Known = std::move(K);
+}
+
+Expected<size_t> mneme::addToPackage(StringRef Path,
+                                     std::vector<PackagedKernel> Kernels,
+                                     StringRef App) {
+  std::vector<ApplicationKernel> Application;
+  if (!App.empty())
+    if (Error E = readApplication(App).moveInto(Application))
+      return std::move(E);
+  SmallString<128> LockPath(sys::path::parent_path(Path));
+  sys::path::append(LockPath, "." + sys::path::filename(Path) + ".lock");
+  LockedFile Lock;
+  // The process that held the lock has removed its file.
+  while (!Lock || !Lock.isLinked())
+    if (Error E = LockedFile::wait(std::string(LockPath)).moveInto(Lock))
+      return std::move(E);
+  scope_exit RemoveLock([&] { sys::fs::remove(LockPath); });
+  TunedPackage P;
+  if (sys::fs::exists(Path))
+    if (Error E = readPackage(Path).moveInto(P))
+      return std::move(E);
+  for (PackagedKernel &K : Kernels)
+    updatePackage(P, std::move(K));
+  addLinks(P, Application);
+  if (Error E = writePackage(Path, P))
+    return std::move(E);
+  return P.Kernels.size();
 }

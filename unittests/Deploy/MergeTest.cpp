@@ -7,8 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Testing/Support/Error.h"
+#include "llvm/Testing/Support/SupportHelpers.h"
 #include "gtest/gtest.h"
+#include <thread>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -115,6 +118,32 @@ TEST(MergeTest, LinksOfKernelsInThePackage) {
   ASSERT_EQ(1u, P.Links.size());
   EXPECT_EQ("k", P.Links[0].Name);
   EXPECT_EQ(P.Kernels[0].StaticHash, P.Links[0].StaticHash);
+}
+
+TEST(MergeTest, WritersOfOnePackageWaitForEachOther) {
+  unittest::TempDir Dir("package", /*Unique=*/true);
+  std::string Path(Dir.path("app.mneme"));
+  constexpr unsigned Writers = 8;
+  std::vector<std::thread> Threads;
+  for (unsigned I = 0; I != Writers; ++I)
+    Threads.emplace_back([&, I] {
+      EXPECT_THAT_EXPECTED(
+          addToPackage(Path, makePackage(makeVariant("a", 1, "a"), I).Kernels,
+                       /*App=*/""),
+          Succeeded());
+    });
+  for (std::thread &T : Threads)
+    T.join();
+  Expected<TunedPackage> P = readPackage(Path);
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_EQ(Writers, P->Kernels.size());
+  // No file for the lock is left.
+  std::error_code EC;
+  sys::fs::directory_iterator Files(Dir.path(), EC);
+  ASSERT_FALSE(EC);
+  EXPECT_EQ(Path, Files->path());
+  Files.increment(EC);
+  EXPECT_EQ(sys::fs::directory_iterator(), Files);
 }
 
 } // namespace

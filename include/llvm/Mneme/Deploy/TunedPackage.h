@@ -99,6 +99,13 @@ bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
 /// the order.
 Error mergePackage(TunedPackage &Into, TunedPackage From);
 
+/// Adds kernels to the package \p Path, which need not exist, and the links of
+/// the executable \p App if it is not empty. Processes that add to one package
+/// wait for each other. \returns the number of kernels in the package.
+Expected<size_t> addToPackage(StringRef Path,
+                              std::vector<PackagedKernel> Kernels,
+                              StringRef App);
+
 /// Adds a kernel. Its variants come first, and replace those that serve the
 /// same launches.
 void updatePackage(TunedPackage &Into, PackagedKernel K);
