@@ -44,7 +44,8 @@ static constexpr unsigned MaxReduceTests = 400;
 static constexpr double MaxReduceSeconds = 120;
 
 /// Without an instruction, a loop may be endless: a test is stopped if it takes
-/// this many times as long as the first one, and at least so many seconds.
+/// ReduceTestFactor times as long as the first one, but not before
+/// MinReduceTestSeconds.
 static constexpr double ReduceTestFactor = 4, MinReduceTestSeconds = 5;
 
 /// BisectProbe::Blames of the probe in ReplayBisect.cpp.

@@ -205,7 +205,8 @@ static std::string checkCall(const CallBase &Call) {
                                                : "uses " + F->getName().str();
 }
 
-/// Atomics of one kind commute if they are integers and nobody sees the order.
+/// Atomics of one kind commute if they are on integers and no code reads the
+/// value that they return.
 static std::string checkAtomic(const AtomicRMWInst &A,
                                std::optional<AtomicRMWInst::BinOp> &Only) {
   AtomicRMWInst::BinOp Op = A.getOperation();

@@ -22,7 +22,7 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The tables of a package, and where its strings and images come to be.
+/// The tables of a package, and the offsets of its strings and images.
 class PackageLayout {
 public:
   explicit PackageLayout(const TunedPackage &P) {
@@ -127,7 +127,8 @@ void PackageLayout::addLinks(const TunedPackage &P) {
     MnemePackageUnit Row = {};
     llvm::copy(L->LinkHash, Row.LinkHash);
     Row.NameOffset = text(L->Name);
-    // One that is not there gets a number that readers refuse.
+    // For a kernel that the package lacks, the number is out of range, and
+    // readers refuse it.
     Row.Kernel = llvm::find_if(Order,
                                [&](const PackagedKernel *K) {
                                  return K->StaticHash == L->StaticHash;

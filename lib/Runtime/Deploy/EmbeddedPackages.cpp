@@ -64,7 +64,7 @@ std::vector<std::string_view> mneme::dividePackages(std::string_view Section) {
     if (Section.size() >= sizeof(MnemePackageHeader))
       memcpy(&Size, Section.data() + offsetof(MnemePackageHeader, FileSize),
              sizeof(Size));
-    // What is damaged or foreign may have any size.
+    // A damaged package may claim any size.
     if (Section.substr(0, sizeof(MnemePackageHeader::Magic)) !=
             MNEME_PACKAGE_MAGIC ||
         Size < sizeof(MnemePackageHeader) || Size > Section.size())

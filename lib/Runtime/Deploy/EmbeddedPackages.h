@@ -25,8 +25,8 @@ namespace mneme {
 /// damaged.
 std::string_view findPackageSection(const char *File, size_t Size);
 
-/// Divides a section into packages. What is not a package is one, too, so that
-/// it is reported.
+/// Divides a section into packages. Bytes that are no package are
+/// returned as one, so that they are reported.
 std::vector<std::string_view> dividePackages(std::string_view Section);
 
 /// Maps the executable, for the lifetime of the process if it has packages.

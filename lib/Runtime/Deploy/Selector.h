@@ -64,7 +64,7 @@ struct DeployDevice {
   uint64_t MaxShared; ///< Static and dynamic bytes per block, opted in.
 };
 
-/// What the user admits.
+/// The launches that may be served, as the user set them.
 struct DeployPolicy {
   bool ServesAll = false; ///< Also launches that were not measured.
   uint32_t MaxGrade = MNEME_GRADE_PROVEN;

@@ -27,8 +27,8 @@ using namespace mneme;
 // Settings
 //===----------------------------------------------------------------------===//
 
-/// Sets \p Choice to the position of a variable's value among \p Words. \returns
-/// false, with a message, if it is none of them.
+/// Sets \p Choice to the index of a variable's value in \p Words. \returns
+/// false, with a message, if \p Words does not contain it.
 template <size_t N>
 static bool choose(const char *Name, const char *const (&Words)[N],
                    uint32_t &Choice, bool Strict) {

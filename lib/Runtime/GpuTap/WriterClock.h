@@ -31,7 +31,8 @@ public:
   /// The writer comes to the host, or goes to the driver. Calls of other
   /// threads have no effect.
   void noteOnHost(bool Is);
-  /// Somebody begins to wait for the writer: its time counts from now on.
+  /// Called when a thread begins to wait for the writer: the writer's time in
+  /// the driver counts from now on.
   void restart();
   /// Whether the writer has been in the driver for \p Limit nanoseconds. Never
   /// with a limit of 0.
