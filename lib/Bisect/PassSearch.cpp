@@ -237,6 +237,9 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     if (*A == Answer::Good)
       return minimize(Skip, BitVector(All.size()), Answer::Good, J.width(),
                       Ask);
+    // A tool may know only prefixes, although its version suggests more.
+    if (Q.complete() && J.get(withSkip(Skip)).Failure == FailureKind::Invalid)
+      return std::nullopt;
     if (*A == Answer::Unresolved && Q.complete() && !Listing.Failure.empty()) {
       noteBehind(J.get(withSkip(Skip)).Failure, "");
       return std::nullopt;
