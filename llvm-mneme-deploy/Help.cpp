@@ -36,8 +36,10 @@ static constexpr CommandHelp Help[] = {
      "2    a study has no winner that a package can contain\n"},
     {"run",
      "llvm-mneme-deploy run app.mneme -- ./app\n"
-     "llvm-mneme-deploy run --device=host --report=- app.mneme -- ./app\n",
-     "The application's. 128 + N if signal N killed it, 1 for an error.\n"},
+     "llvm-mneme-deploy run --device=host --report=- app.mneme -- ./app\n"
+     "llvm-mneme-deploy run --verify=3 app.mneme -- ./app\n",
+     "The application's. 128 + N if signal N killed it, 1 for an error, 2 if\n"
+     "--verify found a difference and the application succeeded.\n"},
     {"show",
      "llvm-mneme-deploy show app.mneme\n"
      "llvm-mneme-deploy show app.mneme --format=json\n",

@@ -10,15 +10,25 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
+#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <csignal>
 #include <cstdlib>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+/// Exit code if a verification found a difference and the application
+/// succeeded.
+static constexpr int Differs = 2;
 
 cl::SubCommand mneme::RunCommand("run", "Run an application with packages");
 
@@ -55,6 +65,18 @@ static cl::opt<bool>
            cl::desc("Fail if a package cannot be used, instead of a warning"),
            cl::sub(RunCommand), cl::cat(CommandCategory));
 
+static cl::opt<uint64_t>
+    Verify("verify",
+           cl::desc("Launches of each variant to compare with the "
+                    "application's own kernel (default 0)"),
+           cl::value_desc("n"), cl::sub(RunCommand), cl::cat(CommandCategory));
+static cl::opt<double>
+    VerifyRate("verify-rate",
+               cl::desc("Share of the later launches to compare, from 0 to 1 "
+                        "(default 0)"),
+               cl::value_desc("share"), cl::sub(RunCommand),
+               cl::cat(CommandCategory));
+
 /// Returns the path of a library of the same build or install tree.
 static std::string findLibrary(const char *Argv0, StringRef Name) {
   std::string Tool =
@@ -83,6 +105,10 @@ static Error setEnvironment(ArrayRef<std::string> Packages) {
     return E;
   if (Error E = Check(LaunchShape, {"proven", "verified", "unproven"}))
     return E;
+  if (VerifyRate.getNumOccurrences() && !(VerifyRate >= 0 && VerifyRate <= 1))
+    return createStringError(
+        formatv("--verify-rate: expected a number from 0 to 1, got '{0}'",
+                VerifyRate.getValue()));
   std::vector<std::string> Paths;
   for (const std::string &Package : Packages) {
     SmallString<128> Path(Package);
@@ -97,12 +123,14 @@ static Error setEnvironment(ArrayRef<std::string> Packages) {
   setVariable(MNEME_ENV_TUNED_LAUNCH_SHAPE, LaunchShape);
   setVariable(MNEME_ENV_TUNED_REPORT, Report);
   setVariable(MNEME_ENV_TUNED_STRICT, Strict ? "1" : "");
+  setVariable(MNEME_ENV_TUNED_VERIFY, Verify ? Twine(Verify).str() : "");
+  setVariable(MNEME_ENV_TUNED_VERIFY_RATE,
+              VerifyRate > 0 ? formatv("{0:e17}", VerifyRate.getValue()).str()
+                             : "");
   return Error::success();
 }
 
-/// Replaces the tool by the application.
-static Error becomeApplication(const char *Argv0,
-                               ArrayRef<std::string> Command) {
+static Error preloadLibrary(const char *Argv0) {
   std::string Library = findLibrary(Argv0, "libmneme_deploy.so");
   if (!sys::fs::exists(Library))
     return createFileError(
@@ -115,12 +143,48 @@ static Error becomeApplication(const char *Argv0,
   const char *Others = ::getenv("LD_PRELOAD");
   setVariable("LD_PRELOAD",
               Library + (Others && *Others ? ":" + std::string(Others) : ""));
+  return Error::success();
+}
+
+/// Replaces the tool by the application.
+static Error becomeApplication(ArrayRef<std::string> Command) {
   std::vector<char *> Argv;
   for (const std::string &Word : Command)
     Argv.push_back(const_cast<char *>(Word.c_str()));
   Argv.push_back(nullptr);
   ::execvp(Argv[0], Argv.data());
   return createFileError(Command.front(), errnoAsErrorCode());
+}
+
+static volatile pid_t Application;
+
+/// Signals from the terminal reach the application directly, because it is in
+/// the same process group.
+static void forwardSignal(int Number, siginfo_t *Info, void *) {
+  if (Info->si_code <= 0)
+    ::kill(Application, Number);
+}
+
+/// Runs the application to its end. \returns its exit code, or 128 + N if
+/// signal N ended it.
+static Expected<int> runApplication(const std::vector<std::string> &Command) {
+  ErrorOr<std::string> Program = sys::findProgramByName(Command.front());
+  if (!Program)
+    return createFileError(Command.front(), Program.getError());
+  ChildOptions Options;
+  Options.IsUsers = true;
+  ::sigprocmask(SIG_SETMASK, nullptr, &Options.Mask);
+  Expected<Child> App = Child::spawn(*Program, Command, Options);
+  if (!App)
+    return App.takeError();
+  Application = App->pid();
+  struct sigaction Forward = {};
+  Forward.sa_sigaction = forwardSignal;
+  Forward.sa_flags = SA_SIGINFO | SA_RESTART;
+  for (int S : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2})
+    ::sigaction(S, &Forward, nullptr);
+  int Status = App->wait();
+  return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
 }
 
 Expected<int> mneme::runRun(int Argc, char **Argv) {
@@ -144,7 +208,20 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
       DeviceKind == LaunchDevice::Cuda ||
       (DeviceKind == LaunchDevice::Auto && sys::fs::exists(Options.CudaNode));
   if (UseCuda)
-    return becomeApplication(Argv[0], Options.Command);
+    if (Error E = preloadLibrary(Argv[0]))
+      return std::move(E);
+  bool IsVerified = Verify || VerifyRate > 0;
+  if (UseCuda && !IsVerified)
+    return becomeApplication(Options.Command);
+  // Any process of the application adds a line for each difference.
+  SmallString<128> Log;
+  if (IsVerified) {
+    if (std::error_code EC =
+            sys::fs::createTemporaryFile("mneme-differences", "", Log))
+      return createFileError("mneme-differences", EC);
+    setVariable(MNEME_ENV_TUNED_VERIFY_LOG, Log);
+  }
+  FileRemover Remover(Log, IsVerified);
   Options.RuntimePath = findLibrary(Argv[0], "libmneme_rt.so");
   Options.DriverPath = findLibrary(Argv[0], "MnemeHostDriver.so");
   Options.Device = LaunchDevice::Host;
@@ -152,5 +229,10 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   Options.Quiet = true;
   Options.AnyExecutable = true;
   Options.ReportError = printError;
-  return launchApplication(Options);
+  Expected<int> Code =
+      UseCuda ? runApplication(Options.Command) : launchApplication(Options);
+  uint64_t Size = 0;
+  if (Code && !*Code && IsVerified && !sys::fs::file_size(Log, Size) && Size)
+    return Differs;
+  return Code;
 }

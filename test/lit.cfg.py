@@ -114,6 +114,8 @@ if shutil.which("ptxas", path=config.environment["PATH"]):
 for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh"]:
     if shutil.which(builder):
         config.available_features.add(builder)
+if os.geteuid() == 0:
+    config.available_features.add("root")
 if shutil.which("sphinx-build"):
     config.available_features.add("sphinx")
 for reducer in ["llvm-reduce-22", "llvm-reduce"]:

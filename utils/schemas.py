@@ -22,7 +22,7 @@ TABLES = os.path.join(ROOT, "include", "llvm", "Mneme", "Config")
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 
 # Objects whose members are data.
-MAPS = {"instances", "metrics", "failures", "opcodes", "function", "reasons"}
+MAPS = {"instances", "metrics", "failures", "opcodes", "function", "reasons", "unverified"}
 TYPES = {dict: "object", list: "array", str: "string", bool: "boolean", int: "number", float: "number",
          type(None): "null"}
 

@@ -101,29 +101,25 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 // Launches
 //===----------------------------------------------------------------------===//
 
-bool GpuDeployment::serve(const GpuLaunch &L) {
+/// Returns the variant for a launch. Otherwise, counts the launch and returns
+/// null.
+TunedVariant *GpuDeployment::select(const GpuLaunch &L, LaunchPlan &Plan,
+                                    int &Device) {
   TunedKernels &Kernels = TunedKernels::get();
-  if (!Kernels.isActive())
-    return false;
   const GpuList *All = list();
-  if (!All) {
-    Kernels.countEarly();
-    return false;
-  }
-  int Device = -1;
-  TunedStub *Stub = find(*All, L.Stub, Device);
+  TunedStub *Stub = All ? find(*All, L.Stub, Device) : nullptr;
   if (!Stub) {
     Kernels.countEarly();
-    return false;
+    return nullptr;
   }
   TunedKernel *K = Stub->Kernel;
   if (!K) {
     Stub->Unmatched.fetch_add(1, std::memory_order_relaxed);
-    return false;
+    return nullptr;
   }
   auto Refuse = [&](Fallback F) {
     countFallback(K->FellBack, F);
-    return false;
+    return nullptr;
   };
   if (Stub->Problem != Fallback::None)
     return Refuse(Stub->Problem);
@@ -140,17 +136,38 @@ bool GpuDeployment::serve(const GpuLaunch &L) {
         All->Driver->CtxGetCurrent(&Current) || Current != Owner)
       return Refuse(Fallback::OtherStream);
   }
+  return Kernels.select(*K, L.Facts, All->All[Device].Facts, Plan);
+}
+
+int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
+  TunedKernels &Kernels = TunedKernels::get();
+  if (!Kernels.isActive())
+    return Own();
   LaunchPlan Plan;
-  TunedVariant *V = Kernels.select(*K, L.Facts, All->All[Device].Facts, Plan);
+  int Device = -1;
+  TunedVariant *V = select(L, Plan, Device);
   if (!V)
-    return false;
-  Fallback F = run(*V, *K, L, Plan, Device);
+    return launchOwn(Own);
+  Fallback F = check(*V, L, Device);
+  CUresult Refusal = CUDA_SUCCESS;
   if (F == Fallback::None) {
-    V->Served.fetch_add(1, std::memory_order_relaxed);
-    return true;
+    int Error;
+    if (Kernels.wantsToVerify(*V) && verify(*V, L, Plan, Device, Own, Error))
+      return Error;
+    Refusal = change([&] { return fire(*V, L, Plan); });
+    if (!Refusal) {
+      V->Served.fetch_add(1, std::memory_order_relaxed);
+      return cudaSuccess;
+    }
+    F = Fallback::Refused;
   }
   countFallback(V->FellBack, F);
-  return false;
+  int E = launchOwn(Own);
+  // A launch that is invalid for the application's own kernel, too, says
+  // nothing about the variant.
+  if (Refusal && !E)
+    attempt([&] { Kernels.fail(*V, list()->Driver->describe(Refusal)); });
+  return E;
 }
 
 /// The attributes that mean the same to the driver and name nothing of the
@@ -180,8 +197,8 @@ static bool isCaptureError(CUresult E) {
          E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
 }
 
-static CUresult launch(const CudaDriver &Driver, CUfunction F,
-                       const GpuLaunch &L, const LaunchPlan &P) {
+static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
+                           const GpuLaunch &L, const LaunchPlan &P) {
   void **Args = const_cast<void **>(L.Facts.Args);
   if (L.NumAttributes) {
     CUlaunchConfig C = {
@@ -198,44 +215,51 @@ static CUresult launch(const CudaDriver &Driver, CUfunction F,
                              Args, nullptr);
 }
 
-Fallback GpuDeployment::run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
-                            const LaunchPlan &Plan, int Device) {
+/// Whether \p V can be launched now. Loads it if necessary.
+Fallback GpuDeployment::check(TunedVariant &V, const GpuLaunch &L, int Device) {
   for (uint32_t I = 0; I != L.NumAttributes; ++I)
     if (!isKnownAttribute(L.Attributes[I].Id))
       return Fallback::UnknownAttribute;
-  const CudaDriver &Driver = *list()->Driver;
   int Status = 0;
   // Fails while a stream is captured that the default stream waits for.
-  if (CUresult E = Driver.StreamIsCapturing(L.Stream, &Status))
+  if (CUresult E = list()->Driver->StreamIsCapturing(L.Stream, &Status))
     return isCaptureError(E) ? Fallback::Capture : Fallback::Refused;
   if (Status && V.DependsOnArguments && !TunedKernels::get().capturesAll())
     return Fallback::Capture;
-  if (!(V.Prepared.load(std::memory_order_acquire) >> Device & 1)) {
-    if (Status)
-      return Fallback::NotLoaded;
-    if (Fallback F = prepare(V, K, Device); F != Fallback::None)
-      return F;
-  }
-  auto Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
-  CUresult E = launch(Driver, Code, L, Plan);
-  if (!E) {
-    // Launches that the driver would have refused anyway may have failed.
-    if (V.Failures.load(std::memory_order_relaxed))
-      V.Failures = 0;
+  if (V.Prepared.load(std::memory_order_acquire) >> Device & 1)
     return Fallback::None;
-  }
-  if (!attempt([&] { fail(V, K, Driver.describe(E)); }))
-    ++V.Failures;
-  return Fallback::Refused;
+  return Status ? Fallback::NotLoaded : prepare(V, Device);
 }
 
-/// Counts a failure, and reports the first one. May throw, with nothing done.
-void GpuDeployment::fail(TunedVariant &V, const TunedKernel &K,
-                         const std::string &Why) {
-  std::string Text = "mneme: warning: kernel '" + K.Name +
-                     "': the application's own is launched: " + Why + "\n";
-  if (!V.Failures.fetch_add(1))
-    tell("%s", Text.c_str());
+CUresult GpuDeployment::fire(TunedVariant &V, const GpuLaunch &L,
+                             const LaunchPlan &Plan) {
+  TunedKernels::get().noteLaunch(V);
+  CUresult E = launchCode(
+      *list()->Driver,
+      static_cast<CUfunction>(V.Code.load(std::memory_order_acquire)), L, Plan);
+  // Earlier launches may have failed for a reason that is gone.
+  if (!E && V.Failures.load(std::memory_order_relaxed))
+    V.Failures = 0;
+  return E;
+}
+
+void GpuDeployment::noteFault(int E) {
+  switch (E) {
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+    attempt([&] {
+      // The runtime and the driver have the same numbers.
+      if (const GpuList *L = list())
+        TunedKernels::get().noteFault(L->Driver->describe(E));
+    });
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -304,21 +328,20 @@ static CUresult setAttribute(const CudaDriver &Driver, const TunedVariant &V,
 
 /// With the lock held: sets what the variant itself needs, then what the
 /// application set for its kernel.
-static CUresult setAttributes(const CudaDriver &Driver, const TunedKernel &K,
-                              const TunedVariant &V, int Device) {
+static CUresult setAttributes(const CudaDriver &Driver, const TunedVariant &V,
+                              int Device) {
   const MnemePackageVariant &F = *V.Tables.Fields;
   if (F.DynamicShared != MNEME_SHARED_SAME)
     if (CUresult E = setAttribute(Driver, V, {Device, MaxDynamicShared, 0}))
       return E;
-  for (const FunctionAttribute &A : K.Attributes)
+  for (const FunctionAttribute &A : V.Of->Attributes)
     if (A.Device == Device)
       if (CUresult E = setAttribute(Driver, V, A))
         return E;
   return CUDA_SUCCESS;
 }
 
-Fallback GpuDeployment::prepare(TunedVariant &V, const TunedKernel &K,
-                                int Device) {
+Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
   const CudaDriver &Driver = *list()->Driver;
   Fallback Result = Fallback::OutOfMemory;
   attempt([&] {
@@ -331,10 +354,10 @@ Fallback GpuDeployment::prepare(TunedVariant &V, const TunedKernel &K,
     RelaxedCapture Relaxed(Driver);
     std::string Error = loadImage(Driver, V);
     if (Error.empty())
-      if (CUresult E = setAttributes(Driver, K, V, Device))
+      if (CUresult E = setAttributes(Driver, V, Device))
         Error = "an attribute cannot be set: " + Driver.describe(E);
     if (!Error.empty())
-      return fail(V, K, Error);
+      return TunedKernels::get().fail(V, Error);
     V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
     Result = Fallback::None;
   });
@@ -378,6 +401,7 @@ void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
 void GpuDeployment::forget(int Device) {
   if (Device < 0 || Device >= MaxDevices)
     return;
+  Buffers.forgetAll(Device);
   TunedKernels &Kernels = TunedKernels::get();
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   Kernels.forEach([&](TunedKernel &K) {

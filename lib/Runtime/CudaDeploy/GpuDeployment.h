@@ -17,6 +17,7 @@
 #define MNEME_LIB_RUNTIME_CUDADEPLOY_GPUDEPLOYMENT_H
 
 #include "CudaTypes.h"
+#include "DeviceBuffers.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
@@ -35,15 +36,90 @@ struct GpuLaunch {
   uint32_t NumAttributes = 0;
 };
 
+/// The application's own launch, which returns the runtime's error.
+class OwnLaunch {
+public:
+  template <typename Fn>
+  OwnLaunch(Fn &Work)
+      : Data(&Work),
+        Call([](void *Data) { return (*static_cast<Fn *>(Data))(); }) {}
+  int operator()() const { return Call(Data); }
+
+private:
+  void *Data;
+  int (*Call)(void *);
+};
+
 /// Thread-safe. Throws nothing.
 class GpuDeployment {
 public:
   static GpuDeployment &get();
 
-  /// Launches a variant instead of the application's kernel. \returns false if
-  /// the application has to make the launch: then nothing was executed and no
-  /// state of the application has changed.
-  bool serve(const GpuLaunch &L);
+  /// Launches a variant instead of the application's kernel, or calls \p Own,
+  /// if nothing was executed and no state of the application has changed. Calls
+  /// both to verify the launch. \returns the runtime's error.
+  int launch(const GpuLaunch &L, OwnLaunch Own);
+
+  /// Makes a call of the application that may change device memory: not while a
+  /// launch is verified. \returns its result.
+  template <typename Fn> int change(Fn Call) {
+    bool Verifies = TunedKernels::get().verifies();
+    if (Verifies)
+      Gate.enter();
+    int E = Call();
+    if (Verifies)
+      Gate.leave();
+    return noteError(E);
+  }
+  /// The same for a call that allocates \p Size() bytes at \p Ptr, or frees
+  /// \p Ptr.
+  template <typename Fn, typename SizeFn>
+  int allocate(void **Ptr, Fn Call, SizeFn Size, bool IsManaged = false) {
+    return change([&] {
+      int E = Call();
+      if (!E && TunedKernels::get().verifies())
+        Buffers.note(*Ptr, Size(),
+                     IsManaged ? DeviceBuffers::AllDevices : currentDevice());
+      return E;
+    });
+  }
+  template <typename Fn> int release(void *Ptr, Fn Call) {
+    return change([&] {
+      Buffers.forget(Ptr);
+      return Call();
+    });
+  }
+  /// Makes a call that begins or ends a capture.
+  template <typename Fn> int beginCapture(Fn Call) {
+    return change([&] {
+      int E = Call();
+      Captures += !E;
+      return E;
+    });
+  }
+  template <typename Fn> int endCapture(Fn Call) {
+    return change([&] {
+      int E = Call();
+      if (Captures)
+        --Captures;
+      return E;
+    });
+  }
+  /// Makes a call that waits for all work of the device.
+  template <typename Fn> int waitForAll(Fn Call) {
+    const TunedVariant *Before = TunedKernels::get().lastLaunch();
+    int E = Call();
+    if (!E)
+      TunedKernels::get().noteCompletion(Before);
+    return noteError(E);
+  }
+  /// Reports a fault of the device, which lasts. \returns \p E, an error of the
+  /// runtime or the driver.
+  int noteError(int E) {
+    if (E >= CUDA_ERROR_ILLEGAL_ADDRESS && TunedKernels::get().isActive())
+      noteFault(E);
+    return E;
+  }
 
   /// After the application set an attribute of a kernel: sets the variants'.
   void mirrorAttribute(const void *Stub, int Attribute, int Value);
@@ -73,13 +149,24 @@ private:
   }
   const GpuList *findGpus();
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
-  Fallback run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
-               const LaunchPlan &Plan, int Device);
-  Fallback prepare(TunedVariant &V, const TunedKernel &K, int Device);
-  Fallback load(TunedVariant &V);
-  void fail(TunedVariant &V, const TunedKernel &K, const std::string &Why);
+  TunedVariant *select(const GpuLaunch &L, LaunchPlan &Plan, int &Device);
+  Fallback check(TunedVariant &V, const GpuLaunch &L, int Device);
+  CUresult fire(TunedVariant &V, const GpuLaunch &L, const LaunchPlan &Plan);
+  int launchOwn(OwnLaunch Own) { return change(Own); }
+  /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
+  /// was executed.
+  bool verify(TunedVariant &V, const GpuLaunch &L, const LaunchPlan &Plan,
+              int Device, OwnLaunch Own, int &Error);
+  std::vector<MemoryRange> findMemory(const TunedKernel &K,
+                                      const LaunchFacts &L, int Device);
+  void noteFault(int E);
+  Fallback prepare(TunedVariant &V, int Device);
 
   std::atomic<const GpuList *> Gpus{nullptr};
+  // Used only if launches are verified.
+  DeviceGate Gate;
+  DeviceBuffers Buffers;
+  std::atomic<unsigned> Captures{0}; ///< Under way.
 };
 
 } // namespace mneme

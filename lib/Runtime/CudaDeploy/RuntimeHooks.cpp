@@ -13,10 +13,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "GpuDeployment.h"
-#include "llvm/Mneme/Runtime/DeployEnvironment.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <cstdlib>
+#include <dlfcn.h>
 
 using namespace mneme;
 
@@ -55,45 +55,47 @@ static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
 static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
                           Dim3 Block, void **Args, size_t Shared,
                           CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)}))
-    return cudaSuccess;
-  return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S);
+  auto Own = [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); };
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)}, Own);
 }
 
 static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
                               Dim3 Block, void **Args, size_t Shared,
                               CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)}))
-    return cudaSuccess;
-  return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  auto Own = [&] {
+    return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  };
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)}, Own);
 }
 
 static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
                                      Dim3 Grid, Dim3 Block, void **Args,
                                      size_t Shared, CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}))
-    return cudaSuccess;
-  return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+  auto Own = [&] {
+    return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+  };
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}, Own);
 }
 
 static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
                                          Dim3 Grid, Dim3 Block, void **Args,
                                          size_t Shared, CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}))
-    return cudaSuccess;
-  return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  auto Own = [&] {
+    return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  };
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}, Own);
 }
 
-/// cudaLaunchKernelExC in the driver's \p Stream.
-static bool serve(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *)) {
+/// cudaLaunchKernelExC.
+static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
+                  CUstream (*Convert)(CudaStream *), OwnLaunch Own) {
   // Invalid, which the runtime reports.
   if (!C || (C->NumAttributes && !C->Attributes))
-    return false;
+    return Own();
   GpuLaunch L = {Stub,
                  describe(C->Grid, C->Block, Args, C->DynamicShared, false),
                  Convert(C->Stream), C->Attributes, C->NumAttributes};
@@ -104,23 +106,21 @@ static bool serve(const CudaLaunchConfig *C, const void *Stub, void **Args,
     if (A.Id == CudaLaunchAttributeClusterDim)
       L.Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
   }
-  return GpuDeployment::get().serve(L);
+  return GpuDeployment::get().launch(L, Own);
 }
 
 static int onLaunchKernelExC(const CudaRuntime &R,
                              const CudaLaunchConfig *Config, const void *Stub,
                              void **Args) {
-  return serve(Config, Stub, Args, toDriver)
-             ? cudaSuccess
-             : R.LaunchKernelExC(Config, Stub, Args);
+  auto Own = [&] { return R.LaunchKernelExC(Config, Stub, Args); };
+  return launch(Config, Stub, Args, toDriver, Own);
 }
 
 static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                  const CudaLaunchConfig *Config,
                                  const void *Stub, void **Args) {
-  return serve(Config, Stub, Args, toDriverPtsz)
-             ? cudaSuccess
-             : R.LaunchKernelExCPtsz(Config, Stub, Args);
+  auto Own = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
+  return launch(Config, Stub, Args, toDriverPtsz, Own);
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,15 +159,129 @@ static int onDeviceReset(const CudaRuntime &R) {
   return E;
 }
 
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+// Verified launches copy the memory that was allocated, and other threads must
+// not change memory meanwhile.
+
+static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
+  return GpuDeployment::get().allocate(
+      Ptr, [&] { return R.Malloc(Ptr, Size); }, [&] { return Size; });
+}
+
+static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
+                         size_t Width, size_t Height) {
+  return GpuDeployment::get().allocate(
+      Ptr, [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); },
+      [&] { return *Pitch * Height; });
+}
+
+static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
+                      CudaExtent Extent) {
+  return GpuDeployment::get().allocate(
+      reinterpret_cast<void **>(Ptr), [&] { return R.Malloc3D(Ptr, Extent); },
+      [&] { return Ptr->Pitch * Extent.Height * Extent.Depth; });
+}
+
+static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
+                           unsigned Flags) {
+  return GpuDeployment::get().allocate(
+      Ptr, [&] { return R.MallocManaged(Ptr, Size, Flags); },
+      [&] { return Size; }, /*IsManaged=*/true);
+}
+
+#define ALLOCATE(Name)                                                         \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, void **Ptr, size_t Size,           \
+                      Params... P) {                                           \
+    return GpuDeployment::get().allocate(                                      \
+        Ptr, [&] { return R.Name(Ptr, Size, P...); }, [&] { return Size; });   \
+  }
+ALLOCATE(MallocAsync)
+ALLOCATE(MallocAsyncPtsz)
+ALLOCATE(MallocFromPoolAsync)
+ALLOCATE(MallocFromPoolAsyncPtsz)
+#undef ALLOCATE
+
+#define FREE(Name)                                                             \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, void *Ptr, Params... P) {          \
+    return GpuDeployment::get().release(Ptr,                                   \
+                                        [&] { return R.Name(Ptr, P...); });    \
+  }
+FREE(Free)
+FREE(FreeAsync)
+FREE(FreeAsyncPtsz)
+#undef FREE
+
+//===----------------------------------------------------------------------===//
+// Other work
+//===----------------------------------------------------------------------===//
+
+#define CAPTURE(Name, Function)                                                \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return GpuDeployment::get().Function([&] { return R.Name(P...); });        \
+  }
+CAPTURE(StreamBeginCapture, beginCapture)
+CAPTURE(StreamBeginCapturePtsz, beginCapture)
+CAPTURE(StreamBeginCaptureToGraph, beginCapture)
+CAPTURE(StreamBeginCaptureToGraphPtsz, beginCapture)
+CAPTURE(StreamEndCapture, endCapture)
+CAPTURE(StreamEndCapturePtsz, endCapture)
+CAPTURE(DeviceSynchronize, waitForAll)
+#undef CAPTURE
+
+#define CHANGE(Name, Symbol, Parameters, ...)                                  \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return GpuDeployment::get().change([&] { return R.Name(P...); });          \
+  }
+#define WAIT(Name, Symbol, Parameters, ...)                                    \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return GpuDeployment::get().noteError(R.Name(P...));                       \
+  }
+#define TAP(Name, Symbol, Parameters, ...)
+#include "DeployedFunctions.def"
+
+// The CUDA runtime gets these functions from the driver itself, and does not
+// come here.
+#define LAUNCH(Symbol, Kind, Parameters, ...)                                  \
+  extern "C" __attribute__((visibility("default"))) int Symbol Parameters {    \
+    static auto Original =                                                     \
+        reinterpret_cast<int(*) Parameters>(dlsym(RTLD_NEXT, #Symbol));        \
+    if (!Original)                                                             \
+      return CUDA_ERROR_NOT_INITIALIZED;                                       \
+    int E =                                                                    \
+        GpuDeployment::get().change([&] { return Original(__VA_ARGS__); });    \
+    if (!E)                                                                    \
+      TunedKernels::get().countForeign();                                      \
+    return E;                                                                  \
+  }
+#include "DriverLaunches.def"
+
 #define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
 #include "InterceptedRuntimes.inc"
 
-void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
-  // A recorder takes precedence: it records the application's own kernels.
+/// A recorder takes precedence: it records the application's own kernels.
+static bool isRecording() {
   const char *Recorder = secure_getenv(MNEME_ENV_SOCKET);
-  if (Begin >= End || (Recorder && *Recorder))
+  return Recorder && *Recorder;
+}
+
+__attribute__((constructor)) static void checkPackages() {
+  if (!isRecording())
+    TunedKernels::get().startIfStrict();
+}
+
+void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  if (Begin >= End || isRecording())
     return;
   TunedKernels::get().start();
+  TunedKernels::get().noteKernels();
   if (!TunedKernels::get().isActive())
     return;
   for (MnemeHook *H = Begin; H < End; ++H)

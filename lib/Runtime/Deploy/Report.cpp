@@ -32,15 +32,22 @@ static uint64_t countAll(const FallbackCounts &Counts) {
 
 namespace {
 struct Totals {
-  uint64_t Served = 0, FellBack = 0, Unmatched = 0;
+  uint64_t Served = 0, Verified = 0, FellBack = 0, Unmatched = 0;
 };
 } // namespace
+
+/// Launches whose results were compared.
+static uint64_t countVerified(const TunedVariant &V) {
+  return V.Verdicts[size_t(Verdict::Same)] +
+         V.Verdicts[size_t(Verdict::Different)];
+}
 
 static Totals totalsOf(const TunedKernel &K) {
   Totals T;
   T.FellBack = countAll(K.FellBack);
   for (const auto &V : K.Variants) {
     T.Served += V->Served;
+    T.Verified += countVerified(*V);
     T.FellBack += countAll(V->FellBack);
   }
   return T;
@@ -78,6 +85,24 @@ static std::string reasonsJSON(const FallbackCounts &Counts) {
   return Out + "}";
 }
 
+/// Why launches were not verified, and what differed.
+static std::string verificationJSON(const TunedVariant &V) {
+  std::string Out = "\"verified\": " + std::to_string(countVerified(V)) +
+                    ", \"unverified\": {";
+  const char *Separator = "";
+  for (size_t I = 0; I != NumVerdicts; ++I) {
+    const char *Text = describeVerdict(Verdict(I));
+    if (uint64_t N = *Text ? V.Verdicts[I].load() : 0) {
+      Out += Separator + quote(Text) + ": " + std::to_string(N);
+      Separator = ", ";
+    }
+  }
+  Out += "}";
+  if (V.Differs)
+    Out += ", \"difference\": " + quote(V.Found);
+  return Out;
+}
+
 static std::string variantJSON(const TunedVariant &V, const std::string &Path,
                                size_t Number) {
   const MnemePackageVariant &F = *V.Tables.Fields;
@@ -87,8 +112,8 @@ static std::string variantJSON(const TunedVariant &V, const std::string &Path,
          ", \"image\": \"" + hexDigits(F.ImageDigest, sizeof(F.ImageDigest)) +
          "\", \"launch\": \"" + nameOf(F.Launch) +
          "\", \"served\": " + std::to_string(V.Served) +
-         ", \"reasons\": " + reasonsJSON(V.FellBack) +
-         ", \"failures\": " + std::to_string(V.Failures) +
+         ", \"reasons\": " + reasonsJSON(V.FellBack) + ", " +
+         verificationJSON(V) + ", \"failures\": " + std::to_string(V.Failures) +
          ", \"disabled\": " + (V.isDisabled() ? "true" : "false") + "}";
 }
 
@@ -99,6 +124,7 @@ addAll(const std::map<std::string, std::unique_ptr<TunedKernel>> &Kernels,
   for (const auto &[Hash, K] : Kernels) {
     Totals T = totalsOf(*K);
     All.Served += T.Served;
+    All.Verified += T.Verified;
     All.FellBack += T.FellBack;
   }
   for (const auto &S : Stubs)
@@ -121,6 +147,18 @@ static void forEachVariant(const TunedKernel &K, const Packages &All,
   }
 }
 
+/// "variant 1 of 'app.mneme'". May throw.
+std::string TunedKernels::describe(const TunedVariant &V) const {
+  std::string Text;
+  forEachVariant(
+      *V.Of, Packages,
+      [&](const TunedVariant &Other, const std::string &Path, size_t Number) {
+        if (&Other == &V)
+          Text = "variant " + std::to_string(Number) + " of '" + Path + "'";
+      });
+  return Text;
+}
+
 std::string TunedKernels::reportJSON() const {
   Totals All = addAll(Kernels, AllStubs);
   std::string Out = "{\n \"packages\": [";
@@ -131,9 +169,15 @@ std::string TunedKernels::reportJSON() const {
     Separator = ",\n  ";
   }
   Out += "\n ],\n \"served\": " + std::to_string(All.Served) +
+         ",\n \"verified\": " + std::to_string(All.Verified) +
          ",\n \"fell_back\": " + std::to_string(All.FellBack) +
          ",\n \"too_early\": " + std::to_string(Early) +
          ",\n \"unmatched\": " + std::to_string(All.Unmatched) +
+         ",\n \"through_driver\": " + std::to_string(Foreign) +
+         (Faulty ? ",\n \"fault\": {\"error\": " + quote(Fault) +
+                       ", \"kernel\": " + quote(Faulty->Of->Name) +
+                       ", \"variant\": " + quote(describe(*Faulty)) + "}"
+                 : "") +
          ",\n \"kernels\": [";
   Separator = "\n  ";
   for (const auto &[Hash, K] : Kernels) {
@@ -168,6 +212,21 @@ static std::string reasonsText(const FallbackCounts &Counts) {
   return Out;
 }
 
+static std::string verificationText(const TunedVariant &V) {
+  std::string Out;
+  if (uint64_t N = countVerified(V))
+    Out += "mneme:     " + std::to_string(N) + " verified\n";
+  for (size_t I = 0; I != NumVerdicts; ++I) {
+    const char *Text = describeVerdict(Verdict(I));
+    if (uint64_t N = *Text ? V.Verdicts[I].load() : 0)
+      Out +=
+          "mneme:     " + std::to_string(N) + " not verified: " + Text + "\n";
+  }
+  if (V.Differs)
+    Out += "mneme:     differs: " + V.Found + "\n";
+  return Out;
+}
+
 std::string TunedKernels::reportText() const {
   Totals All = addAll(Kernels, AllStubs);
   std::string Out =
@@ -175,6 +234,11 @@ std::string TunedKernels::reportText() const {
       " served by tuned kernels, " + std::to_string(All.FellBack) +
       " fell back, " + std::to_string(Early) + " too early, " +
       std::to_string(All.Unmatched) + " of kernels without a tuned one\n";
+  if (Verifying.isOn())
+    Out += "mneme: verified launches: " + std::to_string(All.Verified) + "\n";
+  if (uint64_t N = Foreign)
+    Out += "mneme: launches through the driver, which are not served: " +
+           std::to_string(N) + "\n";
   for (const auto &[Hash, K] : Kernels) {
     Out += "mneme: kernel '" + K->Name +
            "': " + std::to_string(totalsOf(*K).Served) + " served\n" +
@@ -187,7 +251,7 @@ std::string TunedKernels::reportText() const {
                  "' (" + P.text(V.Tables.Fields->ArchNameOffset) +
                  "): " + std::to_string(V.Served) + " served" +
                  (V.isDisabled() ? ", disabled" : "") + "\n" +
-                 reasonsText(V.FellBack);
+                 reasonsText(V.FellBack) + verificationText(V);
         });
   }
   return Out;
@@ -205,7 +269,7 @@ static std::string expand(std::string Path) {
 }
 
 void TunedKernels::finish() {
-  if (std::exchange(Finished, true) || ReportPath.empty())
+  if (std::exchange(Finished, true) || ReportPath.empty() || !HasKernels)
     return;
   Uncancelled Here;
   // Another thread may be in a launch that never ends.

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "TunedKernels.h"
+#include "Descriptor.h"
 #include "EmbeddedPackages.h"
 #include "Message.h"
 #include "PayloadKernels.h"
@@ -16,6 +17,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <new>
 #include <pthread.h>
 #include <unistd.h>
@@ -48,11 +50,39 @@ static bool choose(const char *Name, const char *const (&Words)[N],
   return false;
 }
 
+/// Sets \p Number to a variable's value. \returns false, with a message, if it
+/// is not a number from 0 to \p Max.
+static bool readNumber(const char *Name, double &Number, double Max,
+                       bool Strict) {
+  const char *Text = secure_getenv(Name);
+  if (!Text || !*Text)
+    return true;
+  char *End;
+  double Value = strtod(Text, &End);
+  if (!*End && Value >= 0 && Value <= Max) {
+    Number = Value;
+    return true;
+  }
+  tell("mneme: %s: %s: expected a number from 0 to %g, got '%s'\n",
+       Strict ? "error" : "warning", Name, Max, Text);
+  return false;
+}
+
 TunedKernels &TunedKernels::get() {
   // Never destroyed, because applications may use it while they exit.
   alignas(TunedKernels) static char Storage[sizeof(TunedKernels)];
   static TunedKernels &T = *new (Storage) TunedKernels;
   return T;
+}
+
+static bool isStrict() {
+  const char *Text = secure_getenv(MNEME_ENV_TUNED_STRICT);
+  return Text && !strcmp(Text, "1");
+}
+
+void TunedKernels::startIfStrict() {
+  if (isStrict())
+    start();
 }
 
 /// Program::Lock is held, and only here taken before any lock of ours: \p Lock
@@ -63,8 +93,7 @@ void TunedKernels::start() {
   const char *Paths = secure_getenv(MNEME_ENV_TUNED);
   if (Paths && !*Paths)
     return;
-  const char *Text = secure_getenv(MNEME_ENV_TUNED_STRICT);
-  Strict = Text && !strcmp(Text, "1");
+  Strict = isStrict();
   bool Ok = true;
   if (!attempt([&] {
         uint32_t Scope = 0, Shape = 0, Capture = 0;
@@ -74,6 +103,15 @@ void TunedKernels::start() {
                      {"proven", "verified", "unproven"}, Shape, Strict);
         Ok &=
             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
+        double First = 0, Limit = 0;
+        Ok &= readNumber(MNEME_ENV_TUNED_VERIFY, First, 1e9, Strict);
+        Ok &=
+            readNumber(MNEME_ENV_TUNED_VERIFY_RATE, Verifying.Rate, 1, Strict);
+        Ok &= readNumber(MNEME_ENV_TUNED_VERIFY_MEMORY, Limit, 1e15, Strict);
+        Verifying.First = uint64_t(First);
+        Verifying.Limit = uint64_t(Limit);
+        if (const char *Log = secure_getenv(MNEME_ENV_TUNED_VERIFY_LOG))
+          Verifying.Log = Log;
         Policy.ServesAll = Scope;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;
@@ -164,6 +202,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
   auto New = std::make_unique<TunedKernel>();
   New->Name = First.text(K.NameOffset);
   New->StaticHash = Hash;
+  New->Args = First.args(K);
   for (const auto &P : Packages) {
     const MnemePackageKernel *Here =
         P->Error.empty() ? P->File.findKernel(K.StaticHash) : nullptr;
@@ -172,6 +211,8 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
       continue;
     for (const MnemePackageVariant &V : P->File.variants(*Here)) {
       auto T = std::make_unique<TunedVariant>();
+      T->Of = New.get();
+      T->ToVerify = int64_t(Verifying.First);
       T->Tables = describeVariant(P->File, V);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
       New->Variants.push_back(std::move(T));
@@ -270,7 +311,8 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
   TunedVariant *Closest = nullptr;
   Fallback Reason = Fallback::None;
   for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
-    Fallback F = V->isDisabled()
+    Fallback F = V->Differs ? Fallback::Differed
+                 : V->isDisabled()
                      ? Fallback::Disabled
                      : matchVariant(V->Tables, L, D, Policy, Plan);
     if (F == Fallback::None)
@@ -282,4 +324,74 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
   }
   countFallback(Closest->FellBack, Reason);
   return nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification and failures
+//===----------------------------------------------------------------------===//
+
+bool TunedKernels::wantsToVerify(TunedVariant &V) const {
+  if (!Verifying.isOn())
+    return false;
+  if (V.ToVerify.load(std::memory_order_relaxed) > 0 && V.ToVerify-- > 0)
+    return true;
+  return Verifying.picks();
+}
+
+/// Writes a line to the file of llvm-mneme-deploy.
+void TunedKernels::log(const std::string &Line) const {
+  if (Verifying.Log.empty())
+    return;
+  OwnedDescriptor Fd(
+      moveAway(::open(Verifying.Log.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC)));
+  if (Fd < 0 || !writeAll(Fd, Line.data(), Line.size()))
+    tell("mneme: warning: cannot write '%s': %s\n", Verifying.Log.c_str(),
+         strerror(errno));
+}
+
+void TunedKernels::finishVerification(TunedVariant &V, Verdict Result,
+                                      const Difference &D, const char *Error) {
+  ++V.Verdicts[size_t(Result)];
+  if (Result != Verdict::Different) {
+    // The first launches that can be verified are.
+    if (Result == Verdict::Capture || Result == Verdict::Memory)
+      ++V.ToVerify;
+    return;
+  }
+  if (V.Differs.exchange(true))
+    return;
+  Uncancelled Here;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (!attempt([&] {
+        V.Found = *Error ? "it failed: " + std::string(Error) : D.text();
+        std::string Line = "kernel '" + V.Of->Name + "': " + describe(V) +
+                           " differs from the application's own kernel, and "
+                           "is disabled: " +
+                           V.Found + "\n";
+        tell("mneme: warning: %s", Line.c_str());
+        log(Line);
+      }))
+    tell("mneme: warning: a tuned kernel differs from the application's own\n");
+}
+
+void TunedKernels::fail(TunedVariant &V, const std::string &Why) {
+  if (V.Failures.fetch_add(1))
+    return;
+  tell("mneme: warning: kernel '%s': the application's own is launched: %s\n",
+       V.Of->Name.c_str(), Why.c_str());
+}
+
+void TunedKernels::noteFault(const std::string &Why) {
+  const TunedVariant *V = lastLaunch();
+  if (!V || HasFault.exchange(true))
+    return;
+  Uncancelled Here;
+  std::lock_guard<std::mutex> Guard(Lock);
+  attempt([&] {
+    Fault = Why;
+    Faulty = V;
+    tell("mneme: error: the device failed: %s; the last tuned kernel that was "
+         "launched is %s, of kernel '%s'\n",
+         Why.c_str(), describe(*V).c_str(), V->Of->Name.c_str());
+  });
 }

@@ -18,6 +18,7 @@
 #include "Program.h"
 #include "Selector.h"
 #include "StubTable.h"
+#include "Verification.h"
 
 #include <array>
 #include <atomic>
@@ -31,7 +32,10 @@ namespace mneme {
 
 using FallbackCounts = std::array<std::atomic<uint64_t>, NumFallbacks>;
 
+struct TunedKernel;
+
 struct TunedVariant {
+  const TunedKernel *Of = nullptr;
   VariantTables Tables;
   bool DependsOnArguments;
   /// What the runtime launches: null until the image is loaded.
@@ -44,9 +48,18 @@ struct TunedVariant {
   /// Launches that came closest to this variant.
   FallbackCounts FellBack{};
 
+  /// Launches to verify yet, before MNEME_TUNED_VERIFY_RATE applies.
+  std::atomic<int64_t> ToVerify{0};
+  /// Verifications by result.
+  std::array<std::atomic<uint64_t>, NumVerdicts> Verdicts{};
+  /// Set by a verification: the result differed.
+  std::atomic<bool> Differs{false};
+  std::string Found; ///< The first difference; with TunedKernels::lock().
+
   static constexpr uint32_t MaxFailures = 3;
   bool isDisabled() const {
-    return Failures.load(std::memory_order_relaxed) >= MaxFailures;
+    return Differs.load(std::memory_order_relaxed) ||
+           Failures.load(std::memory_order_relaxed) >= MaxFailures;
   }
 };
 
@@ -62,6 +75,7 @@ struct FunctionAttribute {
 struct TunedKernel {
   std::string Name;
   std::string StaticHash; ///< 16 bytes.
+  PackageRange<MnemePackageArg> Args;
   std::vector<std::unique_ptr<TunedVariant>> Variants;
   /// Launches that no variant was tested for.
   FallbackCounts FellBack{};
@@ -82,6 +96,9 @@ public:
   /// Reads the environment and opens the packages, once. If the user wants that
   /// and a package cannot be used, ends the process.
   void start();
+  /// The same before main if the user wants unusable packages to end the
+  /// process: it may load its kernels later, or have none.
+  void startIfStrict();
   /// Whether there is a package. False in a forked child, which cannot use
   /// locks or the device.
   bool isActive() const { return Active.load(std::memory_order_relaxed); }
@@ -111,6 +128,39 @@ public:
   TunedVariant *select(TunedKernel &K, const LaunchFacts &L,
                        const DeployDevice &D, LaunchPlan &Plan) const;
 
+  /// Whether any launches are verified.
+  bool verifies() const { return Verifying.isOn(); }
+  const VerifyPolicy &verifyPolicy() const { return Verifying; }
+  /// Whether the next launch of \p V is to be verified.
+  bool wantsToVerify(TunedVariant &V) const;
+  /// Counts the result of a verification. \p D: the difference, if known;
+  /// \p Error: how the tuned kernel failed. Disables the variant if the result
+  /// is Different. Throws nothing.
+  void finishVerification(TunedVariant &V, Verdict Result, const Difference &D,
+                          const char *Error);
+
+  /// Counts a failure of \p V, and reports the first one. Throws nothing.
+  void fail(TunedVariant &V, const std::string &Why);
+  /// Before the launch of a variant: should the device fail, it is reported.
+  void noteLaunch(const TunedVariant &V) {
+    Last.store(&V, std::memory_order_relaxed);
+  }
+  const TunedVariant *lastLaunch() const {
+    return Last.load(std::memory_order_relaxed);
+  }
+  /// All work up to the launch of \p V was completed.
+  void noteCompletion(const TunedVariant *V) {
+    Last.compare_exchange_strong(V, nullptr, std::memory_order_relaxed);
+  }
+  /// After the device failed for good, with the error \p Why: reports the last
+  /// variant that was launched, once. Throws nothing.
+  void noteFault(const std::string &Why);
+
+  /// Counts a launch through the driver.
+  void countForeign() { Foreign.fetch_add(1, std::memory_order_relaxed); }
+  /// The application has kernels, so that a report is written.
+  void noteKernels() { HasKernels = true; }
+
   /// Counts a launch before the device or the kernel could be determined.
   void countEarly() { Early.fetch_add(1, std::memory_order_relaxed); }
   /// Visits all kernels, with lock() held.
@@ -119,7 +169,7 @@ public:
       Visit(*K);
   }
 
-  /// Protects what is not atomic: images that are loaded, attributes.
+  /// Protects what is not atomic: images that are loaded, attributes, faults.
   std::mutex &lock() { return Lock; }
 
   /// Writes the report, once.
@@ -144,18 +194,26 @@ private:
   TunedKernel *makeKernel(const Package &P, const MnemePackageKernel &K);
   std::string reportJSON() const;
   std::string reportText() const;
+  std::string describe(const TunedVariant &V) const;
+  void log(const std::string &Line) const;
 
   std::atomic<bool> Active{false};
   std::atomic<unsigned> Generation{0};
-  std::atomic<uint64_t> Early{0};
+  std::atomic<uint64_t> Early{0}, Foreign{0};
+  std::atomic<const TunedVariant *> Last{nullptr};
+  std::atomic<bool> HasKernels{false}, HasFault{false};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
   DeployPolicy Policy;
+  VerifyPolicy Verifying;
   std::string ReportPath;
   std::mutex Lock; ///< Protects the following data.
   std::vector<std::unique_ptr<OpenPackage>> Packages;
   std::map<std::string, std::unique_ptr<TunedKernel>> Kernels; ///< By hash.
   std::vector<std::unique_ptr<TunedStub>> AllStubs;
+  /// After a fault, and the variant that was launched last.
+  std::string Fault;
+  const TunedVariant *Faulty = nullptr;
 };
 
 inline void countFallback(FallbackCounts &Counts, Fallback F) {

@@ -31,6 +31,8 @@ struct Dim3 {
 };
 
 struct CudaStream;
+/// A parameter that is a stream in some versions of a function only.
+struct CudaMaybeStream;
 struct CudaEvent;
 struct CudaMemPool;
 struct CudaGraph;

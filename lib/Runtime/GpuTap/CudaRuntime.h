@@ -21,9 +21,6 @@
 
 namespace mneme {
 
-/// A parameter that is a stream in some versions of a function only.
-struct CudaMaybeStream;
-
 /// The functions of one CUDA runtime that a loaded object calls. The others are
 /// null.
 struct CudaRuntime {

@@ -672,8 +672,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
-    if (!K->Tuned || !runTuned(*K, Shape, L, E))
-      E = run(*K, L);
+    E = K->Tuned ? runTuned(*K, Shape, L) : run(*K, L);
   } else {
     Uncancelled Here;
     // Memory must not be allocated or freed between prologue and epilogue.

@@ -188,8 +188,14 @@ private:
   CudaError report(const HostKernel &K, const MnemeHostLaunch &L,
                    MnemeHostResult &Result, int Status);
   void findTuned(HostKernel &K, const DeviceModule &Code);
-  bool runTuned(HostKernel &K, const LaunchShape &Shape,
-                const MnemeHostLaunch &L, CudaError &E);
+  CudaError runTuned(HostKernel &K, const LaunchShape &Shape,
+                     const MnemeHostLaunch &L);
+  TunedVariant *selectTuned(HostKernel &K, const LaunchShape &Shape,
+                            const MnemeHostLaunch &L, LaunchPlan &Plan);
+  bool verifyTuned(HostKernel &K, TunedVariant &V, const MnemeHostKernel &Code,
+                   const MnemeHostLaunch &Changed, const MnemeHostLaunch &L,
+                   CudaError &E);
+  std::vector<MemoryRange> findVerified(const HostKernel &K, void **Args);
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);

@@ -87,8 +87,10 @@ static bool isRuntimeName(const char *Name) {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
-  if (Begin < End)
+  if (Begin < End) {
     TunedKernels::get().start();
+    TunedKernels::get().noteKernels();
+  }
   for (MnemeHook *H = Begin; H < End; ++H) {
     // Linkers pad merged sections with zeros.
     if (!H->Name)

@@ -22,6 +22,10 @@
 
 using namespace mneme;
 
+__attribute__((constructor)) static void checkPackages() {
+  TunedKernels::get().startIfStrict();
+}
+
 /// May throw.
 void Device::findTuned(HostKernel &K, const DeviceModule &Code) {
   // A recorder takes precedence: it records the application's own kernels.
@@ -79,17 +83,14 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     Code = &(K.Variants[&V] = New);
     return Fallback::None;
   }
-  std::string Text = "mneme: warning: kernel '" + K.Name +
-                     "': the application's own is launched: " + Error + "\n";
-  if (!V.Failures.fetch_add(1))
-    tell("%s", Text.c_str());
+  TunedKernels::get().fail(V, Error);
   return Fallback::Load;
 }
 
-/// Runs a variant instead of the kernel. \returns false, with nothing executed,
-/// if the application's own has to run.
-bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
-                      const MnemeHostLaunch &L, CudaError &E) {
+/// Returns the variant for a launch. Otherwise, counts the launch and returns
+/// null.
+TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
+                                  const MnemeHostLaunch &L, LaunchPlan &Plan) {
   static constexpr DeployDevice Host = {
       MNEME_IMAGE_OBJECT,
       0,
@@ -100,15 +101,14 @@ bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
       {DeviceLimits::MaxGridX, DeviceLimits::MaxGridYZ,
        DeviceLimits::MaxGridYZ},
       DeviceLimits::SharedPerBlockOptin};
-  TunedKernels &Kernels = TunedKernels::get();
   TunedKernel *Tuned = K.Tuned->Kernel;
   if (!Tuned) {
     ++K.Tuned->Unmatched;
-    return false;
+    return nullptr;
   }
   if (K.Tuned->Problem != Fallback::None) {
     countFallback(Tuned->FellBack, K.Tuned->Problem);
-    return false;
+    return nullptr;
   }
   LaunchFacts Facts = {{L.Grid[0], L.Grid[1], L.Grid[2]},
                        {L.Block[0], L.Block[1], L.Block[2]},
@@ -116,13 +116,21 @@ bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
                        Shape.Cooperative,
                        /*HasClusters=*/false,
                        L.Args};
+  return TunedKernels::get().select(*Tuned, Facts, Host, Plan);
+}
+
+/// Runs a variant instead of the kernel, or the kernel itself. Runs both to
+/// verify the launch.
+CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
+                           const MnemeHostLaunch &L) {
+  TunedKernels &Kernels = TunedKernels::get();
   LaunchPlan Plan;
-  TunedVariant *V = Kernels.select(*Tuned, Facts, Host, Plan);
+  TunedVariant *V = selectTuned(K, Shape, L, Plan);
   if (!V)
-    return false;
+    return run(K, L);
   auto Refuse = [&](Fallback F) {
     countFallback(V->FellBack, F);
-    return false;
+    return run(K, L);
   };
   MnemeHostKernel *Code = nullptr;
   Fallback F = Fallback::OutOfMemory;
@@ -139,13 +147,115 @@ bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
       Blocks > uint64_t(Cores) * maxActiveBlocks(Code->StaticShared, BlockSize,
                                                  Plan.DynamicShared))
     return Refuse(Fallback::Resources);
+  CudaError E;
+  if (Kernels.wantsToVerify(*V) && verifyTuned(K, *V, *Code, Changed, L, E))
+    return E;
   MnemeHostResult Result = {};
   int Status = mneme_host_launch(Code, &Changed, &Result);
+  Result.Message[sizeof(Result.Message) - 1] = 0;
   if (Status == MNEME_HOST_INVALID_CONFIG) {
-    ++V->Failures;
-    return Refuse(Fallback::Refused);
+    E = Refuse(Fallback::Refused);
+    // A launch that is invalid for the application's own kernel, too, says
+    // nothing about the variant.
+    if (E != cudaErrorInvalidConfiguration)
+      Kernels.fail(*V, Result.Message);
+    return E;
   }
   ++V->Served;
+  Kernels.noteLaunch(*V);
   E = report(K, Changed, Result, Status);
-  return true;
+  if (E)
+    Kernels.noteFault(Result.Message);
+  return E;
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// The arena, and registered memory, which the application may have freed.
+class HostMemory final : public DeviceMemory {
+public:
+  bool read(void *To, uint64_t From, uint64_t Size) const override {
+    return !mneme_host_copy(To, reinterpret_cast<const void *>(From), Size,
+                            /*AsksHandlers=*/false);
+  }
+  bool write(uint64_t To, const void *From, uint64_t Size) const override {
+    return !mneme_host_copy(reinterpret_cast<void *>(To), From, Size,
+                            /*AsksHandlers=*/false);
+  }
+};
+} // namespace
+
+/// Returns the memory that a launch may change. With MemoryLock held. May
+/// throw.
+std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
+                                              void **Args) {
+  std::vector<MemoryRange> Found;
+  for (const auto &[Address, A] : Memory.allocations()) {
+    MemoryRange R = {Address, A.Size, ""};
+    if (A.Kind == KindVariable) {
+      auto *V = static_cast<const Variable *>(A.Owner);
+      R.Size = V->Size;
+      R.Name = "variable '" + V->Name + "'";
+    }
+    if (A.Kind != KindTexture && R.Size)
+      Found.push_back(std::move(R));
+  }
+  for (const auto &[Address, M] : RegisteredHost)
+    Found.push_back({Address, M.Size, ""});
+  for (size_t I = 0; Args && I != K.Args.size(); ++I)
+    for (uint32_t At = 0; At + sizeof(uint64_t) <= K.Args[I].Size;
+         At += sizeof(uint64_t)) {
+      uint64_t Word;
+      memcpy(&Word, static_cast<const char *>(Args[I]) + At, sizeof(Word));
+      for (MemoryRange &R : Found)
+        if (Word - R.Address < R.Size && R.Name.empty())
+          R.Name = "argument " + std::to_string(I);
+    }
+  for (MemoryRange &R : Found)
+    if (R.Name.empty())
+      R.Name = "other memory";
+  return Found;
+}
+
+/// \returns true if the application's own kernel was run, with its error.
+/// Otherwise, nothing was executed.
+bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
+                         const MnemeHostKernel &Code,
+                         const MnemeHostLaunch &Changed,
+                         const MnemeHostLaunch &L, CudaError &E) {
+  TunedKernels &Kernels = TunedKernels::get();
+  bool IsDone = false;
+  Difference D;
+  MnemeHostResult Tuned = {};
+  auto RunTuned = [&] {
+    int Status = mneme_host_launch(&Code, &Changed, &Tuned);
+    Tuned.Message[sizeof(Tuned.Message) - 1] = 0;
+    return !Status ? Verdict::Same
+           : Status == MNEME_HOST_INVALID_CONFIG ||
+                   Status == MNEME_HOST_OUT_OF_MEMORY
+               ? Verdict::Refused
+               : Verdict::Different;
+  };
+  auto RunOwn = [&] {
+    IsDone = true;
+    E = run(K, L);
+    return !E;
+  };
+  Uncancelled Here;
+  HostMemory Access;
+  Verdict Result = Verdict::Memory;
+  {
+    // Other threads must not change memory meanwhile.
+    std::lock_guard<std::mutex> Guard(MemoryLock);
+    attempt([&] {
+      LaunchComparison C(Access, findVerified(K, L.Args),
+                         Kernels.verifyPolicy().limit());
+      Result = C.verify(RunTuned, RunOwn, D);
+    });
+  }
+  Kernels.finishVerification(V, Result, D, Tuned.Message);
+  return IsDone;
 }

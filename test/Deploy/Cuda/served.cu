@@ -23,12 +23,14 @@
 // RUN: FileCheck %s --check-prefix=REPORT < %t/report
 // RUN: %python %mneme_src/utils/schemas.py check tuned-report %t/report
 // REPORT:      "served": 1,
+// REPORT-NEXT: "verified": 0,
 // REPORT-NEXT: "fell_back": 1,
 // REPORT-NEXT: "too_early": 0,
 // REPORT-NEXT: "unmatched": 1,
+// REPORT-NEXT: "through_driver": 0,
 // REPORT:      {"kernel": "_Z4fillPii", "static_hash": "{{[0-9a-f]+}}", "served": 1, "reasons": {},
 // REPORT-NEXT:   "variants": [
-// REPORT-NEXT:     {"package": "{{.*}}app.mneme", "variant": 1, "arch": "sm_90", "image": "[[IMAGE:[0-9a-f]+]]", "launch": "cover", "served": 1, "reasons": {"correct for other arguments only": 1}, "failures": 0, "disabled": false}
+// REPORT-NEXT:     {"package": "{{.*}}app.mneme", "variant": 1, "arch": "sm_90", "image": "[[IMAGE:[0-9a-f]+]]", "launch": "cover", "served": 1, "reasons": {"correct for other arguments only": 1}, "verified": 0, "unverified": {}, "failures": 0, "disabled": false}
 //
 // One library was loaded, of these bytes.
 // RUN: cat %t/report %t/log | FileCheck %s --check-prefix=LOG

@@ -751,7 +751,19 @@ CUresult cuMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
 
 CUresult cuPointerGetAttribute(void *Data, int Attribute, CUdeviceptr Address) {
   constexpr int MemoryType = 2, Host = 1, Device = 2;
+  constexpr int RangeStart = 11, RangeSize = 12;
   CHECK_CONTEXT();
+  if (Attribute == RangeStart || Attribute == RangeSize) {
+    CUdeviceptr Start;
+    size_t Size;
+    if (!findAllocation(Address, Start, Size))
+      return CUDA_ERROR_INVALID_VALUE;
+    if (Attribute == RangeStart)
+      *static_cast<CUdeviceptr *>(Data) = Start;
+    else
+      *static_cast<size_t *>(Data) = Size;
+    return CUDA_SUCCESS;
+  }
   MemoryKind Kind = kindOf(Address);
   if (Attribute != MemoryType || Kind == MemoryKind::None)
     return CUDA_ERROR_INVALID_VALUE;

@@ -125,6 +125,8 @@ uint64_t usedMemory(CUdevice Device);
 enum class MemoryKind { None, Device, Managed, Pinned };
 /// What an address points to.
 MemoryKind kindOf(CUdeviceptr Address);
+/// The allocation that contains \p Address. \returns false if there is none.
+bool findAllocation(CUdeviceptr Address, CUdeviceptr &Start, size_t &Size);
 /// Whether every byte of the range is memory that a kernel may access, on
 /// \p Device where that is given.
 bool isDeviceMemory(CUdeviceptr Address, uint64_t Size, CUdevice Device = -1);

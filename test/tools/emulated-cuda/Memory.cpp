@@ -277,6 +277,25 @@ MemoryKind emulated::kindOf(CUdeviceptr Address) {
                                                : MemoryKind::Device;
 }
 
+bool emulated::findAllocation(CUdeviceptr Address, CUdeviceptr &Start,
+                              size_t &Size) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto P = findRange(M.Pinned, Address, [](uint64_t Bytes) { return Bytes; });
+  if (P != M.Pinned.end()) {
+    Start = P->first;
+    Size = P->second;
+    return true;
+  }
+  auto A = findRange(M.Allocations, Address,
+                     [](const Allocation &A) { return A.Size; });
+  if (A == M.Allocations.end())
+    return false;
+  Start = A->first;
+  Size = A->second.Size;
+  return true;
+}
+
 bool emulated::isDeviceMemory(CUdeviceptr Address, uint64_t Size,
                               CUdevice Device) {
   // Its address on the device is that on the host.

@@ -31,5 +31,16 @@
 /// File for a report in JSON, where %p stands for the process's number; "-" for
 /// text on standard error.
 #define MNEME_ENV_TUNED_REPORT "MNEME_TUNED_REPORT"
+/// The number of launches of each variant to verify: the runtime launches both
+/// the variant and the application's own kernel on the application's memory and
+/// compares the results. The application continues with those of its own.
+#define MNEME_ENV_TUNED_VERIFY "MNEME_TUNED_VERIFY"
+/// The share of later launches to verify, from 0 (default) to 1.
+#define MNEME_ENV_TUNED_VERIFY_RATE "MNEME_TUNED_VERIFY_RATE"
+/// The most bytes that the copies of a verification may take; half of the
+/// available memory by default.
+#define MNEME_ENV_TUNED_VERIFY_MEMORY "MNEME_TUNED_VERIFY_MEMORY"
+/// Set by llvm-mneme-deploy: a file that gets a line for each difference.
+#define MNEME_ENV_TUNED_VERIFY_LOG "MNEME_TUNED_VERIFY_LOG"
 
 #endif // LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H

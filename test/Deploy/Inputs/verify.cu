@@ -1,0 +1,85 @@
+// A kernel that is launched with the numbers of the command line, and variants of
+// it: "same" is right, "wrong" is not for 8 and 9, "faulty" accesses address 8 for
+// 8. "vary" gives another result each time.
+//
+//   verify NUMBER|graph|vary...
+#ifdef TUNED
+extern "C" __global__ void same(int *P, int **Q, int N) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  P[I] = N + I;
+  (*Q)[I] += N - I;
+}
+extern "C" __global__ void wrong(int *P, int **Q, int N) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  P[I] = N == 8 && I > 99 ? 1 : N + I;
+  (*Q)[I] += N == 9 && I > 98 ? 1 : N - I;
+}
+extern "C" __global__ void faulty(int *P, int **Q, int N) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  P[I] = 1;
+  if (N == 8)
+    *reinterpret_cast<volatile int *>(8) = 1;
+  (*Q)[I] += N - I;
+}
+extern "C" __global__ void stamp(long long *P) { *P = -1; }
+#else
+#include "../../Runtime/Inputs/check.h"
+#include <cuda_runtime.h>
+
+__global__ void fill(int *P, int **Q, int N) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  P[I] = N + I;
+  (*Q)[I] += N - I;
+}
+__global__ void vary(long long *P) { *P = clock64(); }
+
+static int *P, *D, **Q, H[128];
+static long long *T;
+
+static void check(int N, int Expected) {
+  OK(cudaMemcpy(H, P, sizeof(H), cudaMemcpyDeviceToHost));
+  bool Right = true;
+  for (int I = 0; I != 128; ++I)
+    Right &= H[I] == N + I;
+  OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
+  for (int I = 0; I != 128; ++I)
+    Right &= H[I] == Expected - I;
+  printf("%d: %s\n", N, Right ? "right" : "wrong");
+}
+
+int main(int Argc, char **Argv) {
+  setvbuf(stdout, nullptr, _IONBF, 0);
+  OK(cudaMalloc(&P, sizeof(H)));
+  OK(cudaMalloc(&D, sizeof(H)));
+  OK(cudaMalloc(&Q, sizeof(D)));
+  OK(cudaMalloc(&T, sizeof(*T)));
+  OK(cudaMemcpy(Q, &D, sizeof(D), cudaMemcpyHostToDevice));
+  for (int I = 1; I != Argc; ++I) {
+    OK(cudaMemset(D, 0, sizeof(H)));
+    if (!strcmp(Argv[I], "graph")) {
+      cudaStream_t S;
+      cudaGraph_t G;
+      cudaGraphExec_t Exec;
+      OK(cudaStreamCreate(&S));
+      OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeRelaxed));
+      fill<<<4, 32, 0, S>>>(P, Q, 8);
+      OK(cudaStreamEndCapture(S, &G));
+      OK(cudaGraphInstantiate(&Exec, G, 0));
+      OK(cudaGraphLaunch(Exec, S));
+      OK(cudaStreamSynchronize(S));
+      check(8, 8);
+    } else if (!strcmp(Argv[I], "vary")) {
+      vary<<<1, 1>>>(T);
+      OK(cudaDeviceSynchronize());
+    } else {
+      int N = atoi(Argv[I]);
+      fill<<<4, 32>>>(P, Q, N);
+      if (cudaError_t E = cudaDeviceSynchronize()) {
+        printf("%d: %s\n", N, cudaGetErrorName(E));
+        return 3;
+      }
+      check(N, N);
+    }
+  }
+}
+#endif
