@@ -170,13 +170,14 @@ tools = [
     "mneme-pipeline-space",
     "mneme-study-files",
     "mneme-launch-fuzzer",
+    "mneme-package-fuzzer",
     "mneme-record-fuzzer",
     "mneme-sampler-bench",
 ]
 if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-sampler-bench")):
     config.available_features.add("sampler-bench")
 # LLVM can be configured to build no fuzzers.
-for fuzzer in ["farm-fuzzer", "launch-fuzzer", "pipeline-fuzzer", "record-fuzzer"]:
+for fuzzer in ["farm-fuzzer", "launch-fuzzer", "package-fuzzer", "pipeline-fuzzer", "record-fuzzer"]:
     if os.path.exists(os.path.join(config.mneme_tools_dir, "mneme-" + fuzzer)):
         config.available_features.add(fuzzer)
 

@@ -4,10 +4,11 @@
     utils/mutate.py RECORDINGS... [--bin DIR] [--count N] [--seed S] [--jobs J] [--keep DIR]
 
 RECORDINGS are folders that were recorded on the host device. A study, an exported recording
-and a kernel-carrying object are made from the first one. Each mutation changes one file: a bit, bytes, its length, or a
-value of its JSON. Findings are deaths by signal, hangs, more than 2 GiB of memory, failures
-without an error message, and replays of a changed recording that verify. --keep saves the
-files that led to findings. The exit code is 1 if there are findings.
+and a kernel-carrying object are made from the first one, and a package for an application.
+Each mutation changes one file: a bit, bytes, its length, or a value of its JSON. Findings are
+deaths by signal, hangs, more than 2 GiB of memory, failures without an error message, replays
+of a changed recording that verify, and applications that a changed package changes. --keep
+saves the files that led to findings. The exit code is 1 if there are findings.
 """
 import argparse
 import concurrent.futures
@@ -101,15 +102,16 @@ def mutate(r, path):
 class Artifact:
     """Files in a folder that tools read. commands: lists of words, in which {} is the folder."""
 
-    def __init__(self, folder, commands, files=None, sealed=False):
-        self.folder, self.commands, self.sealed = folder, commands, sealed
+    def __init__(self, folder, commands, files=None, sealed=False, output=None):
+        """output: a line that the last command prints, which exits with 3."""
+        self.folder, self.commands, self.sealed, self.output = folder, commands, sealed, output
         self.files = files or sorted(f for f in os.listdir(folder)
                                      if not f.startswith(".") and os.path.isfile(os.path.join(folder, f)))
         self.files = [f for f in self.files if os.path.getsize(os.path.join(folder, f))]
 
 
-def run(command, work):
-    """Exit code, output and finding of a command; the code is None when it ran out of time."""
+def run(command, work, output=None):
+    """Output and finding of a command, which is to print the line output, if any, and exit with 3."""
     # A file, as what a tool leaves behind would keep a pipe open.
     with open(os.path.join(work, "output"), "w+b") as out:
         p = subprocess.Popen(command, cwd=work, stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
@@ -127,6 +129,8 @@ def run(command, work):
         finding = "hang" if time.time() - start >= LIMIT_S else signal.Signals(-code).name
     elif used.ru_maxrss > LIMIT_KIB:
         finding = "%d MiB" % (used.ru_maxrss >> 10)
+    elif output:
+        finding = None if code == 3 and output in text.splitlines() else "exit code %d, or another output" % code
     elif code not in (0, 1, 2):
         finding = "exit code %d" % code
     elif code == 1 and "error: " not in text:
@@ -147,7 +151,8 @@ def try_one(name, artifact, seed, keep):
             shutil.copytree(folder, saved)
         findings = []
         for command in artifact.commands:
-            text, finding = run([w.replace("{}", folder) for w in command], work)
+            text, finding = run([w.replace("{}", folder) for w in command], work,
+                                artifact.output if command is artifact.commands[-1] else None)
             if not finding and artifact.sealed and not same and '"verdict": "Match"' in text:
                 finding = "Match"
             if finding:
@@ -167,15 +172,16 @@ def main():
     p.add_argument("--jobs", type=int, default=os.cpu_count())
     p.add_argument("--keep", metavar="DIR")
     args = p.parse_args()
-    record, replay, tune = (os.path.abspath(os.path.join(args.bin, "llvm-mneme-" + n)) for n in ("record", "replay", "tune"))
+    record, replay, tune, deploy = (os.path.abspath(os.path.join(args.bin, "llvm-mneme-" + n))
+                                    for n in ("record", "replay", "tune", "deploy"))
     if args.keep:
         os.makedirs(args.keep, exist_ok=True)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
 
     with tempfile.TemporaryDirectory(prefix="mneme-mutate-") as made:
-        def make(*command):
+        def make(*command, code=0):
             out = subprocess.run(command, cwd=made, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-            if out.returncode:
+            if out.returncode != code:
                 sys.exit("error: %s\n%s" % (" ".join(command), out.stderr))
             return out.stdout
 
@@ -218,11 +224,45 @@ def main():
         make(clang, *flags, "--cuda-gpu-arch=sm_90", "-c", "k.cu", "-o", os.path.join(carrier, "k.o"))
         artifacts["object"] = Artifact(carrier, [[record, "list-kernels", "{}/k.o"]])
 
+        # An application whose kernel is much faster for a known modulus.
+        package, app = os.path.join(made, "package"), os.path.join(made, "app")
+        os.mkdir(package)
+        open(app + ".cu", "w").write(
+            "#include <cstdio>\n"
+            "__global__ void hash(unsigned *p, unsigned modulus, unsigned rounds) {\n"
+            "  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, v = p[i];\n"
+            "  for (unsigned k = 0; k < rounds; ++k) v = (v * 17 + k) % modulus;\n"
+            "  p[i] = v;\n"
+            "}\n"
+            "int main() {\n"
+            "  unsigned *p, h[4096], sum = 0;\n"
+            "  for (unsigned i = 0; i != 4096; ++i) h[i] = i;\n"
+            "  cudaMalloc(&p, sizeof(h));\n"
+            "  cudaMemcpy(p, h, sizeof(h), cudaMemcpyHostToDevice);\n"
+            "  hash<<<32, 128>>>(p, 64, 200);\n"
+            "  cudaMemcpy(h, p, sizeof(h), cudaMemcpyDeviceToHost);\n"
+            "  for (unsigned v : h) sum = sum * 3 + v;\n"
+            "  printf(\"sum %u\\n\", sum);\n"
+            "  return 3;\n"
+            "}\n")
+        make(clang, *flags, "--cuda-gpu-arch=sm_90", app + ".cu", "-o", app, *make(record, "--print-config=ldflags").split())
+        plain = make(record, "-o", "tuned", "--device=host", "--quiet", "--", app, code=3).strip()
+        make(tune, "tuned", "--device=host", "--specialize=on", "--until-exhausted", "--quiet", "-o", "packaged",
+             "--explain=off", "--assess=off", "--export=package:" + os.path.join(package, "p"))
+        artifacts["package"] = Artifact(package, [
+            [deploy, "show", "{}/p"],
+            [deploy, "check", "{}/p"],
+            [deploy, "merge", "-o", "{}/to", "{}/p"],
+            [deploy, "run", "--device=host", "{}/p", "--", app],
+        ], output=plain)
+
         # What is not changed works.
         for name, artifact in artifacts.items():
             folder = os.path.join(made, "unchanged")
             shutil.copytree(artifact.folder, folder)
-            outputs = [make(*[w.replace("{}", folder) for w in command]) for command in artifact.commands]
+            outputs = [make(*[w.replace("{}", folder) for w in command],
+                            code=3 if artifact.output and command is artifact.commands[-1] else 0)
+                       for command in artifact.commands]
             if artifact.sealed and '"verdict": "Match"' not in outputs[-1]:
                 sys.exit("error: the %s does not match before any change\n%s" % (name, outputs[-1]))
             shutil.rmtree(folder)

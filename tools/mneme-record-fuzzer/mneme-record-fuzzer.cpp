@@ -8,9 +8,8 @@
 ///
 /// \file
 /// Feeds arbitrary bytes to the readers of snapshots, page files, kernel files,
-/// payloads, exported recordings, an application's machine code and packages of
-/// tuned kernels. Repairs the digests first, because most of the code is behind
-/// their checks.
+/// payloads, exported recordings and an application's machine code. Repairs the
+/// digests first, because most of the code is behind their checks.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -22,7 +21,6 @@
 #include "llvm/Mneme/Record/Manage.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Record/Snapshot.h"
-#include "llvm/Mneme/Runtime/Package.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -288,53 +286,6 @@ static void readAsFile(StringRef Bytes) {
   sys::fs::remove_directories(Folder);
 }
 
-/// Repairs the digests of a package, of which the size is its own.
-static void repairPackage(std::string &Bytes) {
-  MnemePackageHeader Header;
-  if (Bytes.size() < sizeof(Header))
-    return;
-  memcpy(&Header, Bytes.data(), sizeof(Header));
-  Header.FileSize = Bytes.size();
-  if (Header.HeaderSize <= Header.TablesSize &&
-      Header.TablesSize <= Bytes.size())
-    copy(digest128(
-             StringRef(Bytes).slice(Header.HeaderSize, Header.TablesSize)),
-         Header.Digest);
-  memcpy(Bytes.data(), &Header, sizeof(Header));
-  copy(digest128(StringRef(Bytes).take_front(
-           offsetof(MnemePackageHeader, HeaderDigest))),
-       Header.HeaderDigest);
-  memcpy(Bytes.data(), &Header, sizeof(Header));
-}
-
-/// Looks up each kernel and reads all that belongs to it.
-static void readPackage(StringRef Bytes) {
-  ::mneme::Package P;
-  if (!P.openMemory(Bytes.data(), Bytes.size()).empty())
-    return;
-  std::string All;
-  for (const MnemePackageKernel &K : P.kernels()) {
-    if (P.findKernel(K.StaticHash) != &K)
-      report_fatal_error("a kernel is not found");
-    All += P.text(K.NameOffset);
-    for (const MnemePackageArg &A : P.args(K))
-      All += std::to_string(A.Size);
-    for (const MnemePackageVariant &V : P.variants(K)) {
-      for (const MnemePackageGuard &G : P.guards(V))
-        if (G.What == MNEME_GUARD_DEVICE)
-          All += P.text(G.Offset);
-      All += P.text(V.EntryOffset);
-      All += P.text(V.ProvenanceOffset);
-      std::unique_ptr<char[]> Image;
-      P.readImage(V, Image);
-    }
-  }
-  for (const MnemePackageUnit &U : P.units())
-    if (P.findKernel(U.LinkHash, P.text(U.NameOffset)) !=
-        &P.kernels()[U.Kernel])
-      report_fatal_error("a kernel of a device link is not found");
-}
-
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
   std::string Bytes(reinterpret_cast<const char *>(Data), Size);
   readKernel(Bytes);
@@ -353,10 +304,6 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {
     repairPayload(Bytes);
     if (Expected<Payload> P = parsePayload(Bytes, "input"); !P)
       consumeError(P.takeError());
-  } else if (StringRef(Bytes).starts_with(MNEME_PACKAGE_MAGIC)) {
-    readPackage(Bytes);
-    repairPackage(Bytes);
-    readPackage(Bytes);
   } else if (StringRef(Bytes).starts_with("!<arch>") ||
              StringRef(Bytes).starts_with("\177ELF")) {
     readAsFile(Bytes);

@@ -2,7 +2,9 @@
 // it: "same" is right, "wrong" is not for 8 and 9, "faulty" accesses address 8 for
 // 8. "vary" gives another result each time.
 //
-//   verify NUMBER|graph|vary...
+// "threads" launches from 16 threads, which copy memory meanwhile.
+//
+//   verify NUMBER|graph|vary|threads...
 #ifdef TUNED
 extern "C" __global__ void same(int *P, int **Q, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
@@ -24,7 +26,10 @@ extern "C" __global__ void faulty(int *P, int **Q, int N) {
 extern "C" __global__ void stamp(long long *P) { *P = -1; }
 #else
 #include "../../Runtime/Inputs/check.h"
+#include <atomic>
 #include <cuda_runtime.h>
+#include <thread>
+#include <vector>
 
 __global__ void fill(int *P, int **Q, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
@@ -45,6 +50,27 @@ static void check(int N, int Expected) {
   for (int I = 0; I != 128; ++I)
     Right &= H[I] == Expected - I;
   printf("%d: %s\n", N, Right ? "right" : "wrong");
+}
+
+static std::atomic<int> Right{0};
+
+static void runThread(int Number) {
+  int *P, *D, **Q, H[128], Back[128];
+  OK(cudaMalloc(&P, sizeof(H)));
+  OK(cudaMalloc(&Q, sizeof(D)));
+  for (int I = 0; I != 10; ++I) {
+    OK(cudaMalloc(&D, sizeof(H)));
+    OK(cudaMemcpy(Q, &D, sizeof(D), cudaMemcpyHostToDevice));
+    for (int &V : H)
+      V = Number;
+    OK(cudaMemcpy(D, H, sizeof(H), cudaMemcpyHostToDevice));
+    fill<<<4, 32>>>(P, Q, I);
+    OK(cudaGetLastError());
+    OK(cudaMemcpy(Back, D, sizeof(H), cudaMemcpyDeviceToHost));
+    for (int J = 0; J != 128; ++J)
+      Right += Back[J] == Number + I - J;
+    OK(cudaFree(D));
+  }
 }
 
 int main(int Argc, char **Argv) {
@@ -71,6 +97,13 @@ int main(int Argc, char **Argv) {
     } else if (!strcmp(Argv[I], "vary")) {
       vary<<<1, 1>>>(T);
       OK(cudaDeviceSynchronize());
+    } else if (!strcmp(Argv[I], "threads")) {
+      std::vector<std::thread> Threads;
+      for (int T = 0; T != 16; ++T)
+        Threads.emplace_back(runThread, T);
+      for (std::thread &T : Threads)
+        T.join();
+      printf("threads: %d of %d\n", Right.load(), 16 * 10 * 128);
     } else {
       int N = atoi(Argv[I]);
       fill<<<4, 32>>>(P, Q, N);

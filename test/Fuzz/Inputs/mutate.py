@@ -1,6 +1,6 @@
-"""mutate.py PAYLOAD FATBIN CUBIN UNIT LIBRARY EXPORT OLD PACKAGE RECORDING CORPUS: files of a
+"""mutate.py PAYLOAD FATBIN CUBIN UNIT LIBRARY EXPORT OLD RECORDING CORPUS: files of a
 recording, an application's fat binary, a cubin, an object file and a library with
-payloads, exported recordings, one without digests, and a package, cut off and changed.
+payloads, exported recordings and one without digests, cut off and changed.
 
 PAYLOAD and FATBIN are what llvm-readelf -x printed of an executable's sections.
 """
@@ -9,7 +9,7 @@ import random
 import re
 import sys
 
-payload, fatbin, cubin, unit, library, export, old, package, recording, corpus = map(
+payload, fatbin, cubin, unit, library, export, old, recording, corpus = map(
     pathlib.Path, sys.argv[1:]
 )
 corpus.mkdir()
@@ -37,7 +37,6 @@ seeds = {
     "library": library.read_bytes(),
     "export": export.read_bytes(),
     "old": old.read_bytes(),
-    "package": package.read_bytes(),
 }
 assert seeds["payload"].startswith(b"MNEMEPL1")
 assert seeds["fatbin"].startswith(b"\x50\xed\x55\xba")
