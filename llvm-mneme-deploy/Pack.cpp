@@ -55,6 +55,12 @@ static cl::opt<std::string>
            cl::desc("Pack although results were compared within a tolerance"),
            cl::value_desc("tolerance"), cl::sub(PackCommand),
            cl::cat(CommandCategory));
+static cl::opt<std::string> DeviceMatch(
+    "device-match",
+    cl::desc("GPUs to serve: those with the name of the measured one "
+             "(default), or all that its code runs on"),
+    cl::value_desc("name|arch"), cl::init("name"), cl::sub(PackCommand),
+    cl::cat(CommandCategory));
 static cl::opt<std::string>
     FinishName("host-finish",
                cl::desc("--host-finish of the study (default: none)"),
@@ -74,6 +80,8 @@ static Expected<PackOptions> readPackOptions() {
   if (Error E = parseScope(Scope, O))
     return std::move(E);
   if (Error E = parseLaunchShape(LaunchShape, O))
+    return std::move(E);
+  if (Error E = parseDeviceMatch(DeviceMatch, O))
     return std::move(E);
   if (!Accept.empty())
     if (Error E = parseAccept(Accept, O))

@@ -54,6 +54,14 @@ Error mneme::parseAccept(StringRef Text, PackOptions &O) {
   return Error::success();
 }
 
+Error mneme::parseDeviceMatch(StringRef Text, PackOptions &O) {
+  if (Text != "name" && Text != "arch")
+    return createStringError("invalid --device-match=" + Text +
+                             ": expected name or arch");
+  O.MatchesArch = Text == "arch";
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // best.json
 //===----------------------------------------------------------------------===//

@@ -71,9 +71,9 @@ private:
 // Guards
 //===----------------------------------------------------------------------===//
 
-void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
-                     bool IsSoft) {
-  // A launch that a hard guard admits exactly needs no soft guard.
+/// A launch that a hard guard admits exactly needs no soft guard.
+static void addGuard(PackagedVariant &V, uint16_t What, unsigned Index,
+                     uint64_t Low, uint64_t High, bool IsSoft = false) {
   for (const PackagedGuard &G : V.Guards)
     if (G.Fields.What == What && G.Fields.Index == Index &&
         G.Fields.Low == Low && G.Fields.High == High)
@@ -85,6 +85,11 @@ void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
   G.Fields.Index = Index;
   G.Fields.Low = Low;
   G.Fields.High = High;
+}
+
+void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
+                     bool IsSoft) {
+  addGuard(V, What, Index, Low, High, IsSoft);
 }
 
 void GuardMaker::addBytes(unsigned Arg, StringRef Bytes) {
@@ -177,7 +182,7 @@ void GuardMaker::guardEverything() {
 void GuardMaker::guardMeasured() {
   if (O.Scope == PackScope::Recorded)
     addShape(/*IsSoft=*/true);
-  if (Winner.GPU.empty())
+  if (Winner.GPU.empty() || O.MatchesArch)
     return;
   PackagedGuard &G = V.Guards.emplace_back();
   G.Fields.What = MNEME_GUARD_DEVICE;
@@ -258,16 +263,13 @@ Error GuardMaker::chooseLaunch() {
   return Error::success();
 }
 
-/// Sets the number of threads that the attributes of the compiled kernel admit.
-/// The host device does not enforce them, but the code may rely on them.
-Error GuardMaker::limitThreads() {
+/// The host device does not enforce attributes, but the code may rely on them.
+Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
+                          PackagedVariant &V) {
+  MnemePackageVariant &F = V.Fields;
   F.MaxThreads = MNEME_HOST_MAX_THREADS;
-  LLVMContext Fresh;
-  std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
-  Plan.compiler().preprocess(*Compiled);
-  const Function *Kernel = Compiled->getFunction(Plan.kernel().KernelName);
   for (StringRef Name : {"nvvm.maxntid", "nvvm.reqntid"}) {
-    Attribute A = Kernel->getFnAttribute(Name);
+    Attribute A = Kernel.getFnAttribute(Name);
     if (!A.isValid())
       continue;
     uint64_t Threads = 1;
@@ -279,19 +281,27 @@ Error GuardMaker::limitThreads() {
         return createStringError("the kernel has the invalid attribute " +
                                  Name + "=" + A.getValueAsString());
       Threads *= N;
-      if (Name == "nvvm.reqntid" && N != Plan.block()[Axis])
+      if (Name == "nvvm.reqntid" && Block && N != (*Block)[Axis])
         return make_error<PackRefusal>("the kernel requires another block");
       if (Name == "nvvm.reqntid" && F.Launch == MNEME_LAUNCH_SAME)
-        addExact(MNEME_GUARD_BLOCK, Axis, N);
+        addGuard(V, MNEME_GUARD_BLOCK, Axis, N, N);
     }
     F.MaxThreads = std::min<uint64_t>(F.MaxThreads, Threads);
   }
-  if (Plan.block().count() > F.MaxThreads)
+  if (Block && Block->count() > F.MaxThreads)
     return make_error<PackRefusal>(
         formatv("a block has {0} threads, but the launch bounds of the kernel "
                 "permit {1}",
-                Plan.block().count(), F.MaxThreads));
+                Block->count(), F.MaxThreads));
   return Error::success();
+}
+
+Error GuardMaker::limitThreads() {
+  LLVMContext Fresh;
+  std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
+  Plan.compiler().preprocess(*Compiled);
+  return mneme::limitThreads(*Compiled->getFunction(Plan.kernel().KernelName),
+                             Plan.block(), V);
 }
 
 Error GuardMaker::run() {

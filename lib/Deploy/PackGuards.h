@@ -12,12 +12,28 @@
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
+class Function;
+class Module;
 namespace mneme {
+struct CompiledKernel;
 
 /// Sets the launch, its grade, the guards and the number of threads per block
 /// of the winner. Fails with a PackRefusal if \p O does not admit the grade.
 Error addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                 const PackOptions &O, PackagedVariant &V);
+
+/// Sets the number of threads per block that the attributes of a kernel admit,
+/// and the guards of a required block. Fails with a PackRefusal if they do not
+/// admit \p Block, with which the variant was measured or is launched.
+Error limitThreads(const Function &Kernel, std::optional<Dim3> Block,
+                   PackagedVariant &V);
+
+/// Returns a variable of which an image has a copy of its own; empty if there
+/// is none.
+std::string findSharedVariable(const Module &M);
+
+/// Copies the properties of an image.
+void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);
 
 } // namespace mneme
 } // namespace llvm

@@ -29,7 +29,7 @@ static Error refuse(const Twine &Why) { return make_error<PackRefusal>(Why); }
 //===----------------------------------------------------------------------===//
 
 /// A separate image has variables of its own, on a GPU.
-static std::string findSharedVariable(const Module &M) {
+std::string mneme::findSharedVariable(const Module &M) {
   constexpr unsigned GenericSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
   for (const GlobalVariable &G : M.globals()) {
     unsigned Space = G.getAddressSpace();
@@ -143,7 +143,7 @@ static uint32_t getArchNumber(StringRef Arch) {
   return Number;
 }
 
-static void describeImage(const CompiledKernel &Code, bool OnHost,
+void mneme::describeImage(const CompiledKernel &Code, bool OnHost,
                           PackagedVariant &V) {
   const DeviceImage &Image = Code.Image;
   MnemePackageVariant &F = V.Fields;

@@ -67,14 +67,17 @@ void TunedKernels::start() {
   Strict = Text && !strcmp(Text, "1");
   bool Ok = true;
   if (!attempt([&] {
-        uint32_t Scope = 0, Shape = 0, Capture = 0;
+        uint32_t Scope = 0, Shape = 0, Match = 0, Capture = 0;
         Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
                      {"proven", "verified", "unproven"}, Shape, Strict);
         Ok &=
             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
+        Ok &= choose(MNEME_ENV_TUNED_DEVICE_MATCH, {"name", "arch"}, Match,
+                     Strict);
         Policy.ServesAll = Scope;
+        Policy.ServesOtherGPUs = Match;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;
         if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))

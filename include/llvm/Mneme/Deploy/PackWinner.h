@@ -35,13 +35,17 @@ struct PackOptions {
   uint32_t LaunchShape = MNEME_GRADE_PROVEN;
   /// Whether results may have been compared within tolerances.
   bool AcceptTolerance = false;
+  /// Whether all GPUs of the architecture are served, or only those of the
+  /// name that the study measured.
+  bool MatchesArch = false;
 };
 
-/// Parse the values of --scope, --launch-shape and --accept. Errors list the
-/// values.
+/// Parse the values of --scope, --launch-shape, --accept and --device-match.
+/// Errors list the values.
 Error parseScope(StringRef Text, PackOptions &O);
 Error parseLaunchShape(StringRef Text, PackOptions &O);
 Error parseAccept(StringRef Text, PackOptions &O);
+Error parseDeviceMatch(StringRef Text, PackOptions &O);
 
 /// "same", "proven", "verified", "unproven".
 StringRef getGradeName(uint32_t Grade);

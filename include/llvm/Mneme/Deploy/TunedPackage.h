@@ -72,6 +72,9 @@ Error writePackage(StringRef Path, const TunedPackage &P);
 /// Reads a package with all images. Errors begin with the path.
 Expected<TunedPackage> readPackage(StringRef Path);
 
+/// The same for a package in memory that \p Path names in errors.
+Expected<TunedPackage> parsePackage(StringRef Bytes, StringRef Path);
+
 /// A kernel of an application.
 struct ApplicationKernel {
   std::string Name;
@@ -89,6 +92,9 @@ Expected<std::vector<ApplicationKernel>> readApplication(StringRef Path);
 /// Adds the links of an application's kernels that the package has. \returns
 /// their number.
 unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
+
+/// Returns true if the arguments have the same sizes and offsets.
+bool haveSameArguments(const PackagedKernel &A, const PackagedKernel &B);
 
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
