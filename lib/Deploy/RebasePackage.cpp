@@ -84,9 +84,13 @@ static Expected<KernelConfig> readRecipe(const PackagedVariant &V) {
   KernelConfig C;
   if (Error E = applyConfig(*Config, C))
     return std::move(E);
+  if (C.Specialize || C.SpecializeDims || C.SpecializeRanges ||
+      (C.SetLaunchBounds && !C.MaxThreads))
+    return createStringError("its IR has changed, and it was specialized for "
+                             "a launch");
   if (V.Fields.Launch != MNEME_LAUNCH_SAME ||
       V.Fields.DynamicShared != MNEME_SHARED_SAME)
-    return createStringError("it changes the launch");
+    return createStringError("its IR has changed, and it changes the launch");
   return C;
 }
 
@@ -95,8 +99,6 @@ static Expected<KernelConfig> readRecipe(const PackagedVariant &V) {
 Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
                                            PackagedVariant &V) const {
   AheadOptions Options = O;
-  if (Error E = readRecipe(V).moveInto(Options.Config))
-    return std::move(E);
   Options.OnHost = V.Fields.ImageKind == MNEME_IMAGE_OBJECT;
   bool HasKernel = false;
   for (ArrayRef<Payload> File : Payloads)
@@ -105,6 +107,8 @@ Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
                   [&](const PayloadKernel &K) { return K.Name == Old.Name; }))
         continue;
       HasKernel = true;
+      if (Error E = readRecipe(V).moveInto(Options.Config))
+        return std::move(E);
       Expected<PackagedKernel> New = compileAhead(File, I, Old.Name, Options);
       if (!New)
         return New.takeError();
