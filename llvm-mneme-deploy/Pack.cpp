@@ -97,6 +97,10 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   if (!AllowPrograms)
     if (Error E = refuseSideEffects(Path, findSideEffects(Best->Config)))
       return std::move(E);
+  for (const InstanceWinner &Own : Best->InstanceWinners)
+    if (!AllowPrograms)
+      if (Error E = refuseSideEffects(Path, findSideEffects(Own.Config)))
+        return std::move(E);
   ReplayOptions Replay;
   Replay.CudaPath = CudaPath;
   if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))

@@ -50,9 +50,9 @@ Error AheadCompilation::checkModule(const Module &M) const {
   if (P.IsRDC)
     if (Error E = checkComplete(M))
       return E;
-  if (std::string Name = findSharedVariable(M); !O.OnHost && !Name.empty())
-    return createStringError("the kernel uses the variable '" + Name +
-                             "', of which a package has a copy of its own");
+  if (!O.OnHost)
+    if (Error E = checkVariables(M))
+      return E;
   bool ReadsSize = any_of(findLaunchRegisters(M), [](const auto &R) {
     return R.first == LaunchRegister::BlockSize ||
            R.first == LaunchRegister::GridSize;

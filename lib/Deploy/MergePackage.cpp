@@ -42,7 +42,7 @@ bool mneme::servesSameLaunches(const PackagedVariant &A,
          sortedKeys(A.Guards) == sortedKeys(B.Guards);
 }
 
-static bool isSameCode(const PackagedVariant &A, const PackagedVariant &B) {
+bool mneme::isSameCode(const PackagedVariant &A, const PackagedVariant &B) {
   auto Launch = [](const MnemePackageVariant &F) {
     return std::tuple(F.Launch, F.Block[0], F.Block[1], F.Block[2], F.Grid[0],
                       F.Grid[1], F.Grid[2], F.DynamicShared);

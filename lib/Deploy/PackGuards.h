@@ -28,9 +28,25 @@ Error addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
 Error limitThreads(const Function &Kernel, std::optional<Dim3> Block,
                    PackagedVariant &V);
 
-/// Returns a variable of which an image has a copy of its own; empty if there
-/// is none.
-std::string findSharedVariable(const Module &M);
+/// A recorded launch and the variant that serves it.
+struct ServedLaunch {
+  const ReplayPlan *Plan;
+  PackagedVariant Variant;
+};
+
+/// Unless all launches are to be served, adds soft guards for the integer
+/// arguments of one launch that differ in \p All and have no guard.
+void addOwnArguments(const ReplayPlan &Own, ArrayRef<const ReplayPlan *> All,
+                     const PackOptions &O, PackagedVariant &V);
+
+/// If several launches are served by the same code, adds a variant to \p K for
+/// those between them: the soft guards admit the ranges of the grid, the block,
+/// the shared memory and the integer arguments that differ.
+void addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K);
+
+/// Fails with a PackRefusal if the kernel uses a variable that can change: an
+/// image for a GPU has a copy of its own.
+Error checkVariables(const Module &M);
 
 /// Copies the properties of an image.
 void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);

@@ -54,9 +54,9 @@ Error Rebase::read(ArrayRef<std::string> Files) {
   return Error::success();
 }
 
-static bool isSameCode(const PackagedKernel &OldKernel,
-                       const PackagedVariant &Old,
-                       const PackagedKernel &NewKernel) {
+static bool hasSameCode(const PackagedKernel &OldKernel,
+                        const PackagedVariant &Old,
+                        const PackagedKernel &NewKernel) {
   const PackagedVariant &New = NewKernel.Variants.front();
   auto Fields = [](const MnemePackageVariant &F) {
     return std::tuple(F.ImageKind, F.Arch, F.MaxThreads, F.Registers,
@@ -112,7 +112,7 @@ Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
       Expected<PackagedKernel> New = compileAhead(File, I, Old.Name, Options);
       if (!New)
         return New.takeError();
-      if (!isSameCode(Old, V, *New))
+      if (!hasSameCode(Old, V, *New))
         continue;
       New->Variants.front() = std::move(V);
       return New;

@@ -99,6 +99,9 @@ bool haveSameArguments(const PackagedKernel &A, const PackagedKernel &B);
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
 
+/// Returns true if both have the same code and launch it in the same way.
+bool isSameCode(const PackagedVariant &A, const PackagedVariant &B);
+
 /// Adds the kernels of \p From to \p Into. A variant that is in both is added
 /// once. \returns an error that names both origins if they serve the same
 /// launches of a kernel with different code: which one is used would depend on
