@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
-run.py --build=BUILD [--only=host,replay,record,pages,samplers] [--json] [--output=FILE]
+run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy] [--json] [--output=FILE]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
@@ -11,6 +11,7 @@ replay    replays of one kernel in one process: how many a second, and where the
 record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
+deploy    what a launch costs with tuned kernels, and the start with a large package
 bisect    steps and seconds of bisections of faults that are planted at random places
 faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
 gpu       the parts that need a GPU, below, as far as --seconds go
@@ -147,6 +148,64 @@ class Runner:
 
     def samplers(self):
         return json.loads(run([self.tool("mneme-bench-samplers"), "--json"]))
+
+    def deploy(self):
+        """On the emulated GPU, which takes a launch in less than a real one does."""
+        emulated = os.path.join(self.build, "lib", "emulated-cuda")
+        if not os.path.exists(os.path.join(emulated, "libcudart.so.13")):
+            raise Failure("deploy needs the emulated CUDA driver of the tests")
+        env = dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.launches + ".bc")
+        library = os.path.join(self.build, "lib", "libmneme_deploy.so")
+        with tempfile.TemporaryDirectory() as directory:
+            variant = ["variant=" + os.path.join(self.build, "benchmarks", "Deploy", "launches.cubin"), "arch=sm_90"]
+
+            def package(name, kernel, variants):
+                path = os.path.join(directory, name)
+                run([self.tool("mneme-package"), path, self.launches, "kernel=" + kernel, *variants])
+                return path
+
+            def guarded(matches):
+                words = [w for what in ("grid", "block") for axis in "012" for w in
+                         ("guard=" + what, "index=" + axis, "low=1")]
+                return [*variant, "entry=_Z5touchPj", *words, "guard=cooperative", "low=0",
+                        "guard=shared", "low=" + ("0" if matches else "1")]
+
+            one = package("one", "_Z5touchPj", [*variant, "entry=_Z5touchPj"])
+            eight = package("eight", "_Z5touchPj", 7 * guarded(False) + guarded(True))
+            none = package("none", "_Z5touchPj", 8 * guarded(False))
+            other = package("other", "_Z5churnPjm", [*variant, "entry=_Z5churnPjm"])
+            large = os.path.join(directory, "large")
+            opened = json.loads(run([self.tool("mneme-bench-deploy"), large, "1000"]))
+
+            def call(count, program, packages=None):
+                more = {"LD_PRELOAD": library, "MNEME_TUNED": packages} if packages else {}
+                start = time.monotonic()
+                text = run([program, "call", str(count)], env=dict(env, **more))
+                seconds = time.monotonic() - start
+                return json.loads(text.splitlines()[-1])["seconds_per_launch"] * 1e9, seconds
+
+            plain, count = self.launches + "-plain", 200000
+            cases = {
+                "plain program": lambda: call(count, plain),
+                "instrumented, no package": lambda: call(count, self.launches),
+                "kernel not in the package": lambda: call(count, self.launches, other),
+                "8 variants of 8 guards, none serves": lambda: call(count, self.launches, none),
+                "1 variant, served": lambda: call(count, self.launches, one),
+                "8 variants of 8 guards, the last serves": lambda: call(count, self.launches, eight),
+            }
+            starts = {
+                "plain program": lambda: call(1, plain),
+                "package of 1 kernel": lambda: call(1, self.launches, one),
+                "package of 1000 kernels": lambda: call(1, self.launches, large),
+            }
+            # In turns, as for recording.
+            rounds = [{name: case()[0] for name, case in cases.items()} for _ in range(7)]
+            begun = [{name: case()[1] for name, case in starts.items()} for _ in range(15)]
+        return {
+            "ns_per_launch": {name: min(r[name] for r in rounds) for name in cases},
+            "seconds_of_one_launch": {name: min(r[name] for r in begun) for name in starts},
+            "package": opened,
+        }
 
     def record_cost(self):
         result = {}
@@ -669,6 +728,17 @@ def print_record(result):
     print_applications(result["applications"])
 
 
+def print_deploy(result):
+    for name, ns in result["ns_per_launch"].items():
+        print("%-42s %9.1f ns a launch" % (name, ns))
+    for name, seconds in result["seconds_of_one_launch"].items():
+        print("%-42s %9.3f ms from start to end, one launch" % (name, seconds * 1e3))
+    package = result["package"]
+    print("%-42s %9.3f ms to open, %.1f ns to find a kernel"
+          % ("package of %d kernels" % package["kernels"], package["open_seconds"] * 1e3,
+             package["find_seconds"] * 1e9))
+
+
 def print_bisect(result):
     print("                             executions             found,         steps  compila-    known                seconds,       without reuse:")
     print("program by      of default<O3>  planted changing   alone   median (most)    tions     code launched  median (most)  launched, seconds")
@@ -726,7 +796,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", default="build", help="the build folder")
-    parser.add_argument("--only", default="host,replay,record,pages,samplers")
+    parser.add_argument("--only", default="host,replay,record,pages,samplers,deploy")
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
@@ -747,6 +817,7 @@ def main():
         "record": (runner.record_cost, print_record),
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
+        "deploy": (runner.deploy, print_deploy),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),
     }

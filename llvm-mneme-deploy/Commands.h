@@ -27,6 +27,8 @@ extern cl::SubCommand PackCommand;
 cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
 extern cl::SubCommand MergeCommand;
+extern cl::SubCommand RebaseCommand;
+extern cl::SubCommand ImportCommand;
 extern cl::SubCommand RunCommand;
 
 /// Return the exit code, or an error that main() prints.
@@ -34,12 +36,15 @@ Expected<int> runPack();
 Expected<int> runShow();
 Expected<int> runCheck();
 Expected<int> runMerge();
+Expected<int> runRebase();
+Expected<int> runImport();
 /// The arguments are those of main().
 Expected<int> runRun(int Argc, char **Argv);
 
 void addHelp(int Argc, const char *const *Argv);
 
 void printError(Error E);
+void printWarning(const Twine &Text);
 void printNote(const Twine &Text);
 
 } // namespace mneme

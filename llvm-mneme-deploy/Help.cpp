@@ -26,6 +26,10 @@ static constexpr CommandHelp Help[] = {
      "llvm-mneme-deploy check --app=./app app.mneme\n",
      "0    no problem\n"
      "1    a package is damaged or not for the application, or an error\n"},
+    {"import", "llvm-mneme-deploy import tuned.json --app=./app -o app.mneme\n",
+     "0    success\n"
+     "1    error\n"
+     "2    an entry cannot be compiled ahead of time\n"},
     {"merge", "llvm-mneme-deploy merge -o app.mneme saxpy.mneme jacobi.mneme\n",
      ZeroOrError},
     {"pack",
@@ -34,6 +38,10 @@ static constexpr CommandHelp Help[] = {
      "0    success\n"
      "1    error\n"
      "2    a study has no winner that a package can contain\n"},
+    {"rebase", "llvm-mneme-deploy rebase app.mneme --app=./app -o new.mneme\n",
+     "0    success\n"
+     "1    error\n"
+     "2    kernels of the package were dropped\n"},
     {"run",
      "llvm-mneme-deploy run app.mneme -- ./app\n"
      "llvm-mneme-deploy run --device=host --report=- app.mneme -- ./app\n"

@@ -55,6 +55,12 @@ static cl::opt<std::string>
            cl::desc("Pack although results were compared within a tolerance"),
            cl::value_desc("tolerance"), cl::sub(PackCommand),
            cl::cat(CommandCategory));
+static cl::opt<std::string> DeviceMatch(
+    "device-match",
+    cl::desc("GPUs to serve: those with the name of the measured one "
+             "(default), or all that its code runs on"),
+    cl::value_desc("name|arch"), cl::init("name"), cl::sub(PackCommand),
+    cl::cat(CommandCategory));
 static cl::opt<std::string>
     FinishName("host-finish",
                cl::desc("--host-finish of the study (default: none)"),
@@ -75,6 +81,8 @@ static Expected<PackOptions> readPackOptions() {
     return std::move(E);
   if (Error E = parseLaunchShape(LaunchShape, O))
     return std::move(E);
+  if (Error E = parseDeviceMatch(DeviceMatch, O))
+    return std::move(E);
   if (!Accept.empty())
     if (Error E = parseAccept(Accept, O))
       return std::move(E);
@@ -89,6 +97,10 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   if (!AllowPrograms)
     if (Error E = refuseSideEffects(Path, findSideEffects(Best->Config)))
       return std::move(E);
+  for (const InstanceWinner &Own : Best->InstanceWinners)
+    if (!AllowPrograms)
+      if (Error E = refuseSideEffects(Path, findSideEffects(Own.Config)))
+        return std::move(E);
   ReplayOptions Replay;
   Replay.CudaPath = CudaPath;
   if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))

@@ -55,6 +55,12 @@ static cl::opt<std::string>
                 cl::value_desc("grade"), cl::sub(RunCommand),
                 cl::cat(CommandCategory));
 static cl::opt<std::string>
+    DeviceMatch("device-match",
+                cl::desc("GPUs to serve: those with the name of the measured "
+                         "one, or all that the code runs on (default name)"),
+                cl::value_desc("name|arch"), cl::sub(RunCommand),
+                cl::cat(CommandCategory));
+static cl::opt<std::string>
     Report("report",
            cl::desc("Write to a file, as JSON, which launches were served, and "
                     "why others were not; - for text on standard error"),
@@ -109,6 +115,8 @@ static Error setEnvironment(ArrayRef<std::string> Packages) {
     return createStringError(
         formatv("--verify-rate: expected a number from 0 to 1, got '{0}'",
                 VerifyRate.getValue()));
+  if (Error E = Check(DeviceMatch, {"name", "arch"}))
+    return E;
   std::vector<std::string> Paths;
   for (const std::string &Package : Packages) {
     SmallString<128> Path(Package);
@@ -121,6 +129,7 @@ static Error setEnvironment(ArrayRef<std::string> Packages) {
   setVariable(MNEME_ENV_TUNED, join(Paths, ":"));
   setVariable(MNEME_ENV_TUNED_SCOPE, Scope);
   setVariable(MNEME_ENV_TUNED_LAUNCH_SHAPE, LaunchShape);
+  setVariable(MNEME_ENV_TUNED_DEVICE_MATCH, DeviceMatch);
   setVariable(MNEME_ENV_TUNED_REPORT, Report);
   setVariable(MNEME_ENV_TUNED_STRICT, Strict ? "1" : "");
   setVariable(MNEME_ENV_TUNED_VERIFY, Verify ? Twine(Verify).str() : "");

@@ -216,9 +216,11 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
   Line("digest", toHexString(digest128(V.Image)));
   Line("launch", describeLaunch(F));
   Line("correct", describeGuards(V, /*IsSoft=*/false));
-  Line("measured", describeGuards(V, /*IsSoft=*/true));
   json::Value P = getProvenance(V);
   const json::Object *O = P.getAsObject();
+  bool IsImported = O && O->getObject("imported");
+  Line("measured", IsImported ? "no: imported from a file for Proteus"
+                              : describeGuards(V, /*IsSoft=*/true));
   const json::Object *Expected = O ? O->getObject("expected") : nullptr;
   if (const json::Object *S =
           Expected ? Expected->getObject("speedup") : nullptr)

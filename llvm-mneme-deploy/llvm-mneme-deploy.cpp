@@ -30,6 +30,10 @@ void mneme::printError(Error E) {
   });
 }
 
+void mneme::printWarning(const Twine &Text) {
+  WithColor::warning(errs(), ToolName) << printableLines(Text.str()) << '\n';
+}
+
 void mneme::printNote(const Twine &Text) {
   WithColor::note(errs(), ToolName) << printableLines(Text.str()) << '\n';
 }
@@ -44,10 +48,9 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, [](int) {});
   cl::AddExtraVersionPrinter(printVersion);
   const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
-      {&PackCommand, runPack},
-      {&getShowCommand(), runShow},
-      {&CheckCommand, runCheck},
-      {&MergeCommand, runMerge},
+      {&PackCommand, runPack},     {&getShowCommand(), runShow},
+      {&CheckCommand, runCheck},   {&MergeCommand, runMerge},
+      {&RebaseCommand, runRebase}, {&ImportCommand, runImport},
   };
   cl::HideUnrelatedOptions(getColorCategory());
   for (const auto &[Command, Run] : Commands)
@@ -66,8 +69,8 @@ int main(int argc, char **argv) {
         return Run();
     if (RunCommand)
       return runRun(argc, argv);
-    return createStringError("no command: expected pack, show, check, merge or "
-                             "run (see --help)");
+    return createStringError("no command: expected pack, show, check, merge, "
+                             "rebase, import or run (see --help)");
   }();
   if (ExitCode)
     return *ExitCode;

@@ -287,6 +287,11 @@ static cl::opt<std::string>
            cl::desc("Export a package although results were compared within a "
                     "tolerance"),
            cl::value_desc("tolerance"), cl::cat(OutputCat));
+static cl::opt<std::string> DeviceMatch(
+    "device-match",
+    cl::desc("GPUs that an exported package serves: those with the name of "
+             "the measured one (default), or all that its code runs on"),
+    cl::value_desc("name|arch"), cl::init("name"), cl::cat(OutputCat));
 static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
                             cl::init(true), cl::cat(OutputCat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
@@ -451,6 +456,8 @@ static Error readExports(TuneOptions &O) {
   if (Error E = parseScope(Scope, O.Pack))
     return E;
   if (Error E = parseLaunchShape(LaunchShape, O.Pack))
+    return E;
+  if (Error E = parseDeviceMatch(DeviceMatch, O.Pack))
     return E;
   return Accept.empty() ? Error::success() : parseAccept(Accept, O.Pack);
 }

@@ -54,9 +54,39 @@ Error mneme::parseAccept(StringRef Text, PackOptions &O) {
   return Error::success();
 }
 
+Error mneme::parseDeviceMatch(StringRef Text, PackOptions &O) {
+  if (Text != "name" && Text != "arch")
+    return createStringError("invalid --device-match=" + Text +
+                             ": expected name or arch");
+  O.MatchesArch = Text == "arch";
+  return Error::success();
+}
+
 //===----------------------------------------------------------------------===//
 // best.json
 //===----------------------------------------------------------------------===//
+
+/// Adds a winner that differs from the common one, which is already read.
+static bool readInstanceWinner(const json::Value &V, BestFile &B) {
+  const json::Object *O = V.getAsObject();
+  const json::Object *Config = O ? O->getObject("config") : nullptr;
+  const json::Object *Speedup = O ? O->getObject("speedup") : nullptr;
+  if (!Config || !Speedup || !O->getInteger("trial") ||
+      !O->getString("record_id") || !O->getString("code_hash"))
+    return false;
+  InstanceWinner &Own = B.InstanceWinners.emplace_back();
+  Own.RecordId = O->getString("record_id")->str();
+  Own.Config = *Config;
+  Own.Winner = B.Winner;
+  Own.Winner.CodeHash = O->getString("code_hash")->str();
+  json::Object &P = Own.Winner.Provenance;
+  P["record_ids"] = json::Array{Own.RecordId};
+  P["config"] = json::Object(*Config);
+  P["trial"] = *O->getInteger("trial");
+  P["code_hash"] = Own.Winner.CodeHash;
+  P["expected"] = json::Object{{"speedup", json::Object(*Speedup)}};
+  return true;
+}
 
 Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   auto Fail = [&](const Twine &Why) {
@@ -98,6 +128,10 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
         "code_hash", "device", "toolchain"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
+  if (const json::Array *Own = Best.getArray("instance_winners"))
+    for (const json::Value &V : *Own)
+      if (!readInstanceWinner(V, B))
+        return Fail("is damaged: a winner in 'instance_winners' is incomplete");
   return B;
 }
 

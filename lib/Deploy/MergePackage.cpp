@@ -42,7 +42,7 @@ bool mneme::servesSameLaunches(const PackagedVariant &A,
          sortedKeys(A.Guards) == sortedKeys(B.Guards);
 }
 
-static bool isSameCode(const PackagedVariant &A, const PackagedVariant &B) {
+bool mneme::isSameCode(const PackagedVariant &A, const PackagedVariant &B) {
   auto Launch = [](const MnemePackageVariant &F) {
     return std::tuple(F.Launch, F.Block[0], F.Block[1], F.Block[2], F.Grid[0],
                       F.Grid[1], F.Grid[2], F.DynamicShared);
@@ -51,7 +51,8 @@ static bool isSameCode(const PackagedVariant &A, const PackagedVariant &B) {
          Launch(A.Fields) == Launch(B.Fields);
 }
 
-static bool isSameLayout(const PackagedKernel &A, const PackagedKernel &B) {
+bool mneme::haveSameArguments(const PackagedKernel &A,
+                              const PackagedKernel &B) {
   return llvm::equal(A.Args, B.Args,
                      [](const MnemePackageArg &X, const MnemePackageArg &Y) {
                        return X.Size == Y.Size && X.Offset == Y.Offset;
@@ -68,7 +69,7 @@ static Error mergeKernel(PackagedKernel &Into, PackagedKernel From) {
     auto Old = llvm::find_if(Into.Variants, [&](const PackagedVariant &V) {
       return servesSameLaunches(V, New);
     });
-    if (!isSameLayout(Into, From))
+    if (!haveSameArguments(Into, From))
       return createStringError(
           formatv("{0} has other arguments in '{1}' than in '{2}'",
                   nameOf(Into), Into.Variants.front().Origin, New.Origin));

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -71,9 +72,9 @@ private:
 // Guards
 //===----------------------------------------------------------------------===//
 
-void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
-                     bool IsSoft) {
-  // A launch that a hard guard admits exactly needs no soft guard.
+/// A launch that a hard guard admits exactly needs no soft guard.
+static void addGuard(PackagedVariant &V, uint16_t What, unsigned Index,
+                     uint64_t Low, uint64_t High, bool IsSoft = false) {
   for (const PackagedGuard &G : V.Guards)
     if (G.Fields.What == What && G.Fields.Index == Index &&
         G.Fields.Low == Low && G.Fields.High == High)
@@ -85,6 +86,11 @@ void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
   G.Fields.Index = Index;
   G.Fields.Low = Low;
   G.Fields.High = High;
+}
+
+void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
+                     bool IsSoft) {
+  addGuard(V, What, Index, Low, High, IsSoft);
 }
 
 void GuardMaker::addBytes(unsigned Arg, StringRef Bytes) {
@@ -177,7 +183,7 @@ void GuardMaker::guardEverything() {
 void GuardMaker::guardMeasured() {
   if (O.Scope == PackScope::Recorded)
     addShape(/*IsSoft=*/true);
-  if (Winner.GPU.empty())
+  if (Winner.GPU.empty() || O.MatchesArch)
     return;
   PackagedGuard &G = V.Guards.emplace_back();
   G.Fields.What = MNEME_GUARD_DEVICE;
@@ -258,16 +264,13 @@ Error GuardMaker::chooseLaunch() {
   return Error::success();
 }
 
-/// Sets the number of threads that the attributes of the compiled kernel admit.
-/// The host device does not enforce them, but the code may rely on them.
-Error GuardMaker::limitThreads() {
+/// The host device does not enforce attributes, but the code may rely on them.
+Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
+                          PackagedVariant &V) {
+  MnemePackageVariant &F = V.Fields;
   F.MaxThreads = MNEME_HOST_MAX_THREADS;
-  LLVMContext Fresh;
-  std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
-  Plan.compiler().preprocess(*Compiled);
-  const Function *Kernel = Compiled->getFunction(Plan.kernel().KernelName);
   for (StringRef Name : {"nvvm.maxntid", "nvvm.reqntid"}) {
-    Attribute A = Kernel->getFnAttribute(Name);
+    Attribute A = Kernel.getFnAttribute(Name);
     if (!A.isValid())
       continue;
     uint64_t Threads = 1;
@@ -279,19 +282,27 @@ Error GuardMaker::limitThreads() {
         return createStringError("the kernel has the invalid attribute " +
                                  Name + "=" + A.getValueAsString());
       Threads *= N;
-      if (Name == "nvvm.reqntid" && N != Plan.block()[Axis])
+      if (Name == "nvvm.reqntid" && Block && N != (*Block)[Axis])
         return make_error<PackRefusal>("the kernel requires another block");
       if (Name == "nvvm.reqntid" && F.Launch == MNEME_LAUNCH_SAME)
-        addExact(MNEME_GUARD_BLOCK, Axis, N);
+        addGuard(V, MNEME_GUARD_BLOCK, Axis, N, N);
     }
     F.MaxThreads = std::min<uint64_t>(F.MaxThreads, Threads);
   }
-  if (Plan.block().count() > F.MaxThreads)
+  if (Block && Block->count() > F.MaxThreads)
     return make_error<PackRefusal>(
         formatv("a block has {0} threads, but the launch bounds of the kernel "
                 "permit {1}",
-                Plan.block().count(), F.MaxThreads));
+                Block->count(), F.MaxThreads));
   return Error::success();
+}
+
+Error GuardMaker::limitThreads() {
+  LLVMContext Fresh;
+  std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
+  Plan.compiler().preprocess(*Compiled);
+  return mneme::limitThreads(*Compiled->getFunction(Plan.kernel().KernelName),
+                             Plan.block(), V);
 }
 
 Error GuardMaker::run() {
@@ -313,4 +324,103 @@ Error GuardMaker::run() {
 Error mneme::addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                        const PackOptions &O, PackagedVariant &V) {
   return GuardMaker(Plan, Winner, O, V).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Ranges
+//===----------------------------------------------------------------------===//
+
+static bool isSoft(const PackagedGuard &G) {
+  return G.Fields.Flags & MNEME_GUARD_SOFT;
+}
+
+/// Returns the guards without the soft ranges of the launch.
+static PackagedVariant withoutShape(const PackagedVariant &V) {
+  PackagedVariant Rest = V;
+  llvm::erase_if(Rest.Guards, [](const PackagedGuard &G) {
+    return isSoft(G) && G.Fields.What != MNEME_GUARD_DEVICE;
+  });
+  return Rest;
+}
+
+/// Returns the value of an argument if it is an integer.
+static std::optional<int64_t> getInteger(const ReplayPlan &Plan,
+                                         unsigned Index) {
+  const KernelArg &A = Plan.kernel().Args[Index];
+  StringRef Type = A.Type;
+  unsigned Bits = 0;
+  if (A.Kind != MNEME_ARG_VALUE || !Type.consume_front("i") ||
+      Type.getAsInteger(10, Bits) || Bits != 8 * A.Size ||
+      !is_contained({8u, 16u, 32u, 64u}, Bits))
+    return std::nullopt;
+  char Raw[8] = {};
+  llvm::copy(Plan.state().args()[Index], Raw);
+  return SignExtend64(support::endian::read64le(Raw), Bits);
+}
+
+/// Adds the range of argument \p Index in \p Own, if it is an integer that
+/// differs in \p All.
+static void addArgumentRange(ArrayRef<const ReplayPlan *> Own,
+                             ArrayRef<const ReplayPlan *> All, unsigned Index,
+                             PackagedVariant &V) {
+  std::optional<int64_t> First = getInteger(*All.front(), Index);
+  if (!First || all_of(All, [&](const ReplayPlan *Plan) {
+        return getInteger(*Plan, Index) == First;
+      }))
+    return;
+  int64_t Low = INT64_MAX, High = INT64_MIN;
+  for (const ReplayPlan *Plan : Own) {
+    Low = std::min(Low, *getInteger(*Plan, Index));
+    High = std::max(High, *getInteger(*Plan, Index));
+  }
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = MNEME_GUARD_ARG;
+  G.Fields.Test = MNEME_TEST_SIGNED;
+  G.Fields.Flags = MNEME_GUARD_SOFT;
+  G.Fields.Index = Index;
+  G.Fields.Size = All.front()->kernel().Args[Index].Size;
+  G.Fields.Low = Low;
+  G.Fields.High = High;
+}
+
+void mneme::addOwnArguments(const ReplayPlan &Own,
+                            ArrayRef<const ReplayPlan *> All,
+                            const PackOptions &O, PackagedVariant &V) {
+  if (O.Scope == PackScope::Kernel)
+    return;
+  for (unsigned I = 0; I != Own.kernel().Args.size(); ++I)
+    if (none_of(V.Guards, [&](const PackagedGuard &G) {
+          return G.Fields.What == MNEME_GUARD_ARG && G.Fields.Index == I;
+        }))
+      addArgumentRange(&Own, All, I, V);
+}
+
+void mneme::addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K) {
+  const PackagedVariant &First = Launches.front().Variant;
+  std::vector<ServedLaunch> Same;
+  for (const ServedLaunch &L : Launches)
+    if (isSameCode(First, L.Variant) &&
+        servesSameLaunches(withoutShape(First), withoutShape(L.Variant)))
+      Same.push_back(L);
+  PackagedVariant Between = First;
+  for (PackagedGuard &G : Between.Guards) {
+    if (!isSoft(G) || G.Fields.What == MNEME_GUARD_DEVICE)
+      continue;
+    for (const ServedLaunch &L : Same)
+      for (const PackagedGuard &Other : L.Variant.Guards)
+        if (isSoft(Other) && Other.Fields.What == G.Fields.What &&
+            Other.Fields.Index == G.Fields.Index) {
+          G.Fields.Low = std::min(G.Fields.Low, Other.Fields.Low);
+          G.Fields.High = std::max(G.Fields.High, Other.Fields.High);
+        }
+  }
+  SmallVector<const ReplayPlan *> Plans;
+  for (const ServedLaunch &L : Same)
+    Plans.push_back(L.Plan);
+  for (unsigned I = 0; I != K.Args.size(); ++I)
+    addArgumentRange(Plans, Plans, I, Between);
+  if (none_of(K.Variants, [&](const PackagedVariant &Known) {
+        return servesSameLaunches(Known, Between);
+      }))
+    K.Variants.push_back(std::move(Between));
 }

@@ -12,12 +12,44 @@
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
+class Function;
+class Module;
 namespace mneme {
+struct CompiledKernel;
 
 /// Sets the launch, its grade, the guards and the number of threads per block
 /// of the winner. Fails with a PackRefusal if \p O does not admit the grade.
 Error addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                 const PackOptions &O, PackagedVariant &V);
+
+/// Sets the number of threads per block that the attributes of a kernel admit,
+/// and the guards of a required block. Fails with a PackRefusal if they do not
+/// admit \p Block, with which the variant was measured or is launched.
+Error limitThreads(const Function &Kernel, std::optional<Dim3> Block,
+                   PackagedVariant &V);
+
+/// A recorded launch and the variant that serves it.
+struct ServedLaunch {
+  const ReplayPlan *Plan;
+  PackagedVariant Variant;
+};
+
+/// Unless all launches are to be served, adds soft guards for the integer
+/// arguments of one launch that differ in \p All and have no guard.
+void addOwnArguments(const ReplayPlan &Own, ArrayRef<const ReplayPlan *> All,
+                     const PackOptions &O, PackagedVariant &V);
+
+/// If several launches are served by the same code, adds a variant to \p K for
+/// those between them: the soft guards admit the ranges of the grid, the block,
+/// the shared memory and the integer arguments that differ.
+void addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K);
+
+/// Fails with a PackRefusal if the kernel uses a variable that can change: an
+/// image for a GPU has a copy of its own.
+Error checkVariables(const Module &M);
+
+/// Copies the properties of an image.
+void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);
 
 } // namespace mneme
 } // namespace llvm

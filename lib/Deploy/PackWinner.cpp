@@ -28,8 +28,21 @@ static Error refuse(const Twine &Why) { return make_error<PackRefusal>(Why); }
 // Conditions
 //===----------------------------------------------------------------------===//
 
+/// Whether nothing writes a variable is known when its file is compiled, which
+/// makes it constant (MnemeCapture.cpp). Other files can write one that is not
+/// local, and the host one that it can name, which is not local either.
+static StringRef explainVariable(const GlobalVariable &G) {
+  constexpr unsigned ConstantSpace = 4;
+  if (G.getAddressSpace() == ConstantSpace)
+    return "which the host can write";
+  if (!G.hasLocalLinkage())
+    return "which other code can write";
+  return "which device code of its source file writes or whose address it "
+         "stores";
+}
+
 /// A separate image has variables of its own, on a GPU.
-static std::string findSharedVariable(const Module &M) {
+Error mneme::checkVariables(const Module &M) {
   constexpr unsigned GenericSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
   for (const GlobalVariable &G : M.globals()) {
     unsigned Space = G.getAddressSpace();
@@ -38,9 +51,12 @@ static std::string findSharedVariable(const Module &M) {
     if (G.getName().starts_with("llvm.") || IsConst ||
         !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
       continue;
-    return G.getName().str();
+    return refuse("the kernel uses the variable '" + G.getName() + "', " +
+                  explainVariable(G) +
+                  ": a package has a copy of its own; make it const, or static "
+                  "if nothing writes it, or pass it as an argument");
   }
-  return "";
+  return Error::success();
 }
 
 static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
@@ -70,12 +86,8 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
     return refuse("the study compared results within a tolerance: permit that "
                   "with --accept=tolerance");
   LLVMContext Context;
-  if (std::string Name = findSharedVariable(*Plan.cloneModule(Context));
-      !Winner.OnHost && !Name.empty())
-    return refuse(
-        "the kernel uses the variable '" + Name +
-        "', which other code can change: a package has a copy of its own; make "
-        "it const, or pass it as an argument");
+  if (!Winner.OnHost)
+    return checkVariables(*Plan.cloneModule(Context));
   return Error::success();
 }
 
@@ -143,7 +155,7 @@ static uint32_t getArchNumber(StringRef Arch) {
   return Number;
 }
 
-static void describeImage(const CompiledKernel &Code, bool OnHost,
+void mneme::describeImage(const CompiledKernel &Code, bool OnHost,
                           PackagedVariant &V) {
   const DeviceImage &Image = Code.Image;
   MnemePackageVariant &F = V.Fields;
@@ -198,39 +210,81 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   return K;
 }
 
-static Expected<PackagedKernel>
-packFor(const ReplayPlan &Launch, const BestFile &Best, const PackOptions &O) {
+//===----------------------------------------------------------------------===//
+// Several launches
+//===----------------------------------------------------------------------===//
+
+static Expected<PackagedKernel> packFor(const ReplayPlan &Launch,
+                                        const json::Object &Config,
+                                        const MeasuredWinner &Winner,
+                                        const PackOptions &O) {
   ReplayOptions Replay = Launch.options();
-  if (Error E = applySide(Best.Config, Replay))
+  if (Error E = applySide(Config, Replay))
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan = Launch.vary(std::move(Replay));
   if (!Plan)
     return Plan.takeError();
-  return packWinner(**Plan, Best.Winner, O);
+  return packWinner(**Plan, Winner, O);
+}
+
+/// Adds variants for launches that no earlier one serves.
+static void addVariants(PackagedKernel &Into, const PackagedKernel &From) {
+  for (const PackagedVariant &V : From.Variants)
+    if (none_of(Into.Variants, [&](const PackagedVariant &Known) {
+          return servesSameLaunches(Known, V);
+        }))
+      Into.Variants.push_back(V);
 }
 
 Expected<PackagedKernel>
 mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                   const BestFile &Best, const PackOptions &O,
                   function_ref<void(const Twine &)> Note) {
-  Expected<PackagedKernel> First = packFor(*Plans.front(), Best, O);
+  Expected<PackagedKernel> First =
+      packFor(*Plans.front(), Best.Config, Best.Winner, O);
   if (!First)
     return First;
+  auto Explain = [&](const ReplayPlan &Plan, StringRef By, Error E) {
+    return handleErrors(std::move(E), [&](const PackRefusal &R) {
+      Note("the package does not serve launch " + Plan.instance().DynamicHash +
+           By + ": " + R.message());
+    });
+  };
+  SmallVector<const ReplayPlan *> All;
+  for (const std::unique_ptr<ReplayPlan> &Plan : Plans)
+    All.push_back(Plan.get());
+  // The winners of single launches come first, and serve these only.
+  PackagedKernel K = *First;
+  K.Variants.clear();
+  for (const std::unique_ptr<ReplayPlan> &Plan : Plans)
+    for (const InstanceWinner &Own : Best.InstanceWinners) {
+      if (Own.RecordId != Plan->instance().DynamicHash)
+        continue;
+      if (Expected<PackagedKernel> Next =
+              packFor(*Plan, Own.Config, Own.Winner, O)) {
+        addOwnArguments(*Plan, All, O, Next->Variants.front());
+        addVariants(K, *Next);
+      } else if (Error E = Explain(*Plan, " with a winner of its own",
+                                   Next.takeError()))
+        return std::move(E);
+    }
+  std::vector<ServedLaunch> Common;
+  auto AddCommon = [&](const ReplayPlan &Plan, PackagedKernel Served) {
+    Common.push_back({&Plan, Served.Variants.front()});
+    addOwnArguments(Plan, All, O, Served.Variants.front());
+    addVariants(K, Served);
+  };
+  AddCommon(*Plans.front(), std::move(*First));
   for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
-    Expected<PackagedKernel> Next = packFor(*Plan, Best, O);
+    Expected<PackagedKernel> Next = packFor(*Plan, Best.Config, Best.Winner, O);
     if (!Next) {
-      if (Error E = handleErrors(Next.takeError(), [&](const PackRefusal &R) {
-            Note("the package does not serve launch " +
-                 Plan->instance().DynamicHash + ": " + R.message());
-          }))
+      if (Error E = Explain(*Plan, "", Next.takeError()))
         return std::move(E);
       continue;
     }
-    for (PackagedVariant &V : Next->Variants)
-      if (none_of(First->Variants, [&](const PackagedVariant &Known) {
-            return servesSameLaunches(Known, V);
-          }))
-        First->Variants.push_back(std::move(V));
+    AddCommon(*Plan, std::move(*Next));
   }
-  return First;
+  if (O.Scope == PackScope::Recorded)
+    addBetween(Common, K);
+  return K;
 }

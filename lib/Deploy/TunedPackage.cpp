@@ -232,12 +232,12 @@ static PackagedVariant readVariant(const ::mneme::Package &P,
   return New;
 }
 
-Expected<TunedPackage> llvm::mneme::readPackage(StringRef Path) {
+/// \p Why says why the package could not be opened; empty if it was.
+static Expected<TunedPackage> readOpened(const ::mneme::Package &P,
+                                         StringRef Path, std::string Why) {
   auto Fail = [&](const std::string &Why) {
     return createStringError("'" + Path + "' " + Why);
   };
-  ::mneme::Package P;
-  std::string Why = P.open(Path.str().c_str());
   if (!Why.empty())
     return Fail(Why);
   TunedPackage Result;
@@ -257,4 +257,17 @@ Expected<TunedPackage> llvm::mneme::readPackage(StringRef Path) {
     Result.Links.push_back({digestAt(U.LinkHash), P.text(U.NameOffset),
                             digestAt(P.kernels()[U.Kernel].StaticHash)});
   return Result;
+}
+
+Expected<TunedPackage> llvm::mneme::readPackage(StringRef Path) {
+  ::mneme::Package P;
+  std::string Why = P.open(Path.str().c_str());
+  return readOpened(P, Path, std::move(Why));
+}
+
+Expected<TunedPackage> llvm::mneme::parsePackage(StringRef Bytes,
+                                                 StringRef Path) {
+  ::mneme::Package P;
+  std::string Why = P.openMemory(Bytes.data(), Bytes.size());
+  return readOpened(P, Path, std::move(Why));
 }

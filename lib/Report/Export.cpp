@@ -115,6 +115,34 @@ static json::Value summarizeTime(ArrayRef<double> Samples, double Median) {
   return json::Object{{"median", S.Median}, {"low", S.Low}, {"high", S.High}};
 }
 
+/// Returns the trials that are significantly better for one instance than the
+/// common winner.
+static json::Array makeInstanceWinners(const StudyRecord &R) {
+  json::Array Winners;
+  const FinalTestResult &Final = R.Outcome.Final;
+  if (!R.winner() || !Final.isSignificant() || !Final.Winner)
+    return Winners;
+  const RetestedTrial &Common = Final.Candidates[*Final.Winner];
+  for (const InstanceRegret &G : R.Outcome.Regrets) {
+    auto Best = find_if(Final.Candidates,
+                        [&](const auto &T) { return T.Number == G.BestTrial; });
+    const Trial *T = R.findTrial(G.BestTrial);
+    if (!T || Best->Device != Common.Device ||
+        Best->PerInstance[G.Instance].Low <=
+            Common.PerInstance[G.Instance].High ||
+        compareWithBaseline(Best->PerInstance[G.Instance], Final.MinEffect) !=
+            Comparison::Faster)
+      continue;
+    Winners.push_back(
+        json::Object{{"record_id", R.Outcome.Instances[G.Instance].Id},
+                     {"config", json::Object(T->Config)},
+                     {"trial", T->Number},
+                     {"code_hash", orNull(T->CodeHash)},
+                     {"speedup", toJSON(Best->PerInstance[G.Instance])}});
+  }
+  return Winners;
+}
+
 json::Object mneme::makeBest(const StudyRecord &R) {
   const Trial *Winner = R.winner();
   const InstanceOutcome *Instance =
@@ -148,7 +176,7 @@ json::Object mneme::makeBest(const StudyRecord &R) {
     Metrics = makeMetrics(Instance->Metrics);
     CodeHash = Instance->CodeHash;
   }
-  return json::Object{
+  json::Object Best{
       {"format", "mneme-best"},
       {"version", 1},
       {"kernel", orNull(R.Kernel)},
@@ -166,6 +194,9 @@ json::Object mneme::makeBest(const StudyRecord &R) {
        R.GPU ? json::Value(json::fixUTF8(*R.GPU)) : json::Value(nullptr)},
       {"exact", R.IsExact},
       {"toolchain", json::Object(R.Toolchain)}};
+  if (json::Array Own = makeInstanceWinners(R); !Own.empty())
+    Best["instance_winners"] = std::move(Own);
+  return Best;
 }
 
 Error mneme::writeBest(const StudyRecord &R, StringRef Path) {

@@ -122,12 +122,17 @@ static bool isSoft(const MnemePackageGuard &G) {
   return G.Flags & MNEME_GUARD_SOFT;
 }
 
+static bool isIgnored(const MnemePackageGuard &G, const DeployPolicy &Policy) {
+  return isSoft(G) && (Policy.ServesAll || (Policy.ServesOtherGPUs &&
+                                            G.What == MNEME_GUARD_DEVICE));
+}
+
 /// Hard guards come first: their reasons say more.
 static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
                            const DeployDevice &D, const DeployPolicy &Policy) {
   Fallback Soft = Fallback::None;
   for (const MnemePackageGuard &G : V.Guards) {
-    if (isSoft(G) && (Policy.ServesAll || Soft != Fallback::None))
+    if (isIgnored(G, Policy) || (isSoft(G) && Soft != Fallback::None))
       continue;
     Fallback F = testGuard(V, G, L, D);
     if (F == Fallback::None)
@@ -142,7 +147,7 @@ static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
 bool mneme::dependsOnArguments(const VariantTables &V,
                                const DeployPolicy &Policy) {
   for (const MnemePackageGuard &G : V.Guards)
-    if (G.What == MNEME_GUARD_ARG && !(isSoft(G) && Policy.ServesAll))
+    if (G.What == MNEME_GUARD_ARG && !isIgnored(G, Policy))
       return true;
   return false;
 }

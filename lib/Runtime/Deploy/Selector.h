@@ -67,6 +67,7 @@ struct DeployDevice {
 /// The launches that may be served, as the user set them.
 struct DeployPolicy {
   bool ServesAll = false; ///< Also launches that were not measured.
+  bool ServesOtherGPUs = false; ///< Also GPUs that were not measured.
   uint32_t MaxGrade = MNEME_GRADE_PROVEN;
 };
 

@@ -96,7 +96,7 @@ void TunedKernels::start() {
   Strict = isStrict();
   bool Ok = true;
   if (!attempt([&] {
-        uint32_t Scope = 0, Shape = 0, Capture = 0;
+        uint32_t Scope = 0, Shape = 0, Match = 0, Capture = 0;
         Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
@@ -112,7 +112,10 @@ void TunedKernels::start() {
         Verifying.Limit = uint64_t(Limit);
         if (const char *Log = secure_getenv(MNEME_ENV_TUNED_VERIFY_LOG))
           Verifying.Log = Log;
+        Ok &= choose(MNEME_ENV_TUNED_DEVICE_MATCH, {"name", "arch"}, Match,
+                     Strict);
         Policy.ServesAll = Scope;
+        Policy.ServesOtherGPUs = Match;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;
         if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))

@@ -8,6 +8,10 @@ USES_VARIABLE unsigned offset;
 #define offset 0
 #endif
 
+#ifdef WRITES_VARIABLE
+__global__ void write() { offset = 1; }
+#endif
+
 __global__ void scale(unsigned *x, unsigned modulus, unsigned rounds, int n) {
   int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i >= n)

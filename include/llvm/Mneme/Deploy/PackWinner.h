@@ -35,13 +35,17 @@ struct PackOptions {
   uint32_t LaunchShape = MNEME_GRADE_PROVEN;
   /// Whether results may have been compared within tolerances.
   bool AcceptTolerance = false;
+  /// Whether all GPUs of the architecture are served, or only those of the
+  /// name that the study measured.
+  bool MatchesArch = false;
 };
 
-/// Parse the values of --scope, --launch-shape and --accept. Errors list the
-/// values.
+/// Parse the values of --scope, --launch-shape, --accept and --device-match.
+/// Errors list the values.
 Error parseScope(StringRef Text, PackOptions &O);
 Error parseLaunchShape(StringRef Text, PackOptions &O);
 Error parseAccept(StringRef Text, PackOptions &O);
+Error parseDeviceMatch(StringRef Text, PackOptions &O);
 
 /// "same", "proven", "verified", "unproven".
 StringRef getGradeName(uint32_t Grade);
@@ -70,12 +74,21 @@ Expected<PackagedKernel> packWinner(const ReplayPlan &Plan,
                                     const MeasuredWinner &Winner,
                                     const PackOptions &O);
 
+/// The winner of one launch of a study of several.
+struct InstanceWinner {
+  std::string RecordId;
+  json::Object Config;
+  MeasuredWinner Winner;
+};
+
 /// The contents of best.json (docs/StudyFiles.rst).
 struct BestFile {
   std::string Path, Kernel, StaticHash;
   std::vector<std::string> RecordIds; ///< At least one.
   json::Object Config;
   MeasuredWinner Winner;
+  /// Of launches for which another configuration is significantly better.
+  std::vector<InstanceWinner> InstanceWinners;
 };
 
 /// Reads best.json. Fails with a PackRefusal if the study has no winner that a
@@ -84,7 +97,10 @@ Expected<BestFile> readBestFile(StringRef Path);
 /// The same for JSON that \p Path names in errors.
 Expected<BestFile> readBest(const json::Object &Best, StringRef Path);
 
-/// Returns the kernel with a variant for each recorded launch of the study.
+/// Returns the kernel with a variant for each recorded launch of the study: the
+/// winner of that launch if it has one of its own, or else the common winner.
+/// If the common winner serves several launches with the same code, a last
+/// variant serves the launches between them.
 /// \p Plans have the study's options without the winner's configuration. The
 /// study knows the hash of the code for its first launch: code that is
 /// specialized for others cannot be recognized. \p Note is called with a

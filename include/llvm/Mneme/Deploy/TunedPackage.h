@@ -72,6 +72,9 @@ Error writePackage(StringRef Path, const TunedPackage &P);
 /// Reads a package with all images. Errors begin with the path.
 Expected<TunedPackage> readPackage(StringRef Path);
 
+/// The same for a package in memory that \p Path names in errors.
+Expected<TunedPackage> parsePackage(StringRef Bytes, StringRef Path);
+
 /// A kernel of an application.
 struct ApplicationKernel {
   std::string Name;
@@ -90,8 +93,14 @@ Expected<std::vector<ApplicationKernel>> readApplication(StringRef Path);
 /// their number.
 unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
 
+/// Returns true if the arguments have the same sizes and offsets.
+bool haveSameArguments(const PackagedKernel &A, const PackagedKernel &B);
+
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
+
+/// Returns true if both have the same code and launch it in the same way.
+bool isSameCode(const PackagedVariant &A, const PackagedVariant &B);
 
 /// Adds the kernels of \p From to \p Into. A variant that is in both is added
 /// once. \returns an error that names both origins if they serve the same

@@ -23,6 +23,9 @@
 /// Which changed launch shapes are admitted: "proven" (default), "verified",
 /// "unproven"; each admits the earlier ones, too.
 #define MNEME_ENV_TUNED_LAUNCH_SHAPE "MNEME_TUNED_LAUNCH_SHAPE"
+/// Which GPUs are served: "name" for those with the name of the measured one
+/// (default), "arch" for all that the code runs on.
+#define MNEME_ENV_TUNED_DEVICE_MATCH "MNEME_TUNED_DEVICE_MATCH"
 /// Which captured launches are served: "all", or by default those of variants
 /// that do not depend on arguments.
 #define MNEME_ENV_TUNED_CAPTURE "MNEME_TUNED_CAPTURE"

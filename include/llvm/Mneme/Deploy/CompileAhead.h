@@ -1,0 +1,88 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compiles kernels of an application without a recording, for packages.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_DEPLOY_COMPILEAHEAD_H
+#define LLVM_MNEME_DEPLOY_COMPILEAHEAD_H
+
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include <optional>
+
+namespace llvm {
+namespace mneme {
+
+struct AheadOptions {
+  /// Settings that depend on a launch are refused, except for launch bounds
+  /// with a number of threads.
+  KernelConfig Config;
+  /// The launch of the variant, instead of the application's: both or neither.
+  std::optional<Dim3> Grid, Block;
+  /// Make the grid and the block constants. Without a launch, refused if the
+  /// kernel reads them.
+  bool SpecializeDims = false;
+  bool OnHost = false; ///< For the host device instead of the GPU.
+  HostFinish Finish = HostFinish::None;
+  std::string CudaPath;
+  double Seconds = 300; ///< Time limit of the compiler.
+};
+
+/// Compiles kernel \p Kernel of payload \p Index of an application, in a child
+/// process. Returns the kernel with one variant, without soft guards and
+/// provenance. Fails if the code needs values that only a launch has, if a GPU
+/// kernel uses variables, or if it does not compile.
+Expected<PackagedKernel> compileAhead(ArrayRef<Payload> Payloads, size_t Index,
+                                      StringRef Kernel, const AheadOptions &O);
+
+/// The result of rebasePackage(), in kernels.
+struct RebaseCounts {
+  unsigned Unchanged = 0;  ///< The application has them with the same hash.
+  unsigned Recompiled = 0; ///< Changed, but the recipe makes the same code.
+  unsigned Dropped = 0;
+};
+
+/// Makes \p P a package for the files of a rebuilt application: drops kernels
+/// that the application does not have, and replaces the device links. A kernel
+/// whose static hash has changed is kept under its new hash if its variants are
+/// the same bytes when the new IR is compiled like the winner. Variants that
+/// depend on a launch cannot be compared in this way, and are dropped.
+/// \param O     how to compile; the configuration is the package's.
+/// \param Note  called with a message for each kernel that is dropped or
+///              loses variants.
+Expected<RebaseCounts> rebasePackage(TunedPackage &P,
+                                     ArrayRef<std::string> Files,
+                                     const AheadOptions &O,
+                                     function_ref<void(const Twine &)> Note);
+
+/// An entry of a file for Proteus (PROTEUS_TUNED_KERNELS).
+struct ProteusEntry {
+  std::string Kernel; ///< The mangled name.
+  AheadOptions Options;
+  /// Why the entry cannot be compiled ahead of time; empty if it can.
+  std::string Problem;
+  std::vector<std::string> Warnings;
+  json::Object Source; ///< The entry itself.
+  /// The static hash of the kernel, if Mneme wrote the entry; or empty.
+  std::string StaticHash;
+};
+
+/// Reads a file for Proteus, with the defaults of Proteus for missing keys.
+/// Fails if the file is not a JSON object.
+Expected<std::vector<ProteusEntry>> readProteusFile(StringRef Path);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_DEPLOY_COMPILEAHEAD_H

@@ -1,0 +1,188 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Deploy/CompileAhead.h"
+#include "PackGuards.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Deploy/LaunchShape.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Record/DeviceLink.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+namespace {
+/// One compilation, in a child process.
+class AheadCompilation {
+public:
+  AheadCompilation(const Payload &P, const PayloadKernel &K,
+                   const AheadOptions &O)
+      : P(P), K(K), O(O) {}
+
+  Expected<PackagedKernel> run(std::unique_ptr<Module> M);
+
+private:
+  Error checkModule(const Module &M) const;
+  CompileOptions getOptions() const;
+  Expected<CompiledKernel> compile(std::unique_ptr<Module> M,
+                                   const KernelCompiler &C) const;
+
+  const Payload &P;
+  const PayloadKernel &K;
+  const AheadOptions &O;
+};
+} // namespace
+
+Error AheadCompilation::checkModule(const Module &M) const {
+  if (!M.getTargetTriple().isNVPTX())
+    return createStringError(
+        "packages are for NVIDIA GPUs and the host device");
+  if (P.IsRDC)
+    if (Error E = checkComplete(M))
+      return E;
+  if (!O.OnHost)
+    if (Error E = checkVariables(M))
+      return E;
+  bool ReadsSize = any_of(findLaunchRegisters(M), [](const auto &R) {
+    return R.first == LaunchRegister::BlockSize ||
+           R.first == LaunchRegister::GridSize;
+  });
+  if (O.SpecializeDims && !O.Block && ReadsSize)
+    return createStringError("it needs the JIT: the grid and the block are "
+                             "constants of its code");
+  return Error::success();
+}
+
+CompileOptions AheadCompilation::getOptions() const {
+  CompileOptions CO;
+  static_cast<CompileConfig &>(CO) = O.Config;
+  CO.Kernel = K.Name;
+  CO.NumberingLimit = O.Seconds / 2;
+  CO.OptLevel = std::string(1, P.OptLevel);
+  CO.CudaPath = O.CudaPath;
+  CO.Specialize.Kernel = K.Name;
+  if (O.Config.SetLaunchBounds) {
+    CO.Specialize.MaxThreads = O.Config.MaxThreads;
+    CO.Specialize.MinBlocks = O.Config.MinBlocks;
+  }
+  if (O.SpecializeDims && O.Block) {
+    CO.Specialize.Block = O.Block;
+    CO.Specialize.Grid = O.Grid;
+  }
+  return CO;
+}
+
+Expected<CompiledKernel>
+AheadCompilation::compile(std::unique_ptr<Module> M,
+                          const KernelCompiler &C) const {
+  CompiledKernel Code;
+  CompileResult Result;
+  if (Error E = C.optimize(M, Result))
+    return std::move(E);
+  if (O.OnHost) {
+    LLVMOptionScope Scope;
+    if (Error E = C.enterLLVMOptions(Scope))
+      return std::move(E);
+    HostOptions Host;
+    Host.Finish = O.Finish;
+    if (Error E = compileKernelForHost(*M, K.Name, Host).moveInto(Code.Image))
+      return std::move(E);
+    return std::move(Code);
+  }
+  if (Error E = C.emitImage(*M, Result))
+    return std::move(E);
+  Code.Image.Arch = C.arch().str();
+  Code.Image.KernelName = K.Name;
+  Code.Image.Object = std::move(Result.Image);
+  Code.Resources = Result.Resources;
+  return std::move(Code);
+}
+
+Expected<PackagedKernel> AheadCompilation::run(std::unique_ptr<Module> M) {
+  if (Error E = checkModule(*M))
+    return std::move(E);
+  PackagedKernel Result;
+  Result.StaticHash = *parseDigest128(computeStaticHash(*M));
+  Result.Name = K.Name;
+  for (const KernelArg &A : K.Args)
+    Result.Args.push_back({A.Size, A.Offset});
+  PackagedVariant &V = Result.Variants.emplace_back();
+  V.Fields.DynamicShared = MNEME_SHARED_SAME;
+  if (O.Block) {
+    V.Fields.Launch = MNEME_LAUNCH_FIXED;
+    V.Fields.Grade = MNEME_GRADE_UNPROVEN;
+    for (unsigned Axis = 0; Axis != 3; ++Axis) {
+      V.Fields.Block[Axis] = (*O.Block)[Axis];
+      V.Fields.Grid[Axis] = (*O.Grid)[Axis];
+    }
+  }
+  Expected<KernelCompiler> C = KernelCompiler::create(*M, getOptions());
+  if (!C)
+    return C.takeError();
+  LLVMContext Fresh;
+  std::unique_ptr<Module> Compiled = copyModule(*M, Fresh);
+  C->preprocess(*Compiled);
+  if (Error E = limitThreads(*Compiled->getFunction(K.Name), O.Block, V))
+    return std::move(E);
+  Expected<CompiledKernel> Code = compile(std::move(M), *C);
+  if (!Code)
+    return Code.takeError();
+  describeImage(*Code, O.OnHost, V);
+  return Result;
+}
+
+Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
+                                             size_t Index, StringRef Kernel,
+                                             const AheadOptions &O) {
+  const Payload &P = Payloads[Index];
+  auto K = find_if(P.Kernels,
+                   [&](const PayloadKernel &K) { return K.Name == Kernel; });
+  assert(K != P.Kernels.end() && "the payload has no such kernel");
+  if (O.Config.Specialize || O.Config.SpecializeDims ||
+      O.Config.SpecializeRanges ||
+      (O.Config.SetLaunchBounds && !O.Config.MaxThreads))
+    return createStringError("it needs the values of a launch");
+  if (!O.OnHost)
+    if (Error E =
+            checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))
+      return std::move(E);
+  ChildLimits Limits;
+  Limits.Seconds = O.Seconds;
+  Expected<std::string> Bytes = runInChild(
+      "the compiler",
+      [&]() -> Expected<std::string> {
+        LLVMContext Context;
+        Context.setDiscardValueNames(true);
+        size_t Unit = 0;
+        Expected<DeviceLink> Link =
+            DeviceLink::create(selectUnits(Payloads, Index, Unit), Context);
+        if (!Link)
+          return Link.takeError();
+        Expected<std::unique_ptr<Module>> M = Link->extract(Unit, Kernel);
+        if (!M)
+          return M.takeError();
+        TunedPackage One;
+        if (Error E = AheadCompilation(P, *K, O)
+                          .run(std::move(*M))
+                          .moveInto(One.Kernels.emplace_back()))
+          return std::move(E);
+        return packageBytes(One);
+      },
+      Limits);
+  if (!Bytes)
+    return Bytes.takeError();
+  Expected<TunedPackage> One = parsePackage(*Bytes, "the compiler's result");
+  if (!One)
+    return One.takeError();
+  return std::move(One->Kernels.front());
+}
