@@ -27,6 +27,7 @@ extern cl::SubCommand PackCommand;
 cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
 extern cl::SubCommand MergeCommand;
+extern cl::SubCommand ProveCommand;
 extern cl::SubCommand RunCommand;
 
 /// Return the exit code, or an error that main() prints.
@@ -35,6 +36,7 @@ Expected<int> runShow();
 Expected<int> runCheck();
 Expected<int> runMerge();
 /// The arguments are those of main().
+Expected<int> runProve(int Argc, char **Argv);
 Expected<int> runRun(int Argc, char **Argv);
 
 void addHelp(int Argc, const char *const *Argv);

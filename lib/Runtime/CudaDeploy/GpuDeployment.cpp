@@ -101,7 +101,9 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 // Launches
 //===----------------------------------------------------------------------===//
 
-bool GpuDeployment::serve(const GpuLaunch &L) {
+/// \returns false if the application has to make the launch. \p Timer has then
+/// started if that launch is measured.
+bool GpuDeployment::serve(const GpuLaunch &L, LaunchTimer &Timer) {
   TunedKernels &Kernels = TunedKernels::get();
   if (!Kernels.isActive())
     return false;
@@ -144,8 +146,12 @@ bool GpuDeployment::serve(const GpuLaunch &L) {
   TunedVariant *V = Kernels.select(*K, L.Facts, All->All[Device].Facts, Plan);
   if (!V)
     return false;
-  Fallback F = run(*V, *K, L, Plan, Device);
+  Fallback F = run(*V, *K, L, Plan, Device, Timer);
   if (F == Fallback::None) {
+    if (Kernels.timed() != TimedCode::None)
+      V->Matched.fetch_add(1, std::memory_order_relaxed);
+    if (Kernels.timed() == TimedCode::Plain)
+      return false;
     V->Served.fetch_add(1, std::memory_order_relaxed);
     return true;
   }
@@ -198,8 +204,10 @@ static CUresult launch(const CudaDriver &Driver, CUfunction F,
                              Args, nullptr);
 }
 
+/// If the application's own kernels are timed, does all but the launch.
 Fallback GpuDeployment::run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
-                            const LaunchPlan &Plan, int Device) {
+                            const LaunchPlan &Plan, int Device,
+                            LaunchTimer &Timer) {
   for (uint32_t I = 0; I != L.NumAttributes; ++I)
     if (!isKnownAttribute(L.Attributes[I].Id))
       return Fallback::UnknownAttribute;
@@ -216,9 +224,16 @@ Fallback GpuDeployment::run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
     if (Fallback F = prepare(V, K, Device); F != Fallback::None)
       return F;
   }
+  TimedCode Timed = TunedKernels::get().timed();
+  // A captured launch does not run now.
+  if (Timed != TimedCode::None && !Status)
+    Timer.start(Driver, V, L.Stream);
+  if (Timed == TimedCode::Plain)
+    return Fallback::None;
   auto Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
-  CUresult E = launch(Driver, Code, L, Plan);
+  CUresult E = ::launch(Driver, Code, L, Plan);
   if (!E) {
+    Timer.stop();
     // Launches that the driver would have refused anyway may have failed.
     if (V.Failures.load(std::memory_order_relaxed))
       V.Failures = 0;
@@ -262,6 +277,35 @@ private:
   int Mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 };
 } // namespace
+
+void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
+  Driver = &D;
+  Variant = &V;
+  Stream = S;
+  RelaxedCapture Relaxed(D);
+  for (CUevent &Event : Events)
+    if (D.EventCreate(&Event, /*Flags=*/0))
+      Event = nullptr;
+  if (!Events[0] || !Events[1] || D.EventRecord(Events[0], S))
+    Variant = nullptr;
+}
+
+void LaunchTimer::stop() {
+  if (!Variant)
+    return;
+  RelaxedCapture Relaxed(*Driver);
+  float Milliseconds = 0;
+  if (!Driver->EventRecord(Events[1], Stream) &&
+      !Driver->EventSynchronize(Events[1]) &&
+      !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
+    TunedKernels::get().addTime(*Variant, uint64_t(Milliseconds * 1e6));
+}
+
+LaunchTimer::~LaunchTimer() {
+  for (CUevent Event : Events)
+    if (Event)
+      Driver->EventDestroy(Event);
+}
 
 /// With the lock held. \returns an error message. May throw, with nothing done.
 static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {

@@ -35,15 +35,42 @@ struct GpuLaunch {
   uint32_t NumAttributes = 0;
 };
 
+/// Measures one launch with events in its stream, and waits for it to end.
+class LaunchTimer {
+public:
+  LaunchTimer() = default;
+  LaunchTimer(const LaunchTimer &) = delete;
+  LaunchTimer &operator=(const LaunchTimer &) = delete;
+  ~LaunchTimer();
+  /// Before a launch that \p V matched.
+  void start(const CudaDriver &Driver, TunedVariant &V, CUstream Stream);
+  /// After the launch. Does nothing without start().
+  void stop();
+
+private:
+  const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
+  TunedVariant *Variant = nullptr;
+  CUstream Stream = nullptr;
+  CUevent Events[2] = {};
+};
+
 /// Thread-safe. Throws nothing.
 class GpuDeployment {
 public:
   static GpuDeployment &get();
 
-  /// Launches a variant instead of the application's kernel. \returns false if
-  /// the application has to make the launch: then nothing was executed and no
-  /// state of the application has changed.
-  bool serve(const GpuLaunch &L);
+  /// Launches a variant instead of the application's kernel, or calls \p Own,
+  /// which makes the application's launch: then nothing was executed before and
+  /// no state of the application has changed. \returns its error.
+  template <typename Fn> int launch(const GpuLaunch &L, Fn Own) {
+    LaunchTimer Timer;
+    if (serve(L, Timer))
+      return cudaSuccess;
+    int E = Own();
+    if (!E)
+      Timer.stop();
+    return E;
+  }
 
   /// After the application set an attribute of a kernel: sets the variants'.
   void mirrorAttribute(const void *Stub, int Attribute, int Value);
@@ -73,8 +100,9 @@ private:
   }
   const GpuList *findGpus();
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
+  bool serve(const GpuLaunch &L, LaunchTimer &Timer);
   Fallback run(TunedVariant &V, TunedKernel &K, const GpuLaunch &L,
-               const LaunchPlan &Plan, int Device);
+               const LaunchPlan &Plan, int Device, LaunchTimer &Timer);
   Fallback prepare(TunedVariant &V, const TunedKernel &K, int Device);
   Fallback load(TunedVariant &V);
   void fail(TunedVariant &V, const TunedKernel &K, const std::string &Why);

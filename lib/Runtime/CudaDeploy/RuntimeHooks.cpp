@@ -55,45 +55,46 @@ static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
 static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
                           Dim3 Block, void **Args, size_t Shared,
                           CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)}))
-    return cudaSuccess;
-  return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S);
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)},
+      [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); });
 }
 
 static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
                               Dim3 Block, void **Args, size_t Shared,
                               CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)}))
-    return cudaSuccess;
-  return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)},
+      [&] { return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S); });
 }
 
 static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
                                      Dim3 Grid, Dim3 Block, void **Args,
                                      size_t Shared, CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}))
-    return cudaSuccess;
-  return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}, [&] {
+        return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
+      });
 }
 
 static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
                                          Dim3 Grid, Dim3 Block, void **Args,
                                          size_t Shared, CudaStream *S) {
-  if (GpuDeployment::get().serve(
-          {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}))
-    return cudaSuccess;
-  return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared, S);
+  return GpuDeployment::get().launch(
+      {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}, [&] {
+        return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared,
+                                             S);
+      });
 }
 
-/// cudaLaunchKernelExC in the driver's \p Stream.
-static bool serve(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *)) {
+/// cudaLaunchKernelExC, for a runtime with this conversion of streams, which
+/// \p Own calls.
+template <typename Fn>
+static int launchEx(const CudaLaunchConfig *C, const void *Stub, void **Args,
+                    CUstream (*Convert)(CudaStream *), Fn Own) {
   // Invalid, which the runtime reports.
   if (!C || (C->NumAttributes && !C->Attributes))
-    return false;
+    return Own();
   GpuLaunch L = {Stub,
                  describe(C->Grid, C->Block, Args, C->DynamicShared, false),
                  Convert(C->Stream), C->Attributes, C->NumAttributes};
@@ -104,23 +105,21 @@ static bool serve(const CudaLaunchConfig *C, const void *Stub, void **Args,
     if (A.Id == CudaLaunchAttributeClusterDim)
       L.Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
   }
-  return GpuDeployment::get().serve(L);
+  return GpuDeployment::get().launch(L, Own);
 }
 
 static int onLaunchKernelExC(const CudaRuntime &R,
                              const CudaLaunchConfig *Config, const void *Stub,
                              void **Args) {
-  return serve(Config, Stub, Args, toDriver)
-             ? cudaSuccess
-             : R.LaunchKernelExC(Config, Stub, Args);
+  return launchEx(Config, Stub, Args, toDriver,
+                  [&] { return R.LaunchKernelExC(Config, Stub, Args); });
 }
 
 static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                  const CudaLaunchConfig *Config,
                                  const void *Stub, void **Args) {
-  return serve(Config, Stub, Args, toDriverPtsz)
-             ? cudaSuccess
-             : R.LaunchKernelExCPtsz(Config, Stub, Args);
+  return launchEx(Config, Stub, Args, toDriverPtsz,
+                  [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); });
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,8 +78,16 @@ static std::string reasonsJSON(const FallbackCounts &Counts) {
   return Out + "}";
 }
 
+static std::string timesJSON(const TunedVariant &V) {
+  std::string Out;
+  for (uint64_t Time : V.Times)
+    Out += (Out.empty() ? "" : ", ") + std::to_string(Time);
+  return ", \"matched\": " + std::to_string(V.Matched) + ", \"times\": [" +
+         Out + "]";
+}
+
 static std::string variantJSON(const TunedVariant &V, const std::string &Path,
-                               size_t Number) {
+                               size_t Number, bool IsTimed) {
   const MnemePackageVariant &F = *V.Tables.Fields;
   return "{\"package\": " + quote(Path) +
          ", \"variant\": " + std::to_string(Number) +
@@ -89,7 +97,8 @@ static std::string variantJSON(const TunedVariant &V, const std::string &Path,
          "\", \"served\": " + std::to_string(V.Served) +
          ", \"reasons\": " + reasonsJSON(V.FellBack) +
          ", \"failures\": " + std::to_string(V.Failures) +
-         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") + "}";
+         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") +
+         (IsTimed ? timesJSON(V) : "") + "}";
 }
 
 static Totals
@@ -146,7 +155,8 @@ std::string TunedKernels::reportJSON() const {
     forEachVariant(
         *K, Packages,
         [&](const TunedVariant &V, const std::string &Path, size_t Number) {
-          Out += Separator + variantJSON(V, Path, Number);
+          Out += Separator +
+                 variantJSON(V, Path, Number, Timed != TimedCode::None);
           Separator = ",\n    ";
         });
     Out += "\n   ]}";

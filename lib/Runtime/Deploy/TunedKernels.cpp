@@ -67,13 +67,16 @@ void TunedKernels::start() {
   Strict = Text && !strcmp(Text, "1");
   bool Ok = true;
   if (!attempt([&] {
-        uint32_t Scope = 0, Shape = 0, Capture = 0;
+        uint32_t Scope = 0, Shape = 0, Capture = 0, Times = 0;
         Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
                      {"proven", "verified", "unproven"}, Shape, Strict);
         Ok &=
             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
+        Ok &= choose(MNEME_ENV_TUNED_TIMES, {"none", "plain", "tuned"}, Times,
+                     Strict);
+        Timed = TimedCode(Times);
         Policy.ServesAll = Scope;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         CapturesAll = Capture;
@@ -282,4 +285,11 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
   }
   countFallback(Closest->FellBack, Reason);
   return nullptr;
+}
+
+void TunedKernels::addTime(TunedVariant &V, uint64_t Nanoseconds) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  // Without memory, the report has fewer times.
+  if (V.Times.size() < TunedVariant::MaxTimes)
+    attempt([&] { V.Times.push_back(Nanoseconds); });
 }

@@ -43,7 +43,12 @@ struct TunedVariant {
   std::atomic<uint64_t> Served{0};
   /// Launches that came closest to this variant.
   FallbackCounts FellBack{};
+  /// If launches are timed: those that matched, and the times of the first
+  /// MaxTimes of them in nanoseconds (with TunedKernels::lock()).
+  std::atomic<uint64_t> Matched{0};
+  std::vector<uint64_t> Times;
 
+  static constexpr size_t MaxTimes = 4096;
   static constexpr uint32_t MaxFailures = 3;
   bool isDisabled() const {
     return Failures.load(std::memory_order_relaxed) >= MaxFailures;
@@ -68,6 +73,9 @@ struct TunedKernel {
   std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
 };
 
+/// Whose launches are timed.
+enum class TimedCode : uint8_t { None, Plain, Tuned };
+
 /// What the launches of a stub lead to. Lives as long as the process.
 struct TunedStub {
   TunedKernel *Kernel = nullptr; ///< Null if no package has the kernel.
@@ -88,6 +96,9 @@ public:
   const DeployPolicy &policy() const { return Policy; }
   /// Whether captured launches are served that depend on arguments.
   bool capturesAll() const { return CapturesAll; }
+  TimedCode timed() const { return Timed; }
+  /// Adds the time of a launch that \p V matched.
+  void addTime(TunedVariant &V, uint64_t Nanoseconds);
 
   /// What a stub leads to on devices of one architecture. Null if it cannot be
   /// determined for lack of memory; never throws. \p Variation distinguishes
@@ -150,6 +161,7 @@ private:
   std::atomic<uint64_t> Early{0};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;
   std::string ReportPath;
   std::mutex Lock; ///< Protects the following data.

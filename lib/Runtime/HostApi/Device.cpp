@@ -672,8 +672,13 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
-    if (!K->Tuned || !runTuned(*K, Shape, L, E))
+    TunedVariant *Timed = nullptr;
+    if (!K->Tuned || !runTuned(*K, Shape, L, E, Timed)) {
+      uint64_t Start = Recorder::now();
       E = run(*K, L);
+      if (Timed && !E)
+        TunedKernels::get().addTime(*Timed, Recorder::now() - Start);
+    }
   } else {
     Uncancelled Here;
     // Memory must not be allocated or freed between prologue and epilogue.

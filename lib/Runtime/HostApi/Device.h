@@ -189,7 +189,7 @@ private:
                    MnemeHostResult &Result, int Status);
   void findTuned(HostKernel &K, const DeviceModule &Code);
   bool runTuned(HostKernel &K, const LaunchShape &Shape,
-                const MnemeHostLaunch &L, CudaError &E);
+                const MnemeHostLaunch &L, CudaError &E, TunedVariant *&Timed);
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);

@@ -87,9 +87,11 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
 }
 
 /// Runs a variant instead of the kernel. \returns false, with nothing executed,
-/// if the application's own has to run.
+/// if the application's own has to run. \p Timed is set to the variant that the
+/// time of that launch is for.
 bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
-                      const MnemeHostLaunch &L, CudaError &E) {
+                      const MnemeHostLaunch &L, CudaError &E,
+                      TunedVariant *&Timed) {
   static constexpr DeployDevice Host = {
       MNEME_IMAGE_OBJECT,
       0,
@@ -139,8 +141,17 @@ bool Device::runTuned(HostKernel &K, const LaunchShape &Shape,
       Blocks > uint64_t(Cores) * maxActiveBlocks(Code->StaticShared, BlockSize,
                                                  Plan.DynamicShared))
     return Refuse(Fallback::Resources);
+  if (Kernels.timed() != TimedCode::None)
+    ++V->Matched;
+  if (Kernels.timed() == TimedCode::Plain) {
+    Timed = V;
+    return false;
+  }
   MnemeHostResult Result = {};
+  uint64_t Start = Recorder::now();
   int Status = mneme_host_launch(Code, &Changed, &Result);
+  if (Kernels.timed() == TimedCode::Tuned && Status == MNEME_HOST_OK)
+    Kernels.addTime(*V, Recorder::now() - Start);
   if (Status == MNEME_HOST_INVALID_CONFIG) {
     ++V->Failures;
     return Refuse(Fallback::Refused);

@@ -31,5 +31,9 @@
 /// File for a report in JSON, where %p stands for the process's number; "-" for
 /// text on standard error.
 #define MNEME_ENV_TUNED_REPORT "MNEME_TUNED_REPORT"
+/// Times each launch that a variant matches, for the report: "tuned", or
+/// "plain" to launch the application's own kernels all the same. Both wait for
+/// each launch to end.
+#define MNEME_ENV_TUNED_TIMES "MNEME_TUNED_TIMES"
 
 #endif // LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H
