@@ -14,6 +14,7 @@
 #include "Modes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -482,6 +483,7 @@ int main(int argc, char **argv) {
   Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
   if (!Args)
     return fail(Args.takeError());
+  getJudgeFlags().takeCommand(*Args);
   cl::ParseCommandLineOptions(
       Args->size(), Args->data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");

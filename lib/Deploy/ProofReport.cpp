@@ -78,7 +78,7 @@ json::Value mneme::toJSON(const Proof &P) {
 //===----------------------------------------------------------------------===//
 
 /// \p Noun names what the pairs consist of.
-static std::string describe(const MeasuredSpeedup &M, StringRef Noun) {
+static std::string describeSpeedup(const MeasuredSpeedup &M, StringRef Noun) {
   if (!M.Ratio)
     return "not measured";
   std::string Text = formatv("speed-up {0:f3}", M.Ratio->Value);
@@ -113,12 +113,12 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
       Line("", Twine(Count) + " fell back: " + Reason);
   if (!P.holds())
     return;
-  Line("application", describe(P.Application, "runs"));
+  Line("application", describeSpeedup(P.Application, "runs"));
   for (const ProvedVariant &V : P.Variants) {
     Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +
                        " of '" + V.Package + "', " +
                        formatCount(V.Served, "launch"));
-    Line("  measured", describe(V.Measured, "launches"));
+    Line("  measured", describeSpeedup(V.Measured, "launches"));
     if (V.Promised)
       Line("  promised",
            formatv("speed-up {0:f3} ({1:f3} to {2:f3})", V.Promised->Value,

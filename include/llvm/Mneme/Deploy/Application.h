@@ -105,8 +105,8 @@ public:
   /// Like compare(), for a plain run, of which a difference is an error.
   Error comparePlain(const ApplicationRun &R);
 
-  const ApplicationRun &reference() const { return Reference; }
-  const ApplicationOptions &options() const { return O; }
+  /// Returns true if kernels run on a GPU.
+  bool usesCuda() const;
   /// Returns a path in a private folder that lives as long as this object.
   std::string pathOf(StringRef Name) const { return Folder.pathOf(Name); }
 
@@ -117,7 +117,6 @@ private:
   Error execute(const RunSettings &S, ApplicationRun &R);
   Error collectFiles(ApplicationRun &R);
   Expected<std::string> check(const ApplicationRun &R) const;
-  bool usesCuda() const;
 
   ApplicationOptions O;
   PrivateFolder Folder;
