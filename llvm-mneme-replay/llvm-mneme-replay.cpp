@@ -414,6 +414,10 @@ static Expected<int> run(ArrayRef<const char *> Args) {
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
     return runTable(R->Path, std::move(R->Options), R->File, Text);
+  // Its errors say more than those of the plan.
+  if (getBisectCommand())
+    if (Error E = getJudgeFlags().read(R->Options, Args.front()).takeError())
+      return std::move(E);
   std::string Path = R->Path;
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
   if (!Plan)
