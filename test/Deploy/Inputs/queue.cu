@@ -33,12 +33,15 @@ int main(int Argc, char **Argv) {
   cudaMalloc(&Out, sizeof(Results));
   cudaMemcpy(DItems, Items, sizeof(Items), cudaMemcpyHostToDevice);
   cudaMemset(Counters, 0, 2 * sizeof(int));
-  if (Argc == 1)
+  if (Argc == 1 || strcmp(Argv[1], "idle"))
     drain<<<4, 32>>>(DItems, N, Counters, Counters + 1, Out);
   if (cudaMemcpy(Results, Out, sizeof(Results), cudaMemcpyDeviceToHost))
     return 2;
-  bool IsUnsorted = Argc > 1 && !strcmp(Argv[1], "unsorted");
-  if (!IsUnsorted)
+  if (Argc > 1 && !strcmp(Argv[1], "fails"))
+    return 3;
+  if (Argc > 1 && !strcmp(Argv[1], "unsorted"))
+    printf("# %lld\n", Results[0].When);
+  else
     std::sort(Results, Results + N,
               [](const Found &A, const Found &B) { return A.Value < B.Value; });
   for (const Found &F : Results)
