@@ -54,8 +54,7 @@ Expected<ApplicationVerdict> ApplicationJudge::run(const TunedPackage &P) {
   // A process that died could not report.
   if (R->Use.Served == 0 && !(R->hasFailed() && R->Use.NumReports == 0)) {
     V.Failure = FailureKind::Invalid;
-    V.Error =
-        "no launch of the application was served: " + R->Use.explain();
+    V.Error = "no launch of the application was served: " + R->Use.explain();
     return V;
   }
   if (Error E = App->compare(*R).moveInto(V.Error))
@@ -158,9 +157,9 @@ std::vector<uint64_t> ApplicationEvaluator::cancel() {
 }
 
 json::Object ApplicationEvaluator::describe() const {
-  return json::Object{{"devices",
-           json::Array{json::Object{
-               {"device", J.isOnHost() ? "host" : "cuda"}}}}};
+  return json::Object{
+      {"devices",
+       json::Array{json::Object{{"device", J.isOnHost() ? "host" : "cuda"}}}}};
 }
 
 //===----------------------------------------------------------------------===//
@@ -207,7 +206,8 @@ bool JudgedEvaluator::mustJudge(const Evaluation &V) const {
 /// Appends the judged results.
 Error JudgedEvaluator::judgeWaiting(std::vector<Evaluation> &Results) {
   for (auto &[Request, V] : Waiting) {
-    double Time = summarize(V.Samples).Median, &Limit = Fastest[Request.Instance];
+    double Time = summarize(V.Samples).Median,
+           &Limit = Fastest[Request.Instance];
     Expected<ApplicationVerdict> Verdict =
         J.judge(*Plans[Request.Instance], Request.Config);
     if (!Verdict)

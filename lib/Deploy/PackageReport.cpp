@@ -101,7 +101,7 @@ Expected<PackageUse> mneme::readPackageUse(StringRef Folder) {
 std::string PackageUse::explain() const {
   if (!NumReports)
     return "the deployment runtime did not report: the application launches no "
-           "kernel, was built without the plugin, or ends without exit()";
+           "kernel, was built without the plugin, or does not end normally";
   std::vector<std::string> Texts;
   for (const auto &[Reason, Count] : Reasons)
     Texts.push_back(formatCount(Count, "launch") + " fell back: " + Reason);

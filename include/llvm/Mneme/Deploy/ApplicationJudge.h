@@ -46,9 +46,8 @@ public:
   /// run or judged.
   Expected<ApplicationVerdict> judge(const ReplayPlan &Plan, bool Anew = false);
   /// The same for a configuration on top of a plan's options.
-  Expected<ApplicationVerdict> judge(const ReplayPlan &Base,
-                                     const json::Object &Config,
-                                     bool Anew = false);
+  Expected<ApplicationVerdict>
+  judge(const ReplayPlan &Base, const json::Object &Config, bool Anew = false);
 
   bool isOnHost() const { return !App->usesCuda(); }
   unsigned numRuns() const { return NumRuns; }
@@ -103,9 +102,9 @@ public:
   unsigned capacity() const override { return E.capacity(); }
   Error submit(EvaluationRequest Request) override;
   Expected<std::vector<Evaluation>> wait(double Seconds) override;
-  Expected<PairedEvaluation>
-  comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
-                function_ref<bool()> Stop) override;
+  Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Requests,
+                                           unsigned Rounds,
+                                           function_ref<bool()> Stop) override;
   void remember(const EvaluationRequest &R, const Evaluation &V) override {
     E.remember(R, V);
   }

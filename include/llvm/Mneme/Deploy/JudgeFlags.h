@@ -38,8 +38,8 @@ public:
 
   /// Returns the application; none if memory is compared. Fails if an option
   /// has no meaning without the others, or \p R compares within tolerances.
-  Expected<std::optional<ApplicationOptions>>
-  read(const ReplayOptions &R, const char *Argv0) const;
+  Expected<std::optional<ApplicationOptions>> read(const ReplayOptions &R,
+                                                   const char *Argv0) const;
 
 private:
   struct Options;
