@@ -29,6 +29,7 @@ extern cl::SubCommand CheckCommand;
 extern cl::SubCommand MergeCommand;
 extern cl::SubCommand RebaseCommand;
 extern cl::SubCommand ImportCommand;
+extern cl::SubCommand ProveCommand;
 extern cl::SubCommand RunCommand;
 
 /// Return the exit code, or an error that main() prints.
@@ -39,6 +40,7 @@ Expected<int> runMerge();
 Expected<int> runRebase();
 Expected<int> runImport();
 /// The arguments are those of main().
+Expected<int> runProve(int Argc, char **Argv);
 Expected<int> runRun(int Argc, char **Argv);
 
 void addHelp(int Argc, const char *const *Argv);

@@ -42,6 +42,13 @@ static constexpr CommandHelp Help[] = {
      "0    success\n"
      "1    error\n"
      "2    kernels of the package were dropped\n"},
+    {"prove",
+     "llvm-mneme-deploy prove app.mneme -- ./app\n"
+     "llvm-mneme-deploy prove --check='cmp result.ref result.txt' app.mneme -- "
+     "./app\n",
+     "0    the results are the same, and launches were served\n"
+     "1    error\n"
+     "2    the results differ, or nothing was served\n"},
     {"run",
      "llvm-mneme-deploy run app.mneme -- ./app\n"
      "llvm-mneme-deploy run --device=host --report=- app.mneme -- ./app\n"

@@ -55,7 +55,8 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(getColorCategory());
   for (const auto &[Command, Run] : Commands)
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
-  cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, RunCommand);
+  for (cl::SubCommand *Command : {&ProveCommand, &RunCommand})
+    cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
   addHelp(argc, argv);
   cl::ParseCommandLineOptions(
       argc, argv,
@@ -67,10 +68,12 @@ int main(int argc, char **argv) {
     for (const auto &[Command, Run] : Commands)
       if (*Command)
         return Run();
+    if (ProveCommand)
+      return runProve(argc, argv);
     if (RunCommand)
       return runRun(argc, argv);
     return createStringError("no command: expected pack, show, check, merge, "
-                             "rebase, import or run (see --help)");
+                             "rebase, import, prove or run (see --help)");
   }();
   if (ExitCode)
     return *ExitCode;

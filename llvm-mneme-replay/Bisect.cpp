@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Bisect/ReplayBisect.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
@@ -100,6 +101,14 @@ static cl::opt<std::string>
             cl::value_desc("file"), cl::sub(getBisectCommand()),
             cl::cat(BisectCat));
 
+JudgeFlags &mneme::getJudgeFlags() {
+  static JudgeFlags Flags(getBisectCommand(),
+                          getCategory(OptionGroup::Verification));
+  return Flags;
+}
+/// Registers the options before the command line is parsed.
+static const JudgeFlags &Judging = getJudgeFlags();
+
 //===----------------------------------------------------------------------===//
 // Sides
 //===----------------------------------------------------------------------===//
@@ -162,6 +171,10 @@ static bool isOfBisection(StringRef Option) {
                                     "rid",
                                     "allow-programs",
                                     AllowVacuous.ArgStr,
+                                    "judge-by",
+                                    "check",
+                                    "output-file",
+                                    "app-timeout",
                                     AliveTV.ArgStr};
   return Names.contains(Option) || is_contained(getOverOptions(), Option);
 }
@@ -245,6 +258,14 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     return createStringError("impossible --compile-jobs=0");
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
+  if (Error E = Judging.read(Base, Args.front()).moveInto(O.App))
+    return std::move(E);
+  if (O.App && !O.Bisect.Judge.What.isVerify())
+    return createStringError("--criterion=" + CriterionText +
+                             " and --judge-by=app are mutually exclusive");
+  if (O.App && isBisectedOverCompilers())
+    return createStringError("--over and --judge-by=app are mutually "
+                             "exclusive");
   O.AllowVacuous = AllowVacuous;
   O.Bisect.MaxSteps = MaxSteps;
   O.Bisect.Depth = Depth;

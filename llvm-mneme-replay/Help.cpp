@@ -39,7 +39,9 @@ static constexpr CommandHelp Commands[] = {
      "llvm-mneme-replay bisect rec --good='--passes=default<O1>' "
      "--criterion=regs --format=text\n"
      "llvm-mneme-replay bisect rec --passes='default<O2>' --over=llvm "
-     "--good=/usr/lib/llvm-19 --bad=/usr/lib/llvm-22\n",
+     "--good=/usr/lib/llvm-19 --bad=/usr/lib/llvm-22\n"
+     "llvm-mneme-replay bisect rec --passes='default<O3>' --judge-by=app -- "
+     "./app\n",
      "0    a cause was found\n"
      "1    error: the sides could not be replayed\n"
      "2    nothing to find, or the search failed\n"},

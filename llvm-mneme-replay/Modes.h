@@ -23,6 +23,7 @@
 namespace llvm {
 namespace mneme {
 struct DifferentialResult;
+class JudgeFlags;
 
 /// Category of the tool's general options. Other options are in an OptionGroup
 /// (Replay/CommandFlags.h).
@@ -43,6 +44,8 @@ extern cl::opt<std::string> GoodSide;
 extern cl::opt<std::string> CriterionText;
 /// Returns how much worse than the good side counts as bad: 0.02 is 2 %.
 Expected<double> readThreshold();
+/// Returns the options of a bisection that let the application judge.
+JudgeFlags &getJudgeFlags();
 /// Returns the value of --allow-programs.
 bool allowsPrograms();
 /// The bad side of a bisection or comparison, in the same form. Empty: the

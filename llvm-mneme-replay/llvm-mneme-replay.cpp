@@ -14,6 +14,7 @@
 #include "Modes.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
@@ -413,6 +414,10 @@ static Expected<int> run(ArrayRef<const char *> Args) {
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
     return runTable(R->Path, std::move(R->Options), R->File, Text);
+  // Its errors say more than those of the plan.
+  if (getBisectCommand())
+    if (Error E = getJudgeFlags().read(R->Options, Args.front()).takeError())
+      return std::move(E);
   std::string Path = R->Path;
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
   if (!Plan)
@@ -482,6 +487,7 @@ int main(int argc, char **argv) {
   Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
   if (!Args)
     return fail(Args.takeError());
+  getJudgeFlags().takeCommand(*Args);
   cl::ParseCommandLineOptions(
       Args->size(), Args->data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");

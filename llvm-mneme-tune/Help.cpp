@@ -25,6 +25,7 @@ static constexpr CommandHelp Help[] = {
      "llvm-mneme-tune rec --study=launch.mlir --until-exhausted "
      "--results-dir=launch\n"
      "llvm-mneme-tune rec --device=none --hosts=node1,node2\n"
+     "llvm-mneme-tune rec --judge-by=app --export=package:app.mneme -- ./app\n"
      "llvm-mneme-tune rec --resume --results-dir=blocks\n",
      "0    the study finished, with or without a winner\n1    error\n2    "
      "nothing verified, not even the baseline\n"},

@@ -8,6 +8,7 @@
 
 #include "Tune.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
@@ -89,10 +90,17 @@ static std::vector<SpaceFlag> &getSpaceFlags() {
 }
 
 static ReplayFlags *CommonFlags;
+static JudgeFlags *Judging;
+
+void mneme::takeApplication(SmallVectorImpl<const char *> &Arguments) {
+  Judging->takeCommand(Arguments);
+}
 
 void mneme::registerOptions() {
   static ReplayFlags Flags(/*OfStudy=*/true);
   CommonFlags = &Flags;
+  static JudgeFlags Judge(cl::SubCommand::getTopLevel(), VerificationCat);
+  Judging = &Judge;
   for (const SpaceOptionInfo &O : getSpaceOptions())
     getSpaceFlags().push_back(
         {O.Name, std::make_unique<cl::list<std::string>>(
@@ -514,6 +522,20 @@ static Error readLimits(TunerOptions &T) {
   return Error::success();
 }
 
+static Error readJudge(TuneOptions &O) {
+  if (Error E = Judging->read(O.Replay, O.ToolPath.c_str()).moveInto(O.Judge))
+    return E;
+  if (!O.Judge)
+    return Error::success();
+  O.Replay.Verify = false;
+  // A resumed study must have the same judge.
+  O.ReplayText += "--judge-by=app " + quoteCommand(O.Judge->Command) +
+                  "\n--check=" + O.Judge->Check + "\n";
+  for (const std::string &File : O.Judge->OutputFiles)
+    O.ReplayText += "--output-file=" + File + "\n";
+  return Error::success();
+}
+
 Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   TuneOptions O;
   O.ToolPath = ToolPath.str();
@@ -539,6 +561,8 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
     return std::move(E);
   O.AllowPrograms = CommonFlags->allowsPrograms();
   O.ReplayText = CommonFlags->describe();
+  if (Error E = readJudge(O))
+    return std::move(E);
   O.Replay.Resources = Resources;
   if (Error E = readFarm(O))
     return std::move(E);

@@ -222,6 +222,10 @@ static std::vector<std::string> getCaveats(const TuneOptions &O,
   auto IsHost = [](const BaselineSample &S) {
     return StringRef(S.Device).ends_with("/host");
   };
+  if (O.Judge)
+    Caveats.push_back(
+        "the application judged results, not a comparison of memory: those of "
+        "trials that became the fastest, and of all that were re-tested");
   if (any_of(Outcome.Baselines, IsHost))
     Caveats.push_back(
         formatv("times are those of CPU code, measured on the host device "
@@ -253,6 +257,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Farm = std::move(*Statistics.getAsObject());
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
+  R.IsJudgedByApp = O.Judge.has_value();
   R.IsExact = all_of(Farm.plans(), [](const auto &Plan) {
     return all_of(Plan->compareParts(), [](const ComparePart &P) {
       return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
@@ -372,7 +377,8 @@ static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
 }
 
 static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
-                          ReplayFarm &Farm, std::unique_ptr<Journal> Log,
+                          ReplayFarm &Farm, Evaluator &E,
+                          std::unique_ptr<Journal> Log,
                           StudyVerification Verification,
                           ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::vector<StudyInstance> Instances;
@@ -384,7 +390,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   };
   O.Tuner.Interrupts = &Interrupts;
   ProgressPrinter Progress(errs(), getProgressStyle(O), steadySeconds);
-  Tuner T(Instances, Farm, Log.get(), &Progress, O.Tuner);
+  Tuner T(Instances, E, Log.get(), &Progress, O.Tuner);
   Expected<StudyOutcome> Outcome = T.run();
   Progress.clear();
   if (!Outcome) {
@@ -392,8 +398,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
       discardJournal(std::move(Log), Dir);
     return Outcome.takeError();
   }
-  if (Error E = Log->sync())
-    printWarning(toString(std::move(E)));
+  if (Error Failed = Log->sync())
+    printWarning(toString(std::move(Failed)));
   StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm,
                              std::move(Verification));
   if (!O.Quiet)
@@ -428,6 +434,15 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       checkVerification(O, K, **Farm, Interrupts);
   if (!Verification)
     return Verification.takeError();
+  std::unique_ptr<ApplicationJudge> Judge;
+  std::optional<JudgedEvaluator> Judged;
+  if (O.Judge) {
+    if (Error E = ApplicationJudge::create(*O.Judge).moveInto(Judge))
+      return std::move(E);
+    Judged.emplace(**Farm, *Judge, (*Farm)->plans());
+    if (Error E = Judged->begin())
+      return std::move(E);
+  }
   Expected<std::unique_ptr<Journal>> Log =
       openJournal(O, Dir, K, S, *Spaces.front());
   if (!Log)
@@ -438,7 +453,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
               "recorded configuration");
     O.Tuner.AppCode = false;
   }
-  return tune(O, K, Dir, **Farm, std::move(*Log), std::move(*Verification),
+  Evaluator &E = Judged ? static_cast<Evaluator &>(*Judged) : **Farm;
+  return tune(O, K, Dir, **Farm, E, std::move(*Log), std::move(*Verification),
               Spaces);
 }
 

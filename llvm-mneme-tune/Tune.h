@@ -18,6 +18,7 @@
 #define LLVM_MNEME_TOOLS_TUNE_H
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Deploy/ApplicationJudge.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Record/Database.h"
@@ -58,6 +59,9 @@ struct TuneOptions {
   bool SamplerGiven = false, SeedGiven = false;
   TunerOptions Tuner; ///< Except for the sampler and interrupts.
 
+  /// The application, if it judges results instead of a comparison of memory.
+  /// Replay.Verify is then false.
+  std::optional<ApplicationOptions> Judge;
   ReplayOptions Replay;
   std::string ReplayText; ///< ReplayFlags::describe().
   std::string AppDigest;  ///< Of the file Replay.App; empty if none.
@@ -84,6 +88,9 @@ struct TuneOptions {
 void addHelp(int Argc, const char *const *Argv);
 /// registerOptions() registers the options; readOptions() reads their values.
 void registerOptions();
+/// Removes the words of the application that judges. Call it before parsing
+/// \p Arguments.
+void takeApplication(SmallVectorImpl<const char *> &Arguments);
 Expected<TuneOptions> readOptions(StringRef ToolPath);
 
 /// A kernel and those of its recorded launches that are tuned.

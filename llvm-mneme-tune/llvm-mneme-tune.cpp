@@ -82,8 +82,10 @@ int main(int argc, char **argv) {
   registerOptions();
   addHelp(argc, argv);
   cl::AddExtraVersionPrinter(mneme::printVersion);
+  SmallVector<const char *, 0> Arguments(argv, argv + argc);
+  takeApplication(Arguments);
   cl::ParseCommandLineOptions(
-      argc, argv,
+      Arguments.size(), Arguments.data(),
       "Mneme: tune a recorded kernel: pipelines, flags, launches\n");
   Expected<int> Status = run(sys::fs::getMainExecutable(
       argv[0], reinterpret_cast<void *>(&printWarning)));

@@ -15,6 +15,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Deploy/ApplicationJudge.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -43,7 +44,9 @@ public:
 private:
   const ReplayPlan &Plan;
   const ReplayBisectOptions &O;
-  std::unique_ptr<ReplayFarm> Farm, HostFarm;
+  std::unique_ptr<ApplicationJudge> App; ///< If the application judges.
+  std::unique_ptr<Evaluator> Farm;
+  std::unique_ptr<ReplayFarm> HostFarm;
   BisectReport R;
   PrivateFolder Spliced; ///< IR files with a part of a pass's change.
   unsigned NumSpliced = 0;
@@ -53,6 +56,7 @@ private:
     if (O.Say)
       O.Say(Text.str());
   }
+  Error startEvaluator();
   Expected<ReplayOptions> applyTo(const json::Object &Config) const;
   BisectSubject makeSubject();
   Expected<std::pair<std::string, std::string>>
@@ -95,7 +99,7 @@ ReplayBisection::applyTo(const json::Object &Config) const {
 /// Returns false if the user chose a schedule, or a strategy that has only one.
 bool ReplayBisection::canSchedule() const {
   HostStrategy S = Plan.options().Host.Strategy;
-  return isOnHost(*Farm) && Plan.options().HostSchedule.empty() &&
+  return !App && isOnHost(*Farm) && Plan.options().HostSchedule.empty() &&
          S != HostStrategy::Loop && S != HostStrategy::Region;
 }
 
@@ -118,7 +122,7 @@ Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
 
 Expected<std::optional<Evaluation>>
 ReplayBisection::runOnHost(const json::Object &Config, unsigned Attempt) {
-  if (isOnHost(*Farm))
+  if (App || isOnHost(*Farm))
     return std::nullopt;
   if (!HostFarm) {
     FarmOptions F = makeFarmOptions(Plan, O);
@@ -518,6 +522,21 @@ BisectSides ReplayBisection::makeSides() const {
   return Sides;
 }
 
+Error ReplayBisection::startEvaluator() {
+  if (!O.App) {
+    Expected<std::unique_ptr<ReplayFarm>> Started = startFarm(Plan, O);
+    if (!Started)
+      return Started.takeError();
+    Farm = std::move(*Started);
+    return Error::success();
+  }
+  say("running the application twice without candidates");
+  if (Error E = ApplicationJudge::create(*O.App).moveInto(App))
+    return E;
+  Farm = std::make_unique<ApplicationEvaluator>(*App, Plan);
+  return Error::success();
+}
+
 Expected<BisectReport> ReplayBisection::run() {
   auto Begin = std::chrono::steady_clock::now();
   if (!O.Output.empty())
@@ -530,7 +549,7 @@ Expected<BisectReport> ReplayBisection::run() {
     if (Error E = Plan.vary(std::move(*Options)).takeError())
       return std::move(E);
   }
-  if (Error E = startFarm(Plan, O).moveInto(Farm))
+  if (Error E = startEvaluator())
     return std::move(E);
   Expected<BisectOutcome> Outcome =
       bisect(*Farm, makeSides(), makeSubject(), O.Bisect);
@@ -543,7 +562,7 @@ Expected<BisectReport> ReplayBisection::run() {
   R.StaticHash = Plan.kernel().StaticHash;
   R.RecordId = Plan.instance().DynamicHash;
   R.Device = describeDevice(*Farm, what());
-  if (!O.Program.empty() && blamesPtxas(Plan, R.Outcome))
+  if (!App && !O.Program.empty() && blamesPtxas(Plan, R.Outcome))
     if (Error E = searchPTX(Plan, O, *Farm, R.Outcome).moveInto(R.PTX))
       return std::move(E);
   // The farms hold the device, which the commands need.
@@ -552,7 +571,12 @@ Expected<BisectReport> ReplayBisection::run() {
   if (Error E = addEvidence())
     return std::move(E);
   checkEvidence();
-  if (Error E = addCommands())
+  // A replay compares memory, so its verdict would be another judge's.
+  if (App)
+    R.Outcome.Notes.push_back(
+        formatv("the application judged, in {0} runs with candidates: {1}",
+                App->numRuns(), quoteCommand(O.App->Command)));
+  else if (Error E = addCommands())
     return std::move(E);
   if (R.Outcome.End == BisectOutcome::FoundPasses)
     R.Plain = makePlainCommand(Plan, R.Outcome, O.Output);

@@ -121,11 +121,12 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
     return Fail("does not name the kernel, its code, the GPU or how results "
                 "were compared: run the study again with this version");
   B.Winner.IsExact = *IsExact;
+  B.Winner.IsJudgedByApp = Best.getString("judge") == "app";
   B.Winner.OnHost = GPU->kind() == json::Value::Null;
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key :
        {"kernel", "demangled_name", "record_ids", "config", "trial", "expected",
-        "code_hash", "device", "toolchain"})
+        "code_hash", "device", "judge", "toolchain"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
   if (const json::Array *Own = Best.getArray("instance_winners"))

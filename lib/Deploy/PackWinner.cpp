@@ -65,7 +65,8 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
     return refuse("packages are for NVIDIA GPUs and the host device, the "
                   "kernel is for " +
                   Plan.kernel().Triple);
-  if (!Plan.options().Verify || !Plan.options().Execute)
+  if (!Winner.IsJudgedByApp &&
+      (!Plan.options().Verify || !Plan.options().Execute))
     return refuse("the results were not verified");
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
@@ -122,7 +123,7 @@ static Expected<CompiledKernel> compile(const ReplayPlan &Plan, bool OnHost) {
 static Expected<CompiledKernel> compileMeasured(const ReplayPlan &Plan,
                                                 const MeasuredWinner &Winner) {
   Expected<CompiledKernel> Code = compile(Plan, Winner.OnHost);
-  if (!Code || Code->CodeHash == Winner.CodeHash)
+  if (!Code || Winner.CodeHash.empty() || Code->CodeHash == Winner.CodeHash)
     return Code;
   std::string First = Code->CodeHash;
   if (Winner.OnHost) {
@@ -208,6 +209,18 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   describeImage(*Code, Winner.OnHost, V);
   V.Provenance = formatv("{0}", json::Value(json::Object(Winner.Provenance)));
   return K;
+}
+
+Expected<PackagedKernel> mneme::packCandidate(const ReplayPlan &Plan,
+                                              bool OnHost) {
+  MeasuredWinner Candidate;
+  Candidate.OnHost = OnHost;
+  Candidate.IsExact = true;
+  Candidate.IsJudgedByApp = true;
+  PackOptions O;
+  O.Scope = PackScope::Kernel;
+  O.LaunchShape = MNEME_GRADE_UNPROVEN;
+  return packWinner(Plan, Candidate, O);
 }
 
 //===----------------------------------------------------------------------===//

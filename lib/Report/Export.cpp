@@ -193,6 +193,7 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       {"gpu",
        R.GPU ? json::Value(json::fixUTF8(*R.GPU)) : json::Value(nullptr)},
       {"exact", R.IsExact},
+      {"judge", R.IsJudgedByApp ? "app" : "memory"},
       {"toolchain", json::Object(R.Toolchain)}};
   if (json::Array Own = makeInstanceWinners(R); !Own.empty())
     Best["instance_winners"] = std::move(Own);

@@ -180,9 +180,11 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
     return createStringError("the baseline could not be measured: " + V.Error);
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
-    StringRef Hint = V.Failure == FailureKind::Mismatch
-                         ? "; allow an error with --dtype and --tolerance"
-                         : "";
+    StringRef Hint =
+        V.Failure == FailureKind::Mismatch
+            ? "; allow an error with --dtype and --tolerance, or let the "
+              "application judge with --judge-by=app"
+            : "";
     return make_error<BaselineError>(
         formatv("the recorded configuration of instance '{0}' does not "
                 "verify, so nothing can be tuned ({1}{2}){3}",

@@ -154,8 +154,20 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
     int Error;
     if (Kernels.wantsToVerify(*V) && verify(*V, L, Plan, Device, Own, Error))
       return Error;
+    LaunchTimer Timer;
+    if (Kernels.timed() != TimedCode::None) {
+      V->Matched.fetch_add(1, std::memory_order_relaxed);
+      Timer.start(*list()->Driver, *V, L.Stream);
+    }
+    if (Kernels.timed() == TimedCode::Plain) {
+      Error = launchOwn(Own);
+      if (!Error)
+        Timer.stop();
+      return Error;
+    }
     Refusal = change([&] { return fire(*V, L, Plan); });
     if (!Refusal) {
+      Timer.stop();
       V->Served.fetch_add(1, std::memory_order_relaxed);
       return cudaSuccess;
     }
@@ -286,6 +298,39 @@ private:
   int Mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
 };
 } // namespace
+
+void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
+  // A captured launch does not run now.
+  int Status = 0;
+  if (D.StreamIsCapturing(S, &Status) || Status)
+    return;
+  Driver = &D;
+  Variant = &V;
+  Stream = S;
+  RelaxedCapture Relaxed(D);
+  for (CUevent &Event : Events)
+    if (D.EventCreate(&Event, /*Flags=*/0))
+      Event = nullptr;
+  if (!Events[0] || !Events[1] || D.EventRecord(Events[0], S))
+    Variant = nullptr;
+}
+
+void LaunchTimer::stop() {
+  if (!Variant)
+    return;
+  RelaxedCapture Relaxed(*Driver);
+  float Milliseconds = 0;
+  if (!Driver->EventRecord(Events[1], Stream) &&
+      !Driver->EventSynchronize(Events[1]) &&
+      !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
+    TunedKernels::get().addTime(*Variant, uint64_t(Milliseconds * 1e6));
+}
+
+LaunchTimer::~LaunchTimer() {
+  for (CUevent Event : Events)
+    if (Event)
+      Driver->EventDestroy(Event);
+}
 
 /// With the lock held. \returns an error message. May throw, with nothing done.
 static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {

@@ -50,6 +50,25 @@ private:
   int (*Call)(void *);
 };
 
+/// Measures one launch with events in its stream, and waits for it to end.
+class LaunchTimer {
+public:
+  LaunchTimer() = default;
+  LaunchTimer(const LaunchTimer &) = delete;
+  LaunchTimer &operator=(const LaunchTimer &) = delete;
+  ~LaunchTimer();
+  /// Before a launch that \p V matched.
+  void start(const CudaDriver &Driver, TunedVariant &V, CUstream Stream);
+  /// After the launch. Does nothing without start().
+  void stop();
+
+private:
+  const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
+  TunedVariant *Variant = nullptr;
+  CUstream Stream = nullptr;
+  CUevent Events[2] = {};
+};
+
 /// Thread-safe. Throws nothing.
 class GpuDeployment {
 public:

@@ -103,8 +103,16 @@ static std::string verificationJSON(const TunedVariant &V) {
   return Out;
 }
 
+static std::string timesJSON(const TunedVariant &V) {
+  std::string Out;
+  for (uint64_t Time : V.Times)
+    Out += (Out.empty() ? "" : ", ") + std::to_string(Time);
+  return ", \"matched\": " + std::to_string(V.Matched) + ", \"times\": [" +
+         Out + "]";
+}
+
 static std::string variantJSON(const TunedVariant &V, const std::string &Path,
-                               size_t Number) {
+                               size_t Number, bool IsTimed) {
   const MnemePackageVariant &F = *V.Tables.Fields;
   return "{\"package\": " + quote(Path) +
          ", \"variant\": " + std::to_string(Number) +
@@ -114,7 +122,8 @@ static std::string variantJSON(const TunedVariant &V, const std::string &Path,
          "\", \"served\": " + std::to_string(V.Served) +
          ", \"reasons\": " + reasonsJSON(V.FellBack) + ", " +
          verificationJSON(V) + ", \"failures\": " + std::to_string(V.Failures) +
-         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") + "}";
+         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") +
+         (IsTimed ? timesJSON(V) : "") + "}";
 }
 
 static Totals
@@ -190,7 +199,8 @@ std::string TunedKernels::reportJSON() const {
     forEachVariant(
         *K, Packages,
         [&](const TunedVariant &V, const std::string &Path, size_t Number) {
-          Out += Separator + variantJSON(V, Path, Number);
+          Out += Separator +
+                 variantJSON(V, Path, Number, Timed != TimedCode::None);
           Separator = ",\n    ";
         });
     Out += "\n   ]}";

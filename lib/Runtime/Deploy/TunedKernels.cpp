@@ -96,7 +96,7 @@ void TunedKernels::start() {
   Strict = isStrict();
   bool Ok = true;
   if (!attempt([&] {
-        uint32_t Scope = 0, Shape = 0, Match = 0, Capture = 0;
+        uint32_t Scope = 0, Shape = 0, Match = 0, Capture = 0, Times = 0;
         Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
@@ -114,6 +114,9 @@ void TunedKernels::start() {
           Verifying.Log = Log;
         Ok &= choose(MNEME_ENV_TUNED_DEVICE_MATCH, {"name", "arch"}, Match,
                      Strict);
+        Ok &= choose(MNEME_ENV_TUNED_TIMES, {"none", "plain", "tuned"}, Times,
+                     Strict);
+        Timed = TimedCode(Times);
         Policy.ServesAll = Scope;
         Policy.ServesOtherGPUs = Match;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
@@ -397,4 +400,11 @@ void TunedKernels::noteFault(const std::string &Why) {
          "launched is %s, of kernel '%s'\n",
          Why.c_str(), describe(*V).c_str(), V->Of->Name.c_str());
   });
+}
+
+void TunedKernels::addTime(TunedVariant &V, uint64_t Nanoseconds) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  // Without memory, the report has fewer times.
+  if (V.Times.size() < TunedVariant::MaxTimes)
+    attempt([&] { V.Times.push_back(Nanoseconds); });
 }

@@ -47,6 +47,10 @@ struct TunedVariant {
   std::atomic<uint64_t> Served{0};
   /// Launches that came closest to this variant.
   FallbackCounts FellBack{};
+  /// If launches are timed: those that matched, and the times of the first
+  /// MaxTimes of them in nanoseconds (with TunedKernels::lock()).
+  std::atomic<uint64_t> Matched{0};
+  std::vector<uint64_t> Times;
 
   /// Launches to verify yet, before MNEME_TUNED_VERIFY_RATE applies.
   std::atomic<int64_t> ToVerify{0};
@@ -56,6 +60,7 @@ struct TunedVariant {
   std::atomic<bool> Differs{false};
   std::string Found; ///< The first difference; with TunedKernels::lock().
 
+  static constexpr size_t MaxTimes = 4096;
   static constexpr uint32_t MaxFailures = 3;
   bool isDisabled() const {
     return Differs.load(std::memory_order_relaxed) ||
@@ -82,6 +87,9 @@ struct TunedKernel {
   std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
 };
 
+/// Whose launches are timed.
+enum class TimedCode : uint8_t { None, Plain, Tuned };
+
 /// What the launches of a stub lead to. Lives as long as the process.
 struct TunedStub {
   TunedKernel *Kernel = nullptr; ///< Null if no package has the kernel.
@@ -105,6 +113,9 @@ public:
   const DeployPolicy &policy() const { return Policy; }
   /// Whether captured launches are served that depend on arguments.
   bool capturesAll() const { return CapturesAll; }
+  TimedCode timed() const { return Timed; }
+  /// Adds the time of a launch that \p V matched.
+  void addTime(TunedVariant &V, uint64_t Nanoseconds);
 
   /// What a stub leads to on devices of one architecture. Null if it cannot be
   /// determined for lack of memory; never throws. \p Variation distinguishes
@@ -204,6 +215,7 @@ private:
   std::atomic<bool> HasKernels{false}, HasFault{false};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;
   VerifyPolicy Verifying;
   std::string ReportPath;

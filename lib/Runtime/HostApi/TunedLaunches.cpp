@@ -150,8 +150,19 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
   CudaError E;
   if (Kernels.wantsToVerify(*V) && verifyTuned(K, *V, *Code, Changed, L, E))
     return E;
+  if (Kernels.timed() != TimedCode::None)
+    ++V->Matched;
+  uint64_t Start = Recorder::now();
+  if (Kernels.timed() == TimedCode::Plain) {
+    E = run(K, L);
+    if (!E)
+      Kernels.addTime(*V, Recorder::now() - Start);
+    return E;
+  }
   MnemeHostResult Result = {};
   int Status = mneme_host_launch(Code, &Changed, &Result);
+  if (Kernels.timed() == TimedCode::Tuned && Status == MNEME_HOST_OK)
+    Kernels.addTime(*V, Recorder::now() - Start);
   Result.Message[sizeof(Result.Message) - 1] = 0;
   if (Status == MNEME_HOST_INVALID_CONFIG) {
     E = Refuse(Fallback::Refused);

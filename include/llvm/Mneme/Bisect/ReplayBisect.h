@@ -16,6 +16,7 @@
 #define LLVM_MNEME_BISECT_REPLAYBISECT_H
 
 #include "llvm/Mneme/Bisect/Report.h"
+#include "llvm/Mneme/Deploy/Application.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 
 namespace llvm {
@@ -25,6 +26,8 @@ struct ReplayBisectOptions {
   std::string Database; ///< Database of the plan.
   FarmResources Resources;
   BisectSides Sides; ///< Applied on top of the plan's options.
+  /// The application that judges results instead of a comparison of memory.
+  std::optional<ApplicationOptions> App = std::nullopt;
   /// Search by verdicts even if an empty kernel would verify.
   bool AllowVacuous = false;
   BisectOptions Bisect;

@@ -52,9 +52,11 @@ StringRef getGradeName(uint32_t Grade);
 
 /// The winner as the study measured it.
 struct MeasuredWinner {
-  std::string CodeHash;
+  std::string CodeHash; ///< Empty: it was not measured.
   bool OnHost = false;
   bool IsExact = false;    ///< The study compared results without a tolerance.
+  /// The application judged the results, instead of a comparison of memory.
+  bool IsJudgedByApp = false;
   std::string GPU;         ///< "NVIDIA H200"; empty on the host device.
   json::Object Provenance; ///< As in packages.
 };
@@ -80,6 +82,10 @@ struct InstanceWinner {
   json::Object Config;
   MeasuredWinner Winner;
 };
+/// Returns a kernel with the code of \p Plan, which was neither measured nor
+/// verified, for all launches that it is correct for. Launches may be changed
+/// without proof. Errors that are no PackRefusal are those of the compilation.
+Expected<PackagedKernel> packCandidate(const ReplayPlan &Plan, bool OnHost);
 
 /// The contents of best.json (docs/StudyFiles.rst).
 struct BestFile {

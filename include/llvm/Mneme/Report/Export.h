@@ -51,6 +51,7 @@ struct StudyRecord {
   std::string RecordedPipeline = {};
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
   StudyVerification Verification = {};
+  bool IsJudgedByApp = false; ///< Results were not compared with memory.
   bool IsExact = true; ///< Results were compared without a tolerance.
   /// Limitations of the results in words, for example that times of a CPU do
   /// not apply to GPUs.

@@ -45,5 +45,9 @@
 #define MNEME_ENV_TUNED_VERIFY_MEMORY "MNEME_TUNED_VERIFY_MEMORY"
 /// Set by llvm-mneme-deploy: a file that gets a line for each difference.
 #define MNEME_ENV_TUNED_VERIFY_LOG "MNEME_TUNED_VERIFY_LOG"
+/// Times each launch that a variant matches, for the report: "tuned", or
+/// "plain" to launch the application's own kernels all the same. Both wait for
+/// each launch to end.
+#define MNEME_ENV_TUNED_TIMES "MNEME_TUNED_TIMES"
 
 #endif // LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H

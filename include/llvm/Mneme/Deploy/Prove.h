@@ -1,0 +1,85 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Proves packages in the application: compares its results with and without
+/// them, and measures what they gain there.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_DEPLOY_PROVE_H
+#define LLVM_MNEME_DEPLOY_PROVE_H
+
+#include "llvm/Mneme/Deploy/Application.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Support/JSON.h"
+#include <functional>
+#include <optional>
+
+namespace llvm {
+class raw_ostream;
+namespace mneme {
+
+struct ProveOptions {
+  ApplicationOptions App;
+  std::vector<std::string> Packages; ///< Absolute paths.
+  std::string Scope, LaunchShape;    ///< As in RunSettings.
+  unsigned Pairs = 10;      ///< Pairs of runs for the application's time.
+  unsigned KernelPairs = 3; ///< Pairs of runs for the kernels' times.
+  double Limit = 300; ///< Seconds after which no pair begins, but the first of
+                      ///< each kind; 0: none.
+  std::function<void(const Twine &)> Say; ///< Progress; may be null.
+};
+
+/// A ratio of times, plain to tuned, with the number of pairs behind it.
+struct MeasuredSpeedup {
+  size_t Pairs = 0;
+  /// Unset without pairs. With a single pair, it has no interval.
+  std::optional<RatioEstimate> Ratio;
+  bool hasInterval() const { return Pairs > 1; }
+};
+
+/// A variant that the application used.
+struct ProvedVariant {
+  std::string Kernel, StaticHash, Package;
+  uint64_t Number = 0; ///< Of the variant, from 1.
+  uint64_t Served = 0; ///< Launches in one run.
+  MeasuredSpeedup Measured;
+  std::optional<RatioEstimate> Promised; ///< By the study.
+
+  /// Returns "yes" if the intervals overlap, "faster" or "slower" if the
+  /// measured one is beyond the promised one; empty if one is unknown.
+  StringRef agreement() const;
+};
+
+struct Proof {
+  /// How the results with the packages differ; empty if they are the same.
+  std::string Difference;
+  bool IsChecked = false; ///< --check judged.
+  PackageUse Use;         ///< Of the first run with packages.
+  MeasuredSpeedup Application;
+  std::vector<double> PlainSeconds, TunedSeconds; ///< Of each pair.
+  std::vector<ProvedVariant> Variants;
+
+  bool isEqual() const { return Difference.empty(); }
+  /// Returns true if the results are the same and launches were served.
+  bool holds() const { return isEqual() && Use.Served != 0; }
+};
+
+/// Ends after the first run whose results differ, or in which nothing was
+/// served. Fails if the application fails without packages, or its results
+/// cannot be judged.
+Expected<Proof> prove(const ProveOptions &O);
+
+json::Value toJSON(const Proof &P);
+void printProof(raw_ostream &OS, const Proof &P);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_DEPLOY_PROVE_H

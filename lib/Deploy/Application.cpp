@@ -1,0 +1,383 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Deploy/Application.h"
+#include "PackageReport.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Runtime/DeployEnvironment.h"
+#include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Support/Errno.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include <cstdlib>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+using Variables = std::vector<std::pair<std::string, std::string>>;
+
+//===----------------------------------------------------------------------===//
+// Results of a run
+//===----------------------------------------------------------------------===//
+
+/// Returns the last words of a run's standard error.
+static std::string readLastWords(const ApplicationRun &R) {
+  constexpr size_t TailBytes = 4096;
+  Expected<std::unique_ptr<MemoryBuffer>> File =
+      readFile(R.Folder.pathOf("stderr"));
+  if (File)
+    return findLastWords((*File)->getBuffer().take_back(TailBytes)).Text;
+  consumeError(File.takeError());
+  return "";
+}
+
+std::string ApplicationRun::describeFailure() const {
+  std::string Text;
+  if (TimedOut)
+    Text = formatv("did not end within {0:f1} s", Limit);
+  else if (ExitCode > 128 && ExitCode - 128 < NSIG)
+    Text = formatv("died of signal {0} ({1})", ExitCode - 128,
+                   ::strsignal(ExitCode - 128));
+  else
+    Text = formatv("ended with exit code {0}", ExitCode);
+  std::string Words = readLastWords(*this);
+  return Words.empty() ? Text : Text + ": " + printable(Words);
+}
+
+/// Returns where two texts differ: "line 3: 'b' instead of 'a'".
+static std::string describeDifference(StringRef Plain, StringRef Other) {
+  constexpr size_t MaxShown = 60;
+  auto Show = [](StringRef Rest) {
+    StringRef Line = Rest.split('\n').first.take_front(MaxShown);
+    return Rest.empty() ? "the end" : "'" + printable(Line) + "'";
+  };
+  for (unsigned Number = 1;; ++Number) {
+    auto [A, PlainRest] = Plain.split('\n');
+    auto [B, OtherRest] = Other.split('\n');
+    if (A != B || Plain.empty() || Other.empty())
+      return formatv("line {0}: {1} instead of {2}", Number, Show(Other),
+                     Show(Plain))
+          .str();
+    if (PlainRest.empty() && OtherRest.empty())
+      return formatv("the newline of line {0}", Number).str();
+    Plain = PlainRest;
+    Other = OtherRest;
+  }
+}
+
+/// Compares the file \p Name of two runs.
+static Expected<std::string> compareFiles(const ApplicationRun &Plain,
+                                          const ApplicationRun &Other,
+                                          StringRef Name, StringRef Shown) {
+  std::string Paths[] = {Plain.Folder.pathOf(Name), Other.Folder.pathOf(Name)};
+  if (!sys::fs::exists(Paths[1]))
+    return (Shown + " was not written").str();
+  std::unique_ptr<MemoryBuffer> Texts[2];
+  for (auto [Path, Text] : zip_equal(Paths, Texts))
+    if (Error E = readFile(Path).moveInto(Text))
+      return std::move(E);
+  StringRef A = Texts[0]->getBuffer(), B = Texts[1]->getBuffer();
+  if (A == B)
+    return "";
+  return (Shown + " differs: " + describeDifference(A, B)).str();
+}
+
+//===----------------------------------------------------------------------===//
+// Running
+//===----------------------------------------------------------------------===//
+
+static Expected<Descriptor> createFile(const std::string &Path) {
+  Descriptor File(
+      ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
+  if (!File)
+    return createFileError(Path, errnoAsErrorCode());
+  return File;
+}
+
+/// Waits for the end of a run, exactly.
+static Error waitForEnd(Child &Process, ApplicationRun &R) {
+  Descriptor FD(::syscall(SYS_pidfd_open, Process.pid(), 0));
+  if (!FD)
+    return systemError("cannot wait for the application");
+  Error Late = waitFor(FD.get(), POLLIN, Deadline::ofLimit(R.Limit));
+  if (Late) {
+    consumeError(std::move(Late));
+    R.TimedOut = true;
+    Process.kill();
+  }
+  int Status = Process.wait();
+  R.ExitCode = WIFEXITED(Status) ? WEXITSTATUS(Status) : 128 + WTERMSIG(Status);
+  return Error::success();
+}
+
+bool Application::usesCuda() const {
+  return O.Device == LaunchDevice::Cuda ||
+         (O.Device == LaunchDevice::Auto &&
+          sys::fs::exists(LaunchOptions().CudaNode));
+}
+
+static Expected<Variables> makeVariables(const ApplicationOptions &O,
+                                         const RunSettings &S,
+                                         const ApplicationRun &R,
+                                         bool UsesCuda) {
+  // An empty value hides that of the tool's environment.
+  Variables V = {{MNEME_ENV_TUNED, join(S.Packages, ":")},
+                 {MNEME_ENV_TUNED_SCOPE, S.Scope},
+                 {MNEME_ENV_TUNED_LAUNCH_SHAPE, S.LaunchShape},
+                 {MNEME_ENV_TUNED_STRICT, "1"},
+                 {MNEME_ENV_TUNED_TIMES, S.Times},
+                 {MNEME_ENV_TUNED_REPORT,
+                  S.Packages.empty() ? "" : R.Folder.pathOf("report.%p.json")}};
+  if (!UsesCuda || S.Packages.empty())
+    return V;
+  std::string Library = pathIn(O.LibraryPath, "libmneme_deploy.so");
+  if (!sys::fs::exists(Library))
+    return createFileError(
+        Library, std::make_error_code(std::errc::no_such_file_or_directory));
+  // The loader splits LD_PRELOAD at spaces and colons.
+  if (StringRef(Library).find_first_of(" :") != StringRef::npos)
+    return createFileError(
+        Library,
+        createStringError("a path with a space or colon cannot be preloaded"));
+  const char *Others = ::getenv("LD_PRELOAD");
+  V.push_back({"LD_PRELOAD", Others && *Others
+                                 ? Library + ":" + std::string(Others)
+                                 : Library});
+  return V;
+}
+
+std::string mneme::getLibraryFolder(const char *Argv0) {
+  std::string Tool = sys::fs::getMainExecutable(
+      Argv0, reinterpret_cast<void *>(getLibraryFolder));
+  return pathIn(sys::path::parent_path(sys::path::parent_path(Tool)), "lib");
+}
+
+/// Runs the application on the host device. Called in a child process, which
+/// becomes its launcher.
+static void launchOnHost(const ApplicationOptions &O, const Variables &V,
+                         int Errors) {
+  for (const auto &[Name, Value] : V)
+    ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
+  LaunchOptions L;
+  L.Command = O.Command;
+  L.RuntimePath = pathIn(O.LibraryPath, "libmneme_rt.so");
+  L.DriverPath = pathIn(O.LibraryPath, "MnemeHostDriver.so");
+  L.Device = LaunchDevice::Host;
+  L.Record = false;
+  L.Quiet = true;
+  L.AnyExecutable = true;
+  L.ReportError = [&](Error E) {
+    consumeError(writeAll(Errors, toString(std::move(E))));
+  };
+  Expected<int> Code = launchApplication(L);
+  if (!Code)
+    L.ReportError(Code.takeError());
+  ::_exit(Code ? *Code : 1);
+}
+
+Error Application::execute(const RunSettings &S, ApplicationRun &R) {
+  bool UsesCuda = usesCuda();
+  Expected<Variables> V = makeVariables(O, S, R, UsesCuda);
+  if (!V)
+    return V.takeError();
+  Descriptor Out, Err;
+  if (Error E = createFile(R.Folder.pathOf("stdout")).moveInto(Out))
+    return E;
+  if (Error E = createFile(R.Folder.pathOf("stderr")).moveInto(Err))
+    return E;
+  Expected<Pipe> Problem = Pipe::create();
+  if (!Problem)
+    return Problem.takeError();
+  ChildOptions C;
+  C.Out = Out.get();
+  C.Err = Err.get();
+  double Start = steadySeconds();
+  Expected<Child> Process = [&]() -> Expected<Child> {
+    if (UsesCuda) {
+      ErrorOr<std::string> Path = sys::findProgramByName(O.Command.front());
+      if (!Path)
+        return createFileError(O.Command.front(), Path.getError());
+      C.Environment = std::move(*V);
+      return Child::spawn(*Path, O.Command, C);
+    }
+    int FD = Problem->Write.get();
+    C.Kept = {FD};
+    return Child::fork([&] { launchOnHost(O, *V, FD); }, C);
+  }();
+  if (!Process)
+    return Process.takeError();
+  if (Error E = waitForEnd(*Process, R))
+    return E;
+  R.Seconds = steadySeconds() - Start;
+  Problem->Write.reset();
+  if (std::string Text = readToEnd(Problem->Read.get()); !Text.empty())
+    return createStringError(Text);
+  return Error::success();
+}
+
+/// Moves the output files to the folder of the run, so that the next run begins
+/// without them.
+Error Application::collectFiles(ApplicationRun &R) {
+  if (O.OutputFiles.empty())
+    return Error::success();
+  std::string Files = R.Folder.pathOf("files");
+  if (std::error_code EC = sys::fs::create_directory(Files))
+    return createFileError(Files, EC);
+  for (const std::string &Path : O.OutputFiles) {
+    if (!sys::fs::exists(Path))
+      continue;
+    std::string To = pathIn(Files, sys::path::filename(Path));
+    std::error_code EC = sys::fs::rename(Path, To);
+    if (EC == std::errc::cross_device_link) {
+      EC = sys::fs::copy_file(Path, To);
+      if (!EC)
+        EC = sys::fs::remove(Path);
+    }
+    if (EC)
+      return createFileError(Path, EC);
+  }
+  return Error::success();
+}
+
+Expected<ApplicationRun> Application::run(const RunSettings &S) {
+  ApplicationRun R;
+  if (Error E = PrivateFolder::create(Folder.path(), "run-").moveInto(R.Folder))
+    return std::move(E);
+  R.IsTuned = S.isTuned();
+  R.Limit = O.Timeout;
+  if (double Limit = 10 * Longest + 10; Longest > 0)
+    R.Limit = O.Timeout > 0 ? std::min(O.Timeout, Limit) : Limit;
+  Error E = execute(S, R);
+  // Also after an error, so that the next run can begin.
+  E = joinErrors(std::move(E), collectFiles(R));
+  if (E)
+    return std::move(E);
+  if (!R.IsTuned)
+    Longest = std::max(Longest, R.Seconds);
+  if (!S.Packages.empty())
+    if (Error E = readPackageUse(R.Folder.path()).moveInto(R.Use))
+      return std::move(E);
+  return R;
+}
+
+//===----------------------------------------------------------------------===//
+// Judging
+//===----------------------------------------------------------------------===//
+
+Expected<std::string> Application::check(const ApplicationRun &R) const {
+  ChildOptions C;
+  for (const auto &[Name, Run] :
+       {std::pair(StringRef("PLAIN"), &Reference), {"TUNED", &R}}) {
+    std::string Prefix = ("MNEME_" + Name + "_").str();
+    C.Environment.push_back({Prefix + "STDOUT", Run->Folder.pathOf("stdout")});
+    C.Environment.push_back({Prefix + "STDERR", Run->Folder.pathOf("stderr")});
+    C.Environment.push_back({Prefix + "FILES", Run->Folder.pathOf("files")});
+  }
+  Expected<Child> Shell = Child::spawn("/bin/sh", {"sh", "-c", O.Check}, C);
+  if (!Shell)
+    return Shell.takeError();
+  if (O.Timeout > 0 && !Shell->wait(O.Timeout))
+    return createStringError(
+        formatv("--check: '{0}' did not end within {1} s", O.Check, O.Timeout));
+  int Status = Shell->wait();
+  // 126 and 127: the shell found no program.
+  if (!WIFEXITED(Status) || WEXITSTATUS(Status) >= 126)
+    return createStringError(
+        formatv("--check: '{0}' {1}", O.Check, describeExit(Status)));
+  if (int Code = WEXITSTATUS(Status))
+    return formatv("--check ended with exit code {0}", Code).str();
+  return "";
+}
+
+Expected<std::string> Application::compare(const ApplicationRun &R) {
+  // The reference ended with exit code 0.
+  if (R.hasFailed())
+    return "the application " + R.describeFailure();
+  if (!O.Check.empty())
+    return check(R);
+  Expected<std::string> Text =
+      compareFiles(Reference, R, "stdout", "standard output");
+  for (const std::string &Path : O.OutputFiles)
+    if (Text && Text->empty())
+      Text = compareFiles(Reference, R,
+                          ("files/" + sys::path::filename(Path)).str(),
+                          "'" + Path + "'");
+  return Text;
+}
+
+Error Application::comparePlain(const ApplicationRun &R) {
+  if (R.hasFailed())
+    return createStringError("the application fails without packages: it " +
+                             R.describeFailure());
+  Expected<std::string> Difference = compare(R);
+  if (!Difference)
+    return Difference.takeError();
+  if (Difference->empty())
+    return Error::success();
+  if (!O.Check.empty())
+    return createStringError("two runs without packages are not the same: " +
+                             *Difference + ": it has to accept them");
+  return createStringError(
+      "two runs without packages are not the same: " + *Difference +
+      "; judge the results with --check=COMMAND");
+}
+
+Error Application::prepare() {
+  StringSet<> Names;
+  for (const std::string &Path : O.OutputFiles) {
+    StringRef Name = sys::path::filename(Path);
+    if (sys::fs::exists(Path))
+      return createStringError("--output-file: '" + Path +
+                               "' exists: each run has to write it anew, so "
+                               "move or remove it first");
+    if (!Names.insert(Name).second)
+      return createStringError("--output-file: two files are called '" + Name +
+                               "'");
+  }
+  return PrivateFolder::createTemporary().moveInto(Folder);
+}
+
+Error Application::runReference() {
+  if (Error E = run({}).moveInto(Reference))
+    return E;
+  if (Reference.hasFailed())
+    return comparePlain(Reference);
+  for (const std::string &Path : O.OutputFiles)
+    if (!sys::fs::exists(Reference.Folder.pathOf(
+            ("files/" + sys::path::filename(Path)).str())))
+      return createStringError("--output-file: the application did not write "
+                               "'" +
+                               Path + "'");
+  Expected<ApplicationRun> Again = run({});
+  if (!Again)
+    return Again.takeError();
+  return comparePlain(*Again);
+}
+
+Expected<std::unique_ptr<Application>>
+Application::create(ApplicationOptions O) {
+  std::unique_ptr<Application> A(new Application(std::move(O)));
+  if (Error E = A->prepare())
+    return std::move(E);
+  if (Error E = A->runReference())
+    return std::move(E);
+  return A;
+}

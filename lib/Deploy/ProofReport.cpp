@@ -1,0 +1,130 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Demangle/Demangle.h"
+#include "llvm/Mneme/Deploy/Prove.h"
+#include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static json::Value ratioToJSON(const std::optional<RatioEstimate> &R,
+                               bool HasInterval) {
+  if (!R)
+    return nullptr;
+  json::Object O{{"value", R->Value}, {"low", nullptr}, {"high", nullptr}};
+  if (HasInterval) {
+    O["low"] = R->Low;
+    O["high"] = R->High;
+  }
+  return std::move(O);
+}
+
+static json::Value variantToJSON(const ProvedVariant &V) {
+  StringRef Agreement = V.agreement();
+  return json::Object{
+      {"kernel", json::fixUTF8(V.Kernel)},
+      {"demangled_name", json::fixUTF8(demangle(V.Kernel))},
+      {"static_hash", V.StaticHash},
+      {"package", json::fixUTF8(V.Package)},
+      {"variant", V.Number},
+      {"served", V.Served},
+      {"pairs", V.Measured.Pairs},
+      {"measured", ratioToJSON(V.Measured.Ratio, V.Measured.hasInterval())},
+      {"promised", ratioToJSON(V.Promised, /*HasInterval=*/true)},
+      {"agreement",
+       Agreement.empty() ? json::Value(nullptr) : json::Value(Agreement)}};
+}
+
+json::Value mneme::toJSON(const Proof &P) {
+  json::Object Reasons;
+  for (const auto &[Reason, Count] : P.Use.Reasons)
+    Reasons[Reason] = Count;
+  json::Array Variants;
+  for (const ProvedVariant &V : P.Variants)
+    Variants.push_back(variantToJSON(V));
+  json::Value Difference =
+      P.isEqual() ? json::Value(nullptr) : json::fixUTF8(P.Difference);
+  return json::Object{{"equal", P.isEqual()},
+                      {"difference", std::move(Difference)},
+                      {"judge", P.IsChecked ? "check" : "bytes"},
+                      {"served", P.Use.Served},
+                      {"fell_back", P.Use.FellBack},
+                      {"too_early", P.Use.TooEarly},
+                      {"unmatched", P.Use.Unmatched},
+                      {"reasons", std::move(Reasons)},
+                      {"pairs", P.Application.Pairs},
+                      {"speedup", ratioToJSON(P.Application.Ratio,
+                                              P.Application.hasInterval())},
+                      {"plain_seconds", json::Array(P.PlainSeconds)},
+                      {"tuned_seconds", json::Array(P.TunedSeconds)},
+                      {"variants", std::move(Variants)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+/// \p Noun names what the pairs consist of.
+static std::string describeSpeedup(const MeasuredSpeedup &M, StringRef Noun) {
+  if (!M.Ratio)
+    return "not measured";
+  std::string Text = formatv("speed-up {0:f3}", M.Ratio->Value);
+  if (M.hasInterval())
+    Text += formatv(" ({0:f3} to {1:f3})", M.Ratio->Low, M.Ratio->High);
+  return (Twine(Text) + ", " + formatCount(M.Pairs, "pair") + " of " + Noun)
+      .str();
+}
+
+static std::string describeAgreement(const ProvedVariant &V) {
+  StringRef Agreement = V.agreement();
+  if (Agreement == "yes")
+    return "as promised";
+  return Agreement.empty() ? "" : (Agreement + " than promised").str();
+}
+
+void mneme::printProof(raw_ostream &OS, const Proof &P) {
+  auto Line = [&](StringRef Name, const Twine &Text) {
+    OS << formatv("{0,-12} {1}\n", Name, printable(Text.str()));
+  };
+  if (P.isEqual())
+    Line("results", P.IsChecked ? "the same, judged by --check" : "equal");
+  else
+    Line("results", "different: " + P.Difference);
+  uint64_t All =
+      P.Use.Served + P.Use.FellBack + P.Use.TooEarly + P.Use.Unmatched;
+  if (P.Use.NumReports || P.isEqual())
+    Line("served", Twine(P.Use.Served) + " of " + formatCount(All, "launch") +
+                       (P.Use.Served ? "" : ": " + P.Use.explain()));
+  if (P.Use.Served)
+    for (const auto &[Reason, Count] : P.Use.Reasons)
+      Line("", Twine(Count) + " fell back: " + Reason);
+  if (!P.holds())
+    return;
+  Line("application", describeSpeedup(P.Application, "runs"));
+  for (const ProvedVariant &V : P.Variants) {
+    Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +
+                       " of '" + V.Package + "', " +
+                       formatCount(V.Served, "launch"));
+    Line("  measured", describeSpeedup(V.Measured, "launches"));
+    if (V.Promised)
+      Line("  promised",
+           formatv("speed-up {0:f3} ({1:f3} to {2:f3})", V.Promised->Value,
+                   V.Promised->Low, V.Promised->High)
+               .str());
+    if (std::string Text = describeAgreement(V); !Text.empty())
+      Line("  agreement", Text);
+  }
+}

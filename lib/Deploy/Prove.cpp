@@ -1,0 +1,238 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Deploy/Prove.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Deploy/TunedPackage.h"
+#include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Support/FormatVariadic.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+//===----------------------------------------------------------------------===//
+// Speed-ups
+//===----------------------------------------------------------------------===//
+
+static MeasuredSpeedup measure(ArrayRef<double> Plain, ArrayRef<double> Tuned) {
+  MeasuredSpeedup M;
+  M.Pairs = Plain.size();
+  if (M.Pairs)
+    M.Ratio = estimatePairedRatio(Plain, Tuned);
+  return M;
+}
+
+StringRef ProvedVariant::agreement() const {
+  if (!Promised || !Measured.hasInterval())
+    return "";
+  if (Measured.Ratio->High < Promised->Low)
+    return "slower";
+  return Measured.Ratio->Low > Promised->High ? "faster" : "yes";
+}
+
+/// Returns the speed-up that the study of a variant reported.
+static std::optional<RatioEstimate> readPromise(const PackagedVariant &V) {
+  Expected<json::Value> P = parseJSON(V.Provenance);
+  if (!P) {
+    consumeError(P.takeError());
+    return std::nullopt;
+  }
+  const json::Object *O = P->getAsObject();
+  const json::Object *Expected = O ? O->getObject("expected") : nullptr;
+  const json::Object *S = Expected ? Expected->getObject("speedup") : nullptr;
+  if (!S)
+    return std::nullopt;
+  RatioEstimate R;
+  for (auto [Key, Field] :
+       {std::pair("value", &R.Value), {"low", &R.Low}, {"high", &R.High}}) {
+    std::optional<double> Number = S->getNumber(Key);
+    if (!Number)
+      return std::nullopt;
+    *Field = *Number;
+  }
+  return R;
+}
+
+//===----------------------------------------------------------------------===//
+// Pairs of runs
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Prover {
+public:
+  explicit Prover(const ProveOptions &O) : O(O) {}
+  Expected<Proof> run();
+
+private:
+  /// Times of a variant's launches.
+  struct Samples {
+    std::vector<double> Plain, Tuned;
+  };
+  struct Pair {
+    ApplicationRun Plain, Tuned;
+  };
+
+  Error readPromises();
+  Expected<bool> runOnce(bool IsTuned, bool TimesKernels, ApplicationRun &R);
+  Expected<bool> runPair(bool TimesKernels, Pair &P);
+  Error runPairs(unsigned Count, bool TimesKernels);
+  void addKernelTimes(const Pair &P);
+  void describeVariants();
+  bool isOver() const { return !Result.Difference.empty() || NothingServed; }
+
+  const ProveOptions &O;
+  std::unique_ptr<Application> App;
+  Proof Result;
+  bool NothingServed = false;
+  unsigned NumRun = 0; ///< Pairs, for their order.
+  double Start = steadySeconds();
+  std::vector<ProvedVariant> Known; ///< All variants of the packages.
+  std::vector<Samples> Times;       ///< Parallel to Known.
+};
+} // namespace
+
+Error Prover::readPromises() {
+  for (const std::string &Path : O.Packages) {
+    Expected<TunedPackage> P = readPackage(Path);
+    if (!P)
+      return P.takeError();
+    for (const PackagedKernel &K : P->Kernels)
+      for (auto [I, V] : enumerate(K.Variants)) {
+        ProvedVariant &New = Known.emplace_back();
+        New.Kernel = K.Name;
+        New.StaticHash = toHexString(K.StaticHash);
+        New.Package = Path;
+        New.Number = I + 1;
+        New.Promised = readPromise(V);
+      }
+  }
+  Times.resize(Known.size());
+  return Error::success();
+}
+
+/// Runs the application and judges its results. \returns false if they decide
+/// against the packages.
+Expected<bool> Prover::runOnce(bool IsTuned, bool TimesKernels,
+                               ApplicationRun &R) {
+  RunSettings S;
+  S.Scope = O.Scope;
+  S.LaunchShape = O.LaunchShape;
+  if (IsTuned || TimesKernels)
+    S.Packages = O.Packages;
+  if (TimesKernels)
+    S.Times = IsTuned ? "tuned" : "plain";
+  if (Error E = App->run(S).moveInto(R))
+    return std::move(E);
+  if (!IsTuned) {
+    if (Error E = App->comparePlain(R))
+      return std::move(E);
+    return true;
+  }
+  if (Error E = App->compare(R).moveInto(Result.Difference))
+    return std::move(E);
+  if (Result.PlainSeconds.empty() && Result.Use.NumReports == 0)
+    Result.Use = R.Use;
+  // A run that was killed cannot report.
+  NothingServed = R.Use.Served == 0 && !R.hasFailed();
+  return !isOver();
+}
+
+/// Runs both, in alternating order. \returns false if one decides against the
+/// packages.
+Expected<bool> Prover::runPair(bool TimesKernels, Pair &P) {
+  bool TunedFirst = NumRun++ % 2;
+  for (bool IsTuned : {TunedFirst, !TunedFirst}) {
+    Expected<bool> Ok =
+        runOnce(IsTuned, TimesKernels, IsTuned ? P.Tuned : P.Plain);
+    if (!Ok || !*Ok)
+      return Ok;
+  }
+  return true;
+}
+
+void Prover::addKernelTimes(const Pair &P) {
+  auto Find = [](const PackageUse &Use, const ProvedVariant &K) {
+    auto I = find_if(Use.Variants, [&](const VariantUse &V) {
+      return V.Package == K.Package && V.Number == K.Number &&
+             V.StaticHash == K.StaticHash;
+    });
+    return I == Use.Variants.end() ? ArrayRef<double>() : ArrayRef(I->Times);
+  };
+  for (auto [K, S] : zip_equal(Known, Times)) {
+    ArrayRef<double> Plain = Find(P.Plain.Use, K), Tuned = Find(P.Tuned.Use, K);
+    auto IsTimed = [](double Time) { return Time > 0; };
+    if (!all_of(Plain, IsTimed) || !all_of(Tuned, IsTimed) || Plain.empty() ||
+        Tuned.empty())
+      continue;
+    // The application makes the same launches, unless their number depends on
+    // chance, or several processes make them.
+    if (Plain.size() == Tuned.size() && P.Plain.Use.NumReports == 1) {
+      append_range(S.Plain, Plain);
+      append_range(S.Tuned, Tuned);
+    } else {
+      S.Plain.push_back(summarize(Plain).Median);
+      S.Tuned.push_back(summarize(Tuned).Median);
+    }
+  }
+}
+
+Error Prover::runPairs(unsigned Count, bool TimesKernels) {
+  for (unsigned I = 0; I != Count && !isOver(); ++I) {
+    if (I && O.Limit > 0 && steadySeconds() - Start > O.Limit)
+      break;
+    if (O.Say)
+      O.Say(formatv("pair {0} of {1}{2}", I + 1, Count,
+                    TimesKernels ? " with times of kernels" : ""));
+    Pair P;
+    Expected<bool> Ok = runPair(TimesKernels, P);
+    if (!Ok)
+      return Ok.takeError();
+    if (!*Ok)
+      break;
+    if (TimesKernels) {
+      addKernelTimes(P);
+    } else {
+      Result.PlainSeconds.push_back(P.Plain.Seconds);
+      Result.TunedSeconds.push_back(P.Tuned.Seconds);
+    }
+  }
+  return Error::success();
+}
+
+/// Keeps the variants that were used.
+void Prover::describeVariants() {
+  for (auto [K, S] : zip_equal(Known, Times)) {
+    for (const VariantUse &V : Result.Use.Variants)
+      if (V.Package == K.Package && V.Number == K.Number &&
+          V.StaticHash == K.StaticHash)
+        K.Served = V.Served;
+    K.Measured = measure(S.Plain, S.Tuned);
+    if (K.Served)
+      Result.Variants.push_back(K);
+  }
+}
+
+Expected<Proof> Prover::run() {
+  if (Error E = readPromises())
+    return std::move(E);
+  if (O.Say)
+    O.Say("two runs without packages");
+  if (Error E = Application::create(O.App).moveInto(App))
+    return std::move(E);
+  Result.IsChecked = !O.App.Check.empty();
+  if (Error E = runPairs(O.Pairs, /*TimesKernels=*/false))
+    return std::move(E);
+  if (Error E = runPairs(O.KernelPairs, /*TimesKernels=*/true))
+    return std::move(E);
+  Result.Application = measure(Result.PlainSeconds, Result.TunedSeconds);
+  describeVariants();
+  return std::move(Result);
+}
+
+Expected<Proof> mneme::prove(const ProveOptions &O) { return Prover(O).run(); }
