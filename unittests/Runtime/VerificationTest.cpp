@@ -191,9 +191,8 @@ TEST(DeviceGate, IsClosedForOneThread) {
           Gate.open();
           continue;
         }
-        Gate.enter();
+        DeviceGate::Visit Here(&Gate);
         EXPECT_LE(Value, 80);
-        Gate.leave();
       }
     });
   for (std::thread &T : Threads)

@@ -82,13 +82,8 @@ public:
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    bool Verifies = TunedKernels::get().verifies();
-    if (Verifies)
-      Gate.enter();
-    int E = Call();
-    if (Verifies)
-      Gate.leave();
-    return noteError(E);
+    DeviceGate::Visit Here(TunedKernels::get().verifies() ? &Gate : nullptr);
+    return noteError(Call());
   }
   /// The same for a call that allocates \p Size() bytes at \p Ptr, or frees
   /// \p Ptr.
@@ -104,7 +99,8 @@ public:
   }
   template <typename Fn> int release(void *Ptr, Fn Call) {
     return change([&] {
-      Buffers.forget(Ptr);
+      if (TunedKernels::get().verifies())
+        Buffers.forget(Ptr);
       return Call();
     });
   }

@@ -117,11 +117,16 @@ bool GpuDeployment::verify(TunedVariant &V, const GpuLaunch &L,
     return !Error && !Driver.CtxSynchronize();
   };
   Uncancelled Here;
+  // A capture that began through the driver is not among Captures.
+  auto IsCapturing = [&] {
+    int Status = 0;
+    return Captures || Driver.StreamIsCapturing(L.Stream, &Status) || Status;
+  };
   Verdict Result = Verdict::Busy;
-  if (Captures) {
+  if (IsCapturing()) {
     Result = Verdict::Capture;
   } else if (Gate.close()) {
-    Result = Captures                  ? Verdict::Capture
+    Result = IsCapturing()             ? Verdict::Capture
              : Driver.CtxSynchronize() ? Verdict::Unreadable
                                        : Verdict::Same;
     GpuMemory Memory(Driver);

@@ -139,8 +139,8 @@ public:
   TunedVariant *select(TunedKernel &K, const LaunchFacts &L,
                        const DeployDevice &D, LaunchPlan &Plan) const;
 
-  /// Whether any launches are verified.
-  bool verifies() const { return Verifying.isOn(); }
+  /// Whether any launches are verified. False in a forked child, too.
+  bool verifies() const { return isActive() && Verifying.isOn(); }
   const VerifyPolicy &verifyPolicy() const { return Verifying; }
   /// Whether the next launch of \p V is to be verified.
   bool wantsToVerify(TunedVariant &V) const;

@@ -180,6 +180,7 @@ bool LaunchComparison::explain(Difference &D) const {
 //===----------------------------------------------------------------------===//
 
 void DeviceGate::enter() {
+  Uncancelled Here;
   std::unique_lock<std::mutex> Guard(Lock);
   Changed.wait(Guard, [&] { return !IsClosed; });
   ++Inside;

@@ -166,13 +166,31 @@ private:
 /// its memory. Throws nothing.
 class DeviceGate {
 public:
-  void enter();
-  void leave();
+  /// The stay of a thread inside \p Gate, which may be null.
+  class Visit {
+  public:
+    explicit Visit(DeviceGate *Gate) : Gate(Gate) {
+      if (Gate)
+        Gate->enter();
+    }
+    Visit(const Visit &) = delete;
+    Visit &operator=(const Visit &) = delete;
+    ~Visit() {
+      if (Gate)
+        Gate->leave();
+    }
+
+  private:
+    DeviceGate *Gate;
+  };
   /// Waits until no thread is inside. \returns false after 10 seconds.
   bool close();
   void open();
 
 private:
+  void enter();
+  void leave();
+
   std::mutex Lock;
   std::condition_variable Changed;
   unsigned Inside = 0;
