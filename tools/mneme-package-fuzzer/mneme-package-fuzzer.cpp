@@ -77,7 +77,7 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
   ::mneme::LaunchPlan Plan;
   for (::mneme::DeployPolicy Policy :
        {::mneme::DeployPolicy(),
-        ::mneme::DeployPolicy{true, MNEME_GRADE_UNPROVEN}})
+        ::mneme::DeployPolicy{true, true, MNEME_GRADE_UNPROVEN}})
     if (::mneme::matchVariant(T, L, D, Policy, Plan) ==
         ::mneme::Fallback::None) {
       uint64_t Threads =
