@@ -151,9 +151,9 @@ void EntryReader::readBounds() {
                           Launched, MNEME_HOST_MAX_THREADS)
                       .str());
   if (Blocks < 0 || Blocks > UINT16_MAX)
-    return refuse(
-        formatv("'MinBlocksPerSM': expected a small number, got {0}", Blocks)
-            .str());
+    return refuse(formatv("'MinBlocksPerSM': expected 0 to {0}, got {1}",
+                          UINT16_MAX, Blocks)
+                      .str());
   C.MaxThreads = Launched;
   C.MinBlocks = Launched == Threads ? Blocks : 0;
 }
