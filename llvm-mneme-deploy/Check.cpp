@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -87,12 +88,23 @@ static Error checkImage(const PackagedVariant &V) {
   return readResources(V.Image, V.Entry).takeError();
 }
 
+/// Returns the devices that a variant serves.
+static std::string describeDevices(const PackagedVariant &V) {
+  if (V.Fields.ImageKind == MNEME_IMAGE_OBJECT)
+    return "the host device (" + V.ArchName + ")";
+  for (const PackagedGuard &G : V.Guards)
+    if (G.Fields.What == MNEME_GUARD_DEVICE)
+      return V.ArchName + " by the name '" + G.Device + "'";
+  return "all GPUs that run " + V.ArchName;
+}
+
 Expected<int> mneme::runCheck() {
   std::vector<ApplicationKernel> Application;
   if (!App.empty())
     if (Error E = readApplication(App).moveInto(Application))
       return std::move(E);
   unsigned Problems = 0, Kernels = 0, Variants = 0;
+  std::set<std::string> Devices;
   auto Report = [&](Error E) {
     printError(std::move(E));
     ++Problems;
@@ -113,11 +125,15 @@ Expected<int> mneme::runCheck() {
         if (Error E = checkApplication(*P, K, Application))
           ReportKernel(std::move(E));
       Variants += K.Variants.size();
-      for (const PackagedVariant &V : K.Variants)
+      for (const PackagedVariant &V : K.Variants) {
+        Devices.insert(describeDevices(V));
         if (Error E = checkImage(V))
           ReportKernel(std::move(E));
+      }
     }
   }
+  for (const std::string &Device : Devices)
+    textOuts() << "for " << printable(Device) << '\n';
   textOuts() << formatCount(Kernels, "kernel") << ", "
              << formatCount(Variants, "variant") << ", "
              << formatCount(Problems, "problem") << '\n';

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -74,6 +75,10 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
     return createStringError(
         "GridDim and BlockDim change the launch without a proof: permit that "
         "with --launch-shape=unproven");
+  std::vector<ConfigSideEffect> Effects =
+      findSideEffects(makeConfig(E.Options.Config));
+  if (!Effects.empty())
+    return createStringError(toString(Effects.front()));
   E.Options.OnHost = DeviceKind == Target::Host;
   E.Options.CudaPath = CudaPath;
   bool HasKernel = false, HasHash = false;

@@ -152,6 +152,10 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
       O.Config.SpecializeRanges ||
       (O.Config.SetLaunchBounds && !O.Config.MaxThreads))
     return createStringError("it needs the values of a launch");
+  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
+    if (StringRef(O.Config.Passes.value_or("")).contains(Pass))
+      return createStringError("no guards are known for the pass '" + Pass +
+                               "' of the pipeline");
   if (!O.OnHost)
     if (Error E =
             checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))

@@ -151,9 +151,9 @@ void EntryReader::readBounds() {
                           Launched, MNEME_HOST_MAX_THREADS)
                       .str());
   if (Blocks < 0 || Blocks > UINT16_MAX)
-    return refuse(
-        formatv("'MinBlocksPerSM': expected a small number, got {0}", Blocks)
-            .str());
+    return refuse(formatv("'MinBlocksPerSM': expected 0 to {0}, got {1}",
+                          UINT16_MAX, Blocks)
+                      .str());
   C.MaxThreads = Launched;
   C.MinBlocks = Launched == Threads ? Blocks : 0;
 }
@@ -163,8 +163,13 @@ ProteusEntry EntryReader::read() {
   readLaunch();
   readBounds();
   Known.push_back("Mneme");
-  if (const json::Object *Own = E.Source.getObject("Mneme"))
+  if (const json::Object *Own = E.Source.getObject("Mneme")) {
     E.StaticHash = Own->getString("static_hash").value_or("").str();
+    const json::Object *Rest = Own->getObject("not_said_above");
+    if (Rest && !Rest->empty())
+      warn("settings of the winner that Proteus does not support are ignored: "
+           "pack the study instead");
+  }
   std::vector<StringRef> Unknown;
   for (const auto &[Key, V] : E.Source)
     if (!is_contained(Known, StringRef(Key)))
