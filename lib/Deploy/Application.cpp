@@ -25,6 +25,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -174,6 +175,8 @@ std::string mneme::getLibraryFolder(const char *Argv0) {
 /// becomes its launcher.
 static void launchOnHost(const ApplicationOptions &O, const Variables &V,
                          int Errors) {
+  // If the tool dies, the launcher passes the signal on to the application.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const auto &[Name, Value] : V)
     ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
   LaunchOptions L;
