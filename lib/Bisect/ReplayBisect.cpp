@@ -27,6 +27,7 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/TargetParser/Triple.h"
 #include <chrono>
 
@@ -74,7 +75,8 @@ private:
   Error addEvidence();
   void noteUninitialized(const json::Object *Result);
   void checkEvidence();
-  Error check(BisectCommand &C, const json::Object &Config);
+  Error check(BisectCommand &C, ArrayRef<std::string> Words, double Limit);
+  Error addProof(BisectCommand C, const json::Object &Config);
   Error addCommand(StringRef Name, const Twine &What,
                    const json::Object &Config, Answer Wanted);
   Error addRewriteCommands();
@@ -366,17 +368,11 @@ void ReplayBisection::noteUninitialized(const json::Object *Result) {
         "written: a pass that changes the result need not be wrong");
 }
 
-/// Runs the command, repeatedly for a random fault, and stores its exit code
-/// and metric in \p C.
-Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
-  Expected<ReplayOptions> Options = applyTo(Config);
-  if (!Options)
-    return Options.takeError();
-  std::vector<std::string> Words = makeWords(O.CommonWords, *Options);
-  std::vector<StringRef> Args{O.Program};
-  append_range(Args, Words);
-  Args.push_back("--format=json");
-  double Limit = CheckSlowerThan * std::max(0.0, Options->Timeout);
+/// Runs the command \p Words, repeatedly for a random fault, and stores its
+/// exit code and metric in \p C.
+Error ReplayBisection::check(BisectCommand &C, ArrayRef<std::string> Words,
+                             double Limit) {
+  std::vector<StringRef> Args(Words.begin(), Words.end());
   std::string Text;
   unsigned Runs = R.Outcome.Repeats;
   if (R.Outcome.Random && C.Expected == Answer::Bad)
@@ -419,11 +415,16 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
   C.Name = Name.str();
   C.What = What.str();
   C.Expected = Wanted;
-  C.Text =
-      "llvm-mneme-replay " + quoteCommand(makeWords(O.CommonWords, *Options));
+  if (App)
+    return addProof(std::move(C), Config);
+  std::vector<std::string> Words = makeWords(O.CommonWords, *Options);
+  C.Text = "llvm-mneme-replay " + quoteCommand(Words);
   // The answer stands if the command cannot be run.
   if (!O.Program.empty()) {
-    if (Error E = check(C, Config))
+    Words.insert(Words.begin(), O.Program);
+    Words.push_back("--format=json");
+    if (Error E =
+            check(C, Words, CheckSlowerThan * std::max(0.0, Options->Timeout)))
       R.Outcome.Notes.push_back(
           "the command of '" + C.What +
           "' could not be run: " + toString(std::move(E)));
@@ -431,6 +432,39 @@ Error ReplayBisection::addCommand(StringRef Name, const Twine &What,
       R.Outcome.Notes.push_back("the command of '" + C.What +
                                 "' did not reproduce the result");
   }
+  R.Commands.push_back(std::move(C));
+  return Error::success();
+}
+
+/// Writes a package with the code of a configuration, and adds the command that
+/// proves it in the application.
+Error ReplayBisection::addProof(BisectCommand C, const json::Object &Config) {
+  Expected<TunedPackage> Package = App->pack(Plan, Config);
+  if (!Package)
+    return Package.takeError();
+  std::string Path = pathIn(O.Output, C.Name + ".mneme");
+  if (Error E = writePackage(Path, *Package))
+    return E;
+  std::vector<std::string> Words = {"llvm-mneme-deploy",
+                                    "prove",
+                                    "--runs=1",
+                                    "--kernel-runs=0",
+                                    "--scope=kernel",
+                                    "--launch-shape=unproven",
+                                    App->isOnHost() ? "--device=host"
+                                                    : "--device=cuda"};
+  if (!O.App->Check.empty())
+    Words.push_back("--check=" + O.App->Check);
+  for (const std::string &File : O.App->OutputFiles)
+    Words.push_back("--output-file=" + File);
+  append_range(Words, ArrayRef<std::string>{Path, "--"});
+  append_range(Words, O.App->Command);
+  C.Text = quoteCommand(Words);
+  Words.front() = pathIn(sys::path::parent_path(O.Program), Words.front());
+  // Three runs without packages, and one with it.
+  if (!O.Program.empty())
+    if (Error E = check(C, Words, 4 * O.App->Timeout))
+      return E;
   R.Commands.push_back(std::move(C));
   return Error::success();
 }
@@ -571,13 +605,15 @@ Expected<BisectReport> ReplayBisection::run() {
   if (Error E = addEvidence())
     return std::move(E);
   checkEvidence();
-  // A replay compares memory, so its verdict would be another judge's.
+  // A replay compares memory, so the commands are for packages, which are
+  // files.
   if (App)
     R.Outcome.Notes.push_back(
         formatv("the application judged, in {0} runs with candidates: {1}",
                 App->numRuns(), quoteCommand(O.App->Command)));
-  else if (Error E = addCommands())
-    return std::move(E);
+  if (!App || !O.Output.empty())
+    if (Error E = addCommands())
+      return std::move(E);
   if (R.Outcome.End == BisectOutcome::FoundPasses)
     R.Plain = makePlainCommand(Plan, R.Outcome, O.Output);
   if (Error E = addPTX())

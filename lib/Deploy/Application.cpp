@@ -25,7 +25,6 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
-#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -175,8 +174,6 @@ std::string mneme::getLibraryFolder(const char *Argv0) {
 /// becomes its launcher.
 static void launchOnHost(const ApplicationOptions &O, const Variables &V,
                          int Errors) {
-  // If the tool dies, the launcher passes the signal on to the application.
-  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   for (const auto &[Name, Value] : V)
     ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
   LaunchOptions L;
@@ -223,6 +220,8 @@ Error Application::execute(const RunSettings &S, ApplicationRun &R) {
     }
     int FD = Problem->Write.get();
     C.Kept = {FD};
+    // The launcher passes it on to the application.
+    C.DeathSignal = SIGTERM;
     return Child::fork([&] { launchOnHost(O, *V, FD); }, C);
   }();
   if (!Process)

@@ -64,49 +64,47 @@ Expected<ApplicationVerdict> ApplicationJudge::run(const TunedPackage &P) {
   return V;
 }
 
-Expected<ApplicationVerdict> ApplicationJudge::judge(const ReplayPlan &Plan,
-                                                     bool Anew) {
-  ApplicationVerdict V;
-  Expected<PackagedKernel> K = packCandidate(Plan, isOnHost());
-  if (!K) {
-    V.Failure = K.errorIsA<PackRefusal>() ? FailureKind::Unsupported
-                                          : FailureKind::CompileError;
-    V.Error = toString(K.takeError());
-    return V;
-  }
+Expected<TunedPackage>
+ApplicationJudge::pack(const ReplayPlan &Base,
+                       const json::Object &Config) const {
+  ReplayOptions Options = Base.options();
+  if (Error E = applySide(Config, Options))
+    return std::move(E);
+  Expected<std::unique_ptr<ReplayPlan>> Plan = Base.vary(std::move(Options));
+  if (!Plan)
+    return Plan.takeError();
+  Expected<PackagedKernel> K = packCandidate(**Plan, isOnHost());
+  if (!K)
+    return K.takeError();
   TunedPackage P;
-  std::string CodeHash = toHexString(digest128(K->Variants.front().Image));
   P.Kernels.push_back(std::move(*K));
   addLinks(P, Kernels);
-  Expected<std::string> Bytes = packageBytes(P);
-  if (!Bytes)
-    return Bytes.takeError();
-  std::string Key = toHexString(digest128(*Bytes));
-  if (auto Same = Known.find(Key); Same != Known.end() && !Anew)
-    return Same->second;
-  if (Error E = run(P).moveInto(V))
-    return std::move(E);
-  V.CodeHash = CodeHash;
-  Known[Key] = V;
-  return V;
+  return P;
 }
 
 Expected<ApplicationVerdict> ApplicationJudge::judge(const ReplayPlan &Base,
                                                      const json::Object &Config,
                                                      bool Anew) {
-  auto Invalid = [](Error E) {
-    ApplicationVerdict V;
-    V.Failure = FailureKind::Unsupported;
-    V.Error = toString(std::move(E));
+  ApplicationVerdict V;
+  Expected<TunedPackage> P = pack(Base, Config);
+  if (!P) {
+    V.Failure = P.errorIsA<PackRefusal>() ? FailureKind::Unsupported
+                                          : FailureKind::CompileError;
+    V.Error = toString(P.takeError());
     return V;
-  };
-  ReplayOptions Options = Base.options();
-  if (Error E = applySide(Config, Options))
-    return Invalid(std::move(E));
-  Expected<std::unique_ptr<ReplayPlan>> Plan = Base.vary(std::move(Options));
-  if (!Plan)
-    return Invalid(Plan.takeError());
-  return judge(**Plan, Anew);
+  }
+  Expected<std::string> Bytes = packageBytes(*P);
+  if (!Bytes)
+    return Bytes.takeError();
+  std::string Key = toHexString(digest128(*Bytes));
+  if (auto Same = Known.find(Key); Same != Known.end() && !Anew)
+    return Same->second;
+  if (Error E = run(*P).moveInto(V))
+    return std::move(E);
+  V.CodeHash =
+      toHexString(digest128(P->Kernels.front().Variants.front().Image));
+  Known[Key] = V;
+  return V;
 }
 
 //===----------------------------------------------------------------------===//
@@ -168,7 +166,7 @@ json::Object ApplicationEvaluator::describe() const {
 
 Error JudgedEvaluator::begin() {
   for (const std::unique_ptr<ReplayPlan> &Plan : Plans) {
-    Expected<ApplicationVerdict> V = J.judge(*Plan);
+    Expected<ApplicationVerdict> V = J.judge(*Plan, {});
     if (!V)
       return V.takeError();
     if (!V->Failure.empty())

@@ -271,7 +271,7 @@ int Start::enter() const {
   else
     ::setpgid(0, 0);
   if (!Outlives && Options.Grace <= 0)
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    ::prctl(PR_SET_PDEATHSIG, IsProgram ? SIGKILL : Options.DeathSignal);
   // The parent died before prctl(). A guard continues: it exists for this case.
   if (!Outlives && ::getppid() != Parent)
     ::_exit(CannotExecute);

@@ -41,11 +41,13 @@ public:
   static Expected<std::unique_ptr<ApplicationJudge>>
   create(ApplicationOptions O);
 
-  /// Judges the code of \p Plan, in all launches that it is correct for. Equal
-  /// code is judged once, unless \p Anew. Fails if the application cannot be
-  /// run or judged.
-  Expected<ApplicationVerdict> judge(const ReplayPlan &Plan, bool Anew = false);
-  /// The same for a configuration on top of a plan's options.
+  /// Packs the code of a configuration on top of a plan's options, for all
+  /// launches that it is correct for. Errors that are no PackRefusal are those
+  /// of the configuration.
+  Expected<TunedPackage> pack(const ReplayPlan &Base,
+                              const json::Object &Config) const;
+  /// Packs it and runs the application with it. Equal code is judged once,
+  /// unless \p Anew. Fails if the application cannot be run or judged.
   Expected<ApplicationVerdict>
   judge(const ReplayPlan &Base, const json::Object &Config, bool Anew = false);
 

@@ -112,6 +112,8 @@ struct ChildOptions {
   bool OwnSession = false;
   /// Environment variables of a program besides those of this process.
   std::vector<std::pair<std::string, std::string>> Environment;
+  /// Signal that a forked function gets at the death of this process.
+  int DeathSignal = SIGKILL;
   /// Seconds that a program's process group may take to end after the death of
   /// this process, and again after SIGTERM. 0: it is killed at once.
   double Grace = 0;
