@@ -44,9 +44,8 @@ int main(int argc, char **argv) {
   std::signal(SIGXFSZ, [](int) {});
   cl::AddExtraVersionPrinter(printVersion);
   const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
-      {&PackCommand, runPack},
-      {&getShowCommand(), runShow},
-      {&CheckCommand, runCheck},
+      {&BakeCommand, runBake},      {&PackCommand, runPack},
+      {&getShowCommand(), runShow}, {&CheckCommand, runCheck},
       {&MergeCommand, runMerge},
   };
   cl::HideUnrelatedOptions(getColorCategory());

@@ -95,7 +95,7 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key :
        {"kernel", "demangled_name", "record_ids", "config", "trial", "expected",
-        "code_hash", "device", "toolchain"})
+        "code_hash", "device", "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
   return B;
