@@ -10,6 +10,7 @@
 #include "GPUImage.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -255,6 +256,7 @@ private:
   /// Functions that have been or will be compared.
   SmallVector<StringRef, 4> Functions;
 
+  const Cubin::Section *findCode(const Cubin &C, StringRef Name) const;
   void compareFunction(StringRef Name);
   bool sameInstruction(const Cubin::Section &X, const Cubin::Section &Y,
                        uint64_t Offset);
@@ -273,6 +275,11 @@ private:
 };
 } // namespace
 
+/// Returns the name of the function that a tuned kernel has a copy of.
+static StringRef withoutTuned(StringRef Function) {
+  return Function.split(TunedInfix).first;
+}
+
 bool CodeComparer::samePlace(const Place &X, const Place &Y) {
   if (!X.Symbol || !Y.Symbol || X.Distance != Y.Distance)
     return false;
@@ -280,7 +287,7 @@ bool CodeComparer::samePlace(const Place &X, const Place &Y) {
   if (S.IsFunction != T.IsFunction)
     return false;
   if (S.IsFunction) {
-    if (S.Name != T.Name)
+    if (withoutTuned(S.Name) != withoutTuned(T.Name))
       return false;
     if (!is_contained(Functions, S.Name))
       Functions.push_back(S.Name);
@@ -367,9 +374,17 @@ bool CodeComparer::sameInstruction(const Cubin::Section &X,
   return true;
 }
 
+/// Prefers the kernel's own copy of a function.
+const Cubin::Section *CodeComparer::findCode(const Cubin &C,
+                                             StringRef Name) const {
+  StringRef Original = withoutTuned(Name);
+  const Cubin::Section *Copy =
+      C.find((".text." + Original + TunedInfix + Kernel).str());
+  return Copy ? Copy : C.find((".text." + Original).str());
+}
+
 void CodeComparer::compareFunction(StringRef Name) {
-  std::string SectionName = (".text." + Name).str();
-  const Cubin::Section *X = A.find(SectionName), *Y = B.find(SectionName);
+  const Cubin::Section *X = findCode(A, Name), *Y = findCode(B, Name);
   // A system function, or a function in the section of its kernel.
   if (!X && !Y)
     return;

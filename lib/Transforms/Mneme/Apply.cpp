@@ -168,7 +168,7 @@ static Error bake(Module &M, const ApplyOptions &O, const CaptureOptions &Unit,
     if (readRule(K, Rule))
       Rules.push_back(std::move(Rule));
   }
-  if (Unit.IsAlone && !Rules.empty())
+  if (O.IsDeviceOnly && !Rules.empty())
     return createStringError(
         "the launch of '" + Rules.front().Kernel +
         "' must be changed, too: compile both sides in one command");
@@ -180,7 +180,7 @@ PreservedAnalyses ApplyPass::run(Module &M, ModuleAnalysisManager &) {
     return PreservedAnalyses::all();
   std::vector<LaunchRule> Rules;
   Error E = bake(M, Options, Unit, *Applied, Rules);
-  if (!E && !Unit.IsAlone)
+  if (!E && !Options.IsDeviceOnly)
     E = writeLaunchRules(M, Rules);
   if (E)
     diagnose(M, toString(std::move(E)), DS_Error);
@@ -195,7 +195,7 @@ PreservedAnalyses ApplyPass::run(Module &M, ModuleAnalysisManager &) {
 /// linkage stays, as ptxas takes another calling convention for local
 /// functions.
 static void makeOwn(Function &F, StringRef Kernel) {
-  F.setName(F.getName() + "__tuned__" + Kernel);
+  F.setName(F.getName() + TunedInfix + Kernel);
   // Other translation units may have the same tuned kernel.
   if (F.hasExternalLinkage())
     F.setLinkage(GlobalValue::WeakODRLinkage);
@@ -285,6 +285,14 @@ static Error replaceKernel(Module &M, const AppliedKernels::Kernel &K) {
 PreservedAnalyses ReplacePass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (Applied->Kernels.empty())
     return PreservedAnalyses::all();
+  if (IsOptimizedLater) {
+    diagnose(M,
+             "-mneme-apply does not go with -foffload-lto, which optimizes "
+             "kernels once more when they are linked: use a package at run "
+             "time (llvm-mneme-deploy)",
+             DS_Error);
+    return PreservedAnalyses::all();
+  }
   for (const AppliedKernels::Kernel &K : Applied->Kernels)
     if (Function *F = M.getFunction(K.Name))
       empty(*F);

@@ -33,7 +33,11 @@ struct ApplyOptions {
   std::string Tool;               ///< Path of llvm-mneme-deploy.
   /// Options of the compilation, for its code generator and for ptxas.
   std::vector<std::string> LLVMOptions, PtxasOptions;
+  bool IsDeviceOnly = false; ///< No host compilation follows.
 };
+
+/// Between the names of a function and of the tuned kernel that calls its copy.
+inline constexpr StringLiteral TunedInfix = "__tuned__";
 
 /// The tuned kernels of one module.
 struct AppliedKernels {
@@ -64,13 +68,16 @@ private:
 /// replaced kernels used.
 class ReplacePass : public PassInfoMixin<ReplacePass> {
 public:
-  explicit ReplacePass(std::shared_ptr<AppliedKernels> Applied)
-      : Applied(std::move(Applied)) {}
+  /// \param IsOptimizedLater  the linker will optimize the module again, which
+  /// is an error.
+  ReplacePass(std::shared_ptr<AppliedKernels> Applied, bool IsOptimizedLater)
+      : Applied(std::move(Applied)), IsOptimizedLater(IsOptimizedLater) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
 
 private:
   std::shared_ptr<AppliedKernels> Applied;
+  bool IsOptimizedLater;
 };
 
 } // namespace mneme

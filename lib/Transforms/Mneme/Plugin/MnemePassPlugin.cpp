@@ -109,13 +109,17 @@ static mneme::ApplyOptions getApplyOptions() {
   mneme::ApplyOptions Options;
   Options.Files.assign(ApplyFiles.begin(), ApplyFiles.end());
   Options.Tool = findTool();
-  Options.LLVMOptions = CommandLine("self").valuesOf("-mllvm");
+  CommandLine Own("self");
+  Options.LLVMOptions = Own.valuesOf("-mllvm");
   erase_if(Options.LLVMOptions, [](StringRef Option) {
     return Option.ltrim('-').starts_with("mneme-");
   });
-  // The driver, which also runs ptxas.
-  Options.PtxasOptions =
-      CommandLine(Twine(::getppid())).valuesOf("-Xcuda-ptxas");
+  // The driver also runs ptxas and the host compilation.
+  CommandLine Driver(std::to_string(::getppid()));
+  Options.PtxasOptions = Driver.valuesOf("-Xcuda-ptxas");
+  Options.IsDeviceOnly = !Own.contains("-cc1") ||
+                         Driver.contains("--offload-device-only") ||
+                         Driver.contains("--cuda-device-only");
   return Options;
 }
 
@@ -129,8 +133,10 @@ static void registerApply(PassBuilder &PB) {
                                      getCaptureOptions(Level), Applied));
       });
   PB.registerOptimizerLastEPCallback(
-      [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase) {
-        MPM.addPass(mneme::ReplacePass(Applied));
+      [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+        bool IsPreLink = Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+                         Phase == ThinOrFullLTOPhase::FullLTOPreLink;
+        MPM.addPass(mneme::ReplacePass(Applied, IsPreLink));
       });
 }
 
