@@ -10,7 +10,6 @@
 #include "GPUImage.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -256,7 +255,6 @@ private:
   /// Functions that have been or will be compared.
   SmallVector<StringRef, 4> Functions;
 
-  const Cubin::Section *findCode(const Cubin &C, StringRef Name) const;
   void compareFunction(StringRef Name);
   bool sameInstruction(const Cubin::Section &X, const Cubin::Section &Y,
                        uint64_t Offset);
@@ -275,11 +273,6 @@ private:
 };
 } // namespace
 
-/// Returns the name of the function that a tuned kernel has a copy of.
-static StringRef withoutTuned(StringRef Function) {
-  return Function.split(TunedInfix).first;
-}
-
 bool CodeComparer::samePlace(const Place &X, const Place &Y) {
   if (!X.Symbol || !Y.Symbol || X.Distance != Y.Distance)
     return false;
@@ -287,7 +280,7 @@ bool CodeComparer::samePlace(const Place &X, const Place &Y) {
   if (S.IsFunction != T.IsFunction)
     return false;
   if (S.IsFunction) {
-    if (withoutTuned(S.Name) != withoutTuned(T.Name))
+    if (S.Name != T.Name)
       return false;
     if (!is_contained(Functions, S.Name))
       Functions.push_back(S.Name);
@@ -374,17 +367,9 @@ bool CodeComparer::sameInstruction(const Cubin::Section &X,
   return true;
 }
 
-/// Prefers the kernel's own copy of a function.
-const Cubin::Section *CodeComparer::findCode(const Cubin &C,
-                                             StringRef Name) const {
-  StringRef Original = withoutTuned(Name);
-  const Cubin::Section *Copy =
-      C.find((".text." + Original + TunedInfix + Kernel).str());
-  return Copy ? Copy : C.find((".text." + Original).str());
-}
-
 void CodeComparer::compareFunction(StringRef Name) {
-  const Cubin::Section *X = findCode(A, Name), *Y = findCode(B, Name);
+  std::string SectionName = (".text." + Name).str();
+  const Cubin::Section *X = A.find(SectionName), *Y = B.find(SectionName);
   // A system function, or a function in the section of its kernel.
   if (!X && !Y)
     return;

@@ -195,7 +195,7 @@ PreservedAnalyses ApplyPass::run(Module &M, ModuleAnalysisManager &) {
 /// linkage stays, as ptxas takes another calling convention for local
 /// functions.
 static void makeOwn(Function &F, StringRef Kernel) {
-  F.setName(F.getName() + TunedInfix + Kernel);
+  F.setName(F.getName() + "__tuned__" + Kernel);
   // Other translation units may have the same tuned kernel.
   if (F.hasExternalLinkage())
     F.setLinkage(GlobalValue::WeakODRLinkage);

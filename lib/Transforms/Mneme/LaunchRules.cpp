@@ -41,10 +41,12 @@ Error mneme::writeLaunchRules(const Module &M,
 Expected<std::vector<LaunchRule>> mneme::takeLaunchRules(const Module &M) {
   Expected<std::vector<std::string>> Texts =
       takeSideFiles(M.getSourceFileName(), SideFile::LaunchRules);
-  if (!Texts)
-    return Texts.takeError();
   std::vector<LaunchRule> Rules;
-  if (Texts->empty())
+  // Without the folder there are no payloads either, for which there is a
+  // warning. Kernels of launch rules are correct for all launches.
+  if (!Texts)
+    consumeError(Texts.takeError());
+  if (!Texts || Texts->empty())
     return Rules;
   for (const std::string &Text : *Texts)
     if (Text != Texts->front())

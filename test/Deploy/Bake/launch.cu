@@ -56,8 +56,9 @@ __global__ void scale(int *x, int n) {
   if (i < n)
     x[i] = i * 3 + 1;
 #ifdef USES_THREAD
-  if (threadIdx.x > 1024)
-    x[0] = 1;
+  // For even blocks, the same as (i & 1).
+  if (i < n)
+    x[i] += threadIdx.x & 1;
 #endif
 }
 

@@ -36,9 +36,6 @@ struct ApplyOptions {
   bool IsDeviceOnly = false; ///< No host compilation follows.
 };
 
-/// Between the names of a function and of the tuned kernel that calls its copy.
-inline constexpr StringLiteral TunedInfix = "__tuned__";
-
 /// The tuned kernels of one module.
 struct AppliedKernels {
   struct Kernel {
