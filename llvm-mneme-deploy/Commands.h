@@ -23,6 +23,7 @@ namespace mneme {
 
 extern cl::OptionCategory CommandCategory;
 
+extern cl::SubCommand BakeCommand;
 extern cl::SubCommand PackCommand;
 cl::SubCommand &getShowCommand();
 extern cl::SubCommand CheckCommand;
@@ -33,6 +34,7 @@ extern cl::SubCommand ProveCommand;
 extern cl::SubCommand RunCommand;
 
 /// Return the exit code, or an error that main() prints.
+Expected<int> runBake();
 Expected<int> runPack();
 Expected<int> runShow();
 Expected<int> runCheck();

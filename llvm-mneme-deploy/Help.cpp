@@ -21,6 +21,9 @@ static constexpr CommandHelp Help[] = {
      "llvm-mneme-deploy show app.mneme\n"
      "MNEME_TUNED=app.mneme ./app\n",
      ZeroOrError},
+    {"bake",
+     "llvm-mneme-deploy bake --opt-level=2 -o out module.bc study/best.json\n",
+     ZeroOrError},
     {"check",
      "llvm-mneme-deploy check app.mneme\n"
      "llvm-mneme-deploy check --app=./app app.mneme\n",

@@ -51,6 +51,7 @@ int main(int argc, char **argv) {
       {&PackCommand, runPack},     {&getShowCommand(), runShow},
       {&CheckCommand, runCheck},   {&MergeCommand, runMerge},
       {&RebaseCommand, runRebase}, {&ImportCommand, runImport},
+      {&BakeCommand, runBake},
   };
   cl::HideUnrelatedOptions(getColorCategory());
   for (const auto &[Command, Run] : Commands)

@@ -113,6 +113,8 @@ static json::Value makeJSON(StringRef File, const Payload &P,
 }
 
 static Error extract(const Payload &P) {
+  if (P.IsSlim)
+    return createStringError("'" + P.Source + "' " + SlimProblem);
   SmallString<128> Path(ExtractDir);
   sys::path::append(Path, P.Hash + ".bc");
   return writeFileAtomically(Path, P.Bitcode);

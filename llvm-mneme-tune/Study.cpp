@@ -236,6 +236,23 @@ static std::vector<std::string> getCaveats(const TuneOptions &O,
   return Caveats;
 }
 
+static json::Object makeDims(const Dim3 &D) {
+  return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
+}
+
+/// The launches as recorded.
+static json::Array makeLaunches(const ReplayFarm &Farm) {
+  json::Array Launches;
+  for (const auto &Plan : Farm.plans()) {
+    const RecordedInstance &I = Plan->instance();
+    Launches.push_back(json::Object{{"record_id", I.DynamicHash},
+                                    {"grid", makeDims(I.Grid)},
+                                    {"block", makeDims(I.Block)},
+                                    {"shared_mem", I.SharedMem}});
+  }
+  return Launches;
+}
+
 static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
                               const SearchSpace &Space, const Tuner &T,
                               const StudyOutcome &Outcome,
@@ -245,6 +262,9 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.DemangledName = K.Kernel.DemangledName;
   R.Name = K.Kernel.displayName();
   R.StaticHash = K.Kernel.StaticHash;
+  R.Arch = K.Kernel.Arch;
+  R.OptLevel = K.Kernel.OptLevel;
+  R.Launches = makeLaunches(Farm);
   R.Device = describeDevice(Farm.describe());
   R.Toolchain = json::Object{{"mneme", getVersion()},
                              {"llvm", LLVM_VERSION_STRING},

@@ -124,9 +124,9 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   B.Winner.IsJudgedByApp = Best.getString("judge") == "app";
   B.Winner.OnHost = GPU->kind() == json::Value::Null;
   B.Winner.GPU = GPU->getAsString().value_or("").str();
-  for (StringRef Key :
-       {"kernel", "demangled_name", "record_ids", "config", "trial", "expected",
-        "code_hash", "device", "judge", "toolchain"})
+  for (StringRef Key : {"kernel", "demangled_name", "record_ids", "config",
+                        "trial", "expected", "code_hash", "device", "judge",
+                        "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
   if (const json::Array *Own = Best.getArray("instance_winners"))

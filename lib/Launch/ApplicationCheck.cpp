@@ -126,6 +126,8 @@ static Error addPayloads(StringRef Path, ApplicationFacts &Facts) {
   Expected<std::vector<Payload>> Payloads = readPayloads(Path);
   if (!Payloads)
     return Payloads.takeError();
+  if (all_of(*Payloads, [](const Payload &P) { return P.IsSlim; }))
+    return createStringError("'" + Path + "' " + SlimProblem);
   std::set<std::string> Archs(Facts.Archs.begin(), Facts.Archs.end());
   std::set<std::string> Kernels(Facts.Kernels.begin(), Facts.Kernels.end());
   for (const Payload &P : *Payloads) {

@@ -58,6 +58,9 @@ Expected<DeviceLink> DeviceLink::create(std::vector<Payload> Units,
     return createStringError("no device code to link");
   const Payload &First = Units.front();
   for (const Payload &P : Units)
+    if (P.IsSlim)
+      return createStringError("'" + P.Source + "' " + SlimProblem);
+  for (const Payload &P : Units)
     if (Units.size() > 1 && !areLinked(P, First))
       return createStringError("device code of '" + P.Source +
                                "' cannot be linked with that of '" +

@@ -51,6 +51,15 @@ static Expected<std::string> hashUnit(std::vector<Payload> Units, size_t Unit) {
 
 Expected<std::vector<KernelHash>>
 mneme::computeHashes(ArrayRef<Payload> Payloads, size_t Index) {
+  if (const Payload &P = Payloads[Index]; P.IsSlim) {
+    std::vector<KernelHash> Known;
+    for (const PayloadKernel &K : P.Kernels)
+      Known.push_back(
+          {K.StaticHash, K.StaticHash.empty()
+                             ? "'" + P.Source + "' " + SlimProblem.str()
+                             : ""});
+    return Known;
+  }
   size_t Unit = 0;
   std::vector<Payload> Units = selectUnits(Payloads, Index, Unit);
   uint64_t Bytes = 0;

@@ -126,6 +126,14 @@ Error PayloadParser::readBitcode(Payload &Out) const {
   uint64_t Size = read64(HEADER(BitcodeSize));
   if (!contains(Offset, Stored, 1))
     return fail("the bitcode lies outside of it");
+  if (read32(HEADER(Flags)) & MNEME_PAYLOAD_SLIM) {
+    Digest128 Hash;
+    if (Stored || Size)
+      return fail("it has bitcode although it is slim");
+    llvm::copy(Bytes.substr(HEADER(Hash), Hash.size()), Hash.begin());
+    Out.Hash = toHexString(Hash);
+    return Error::success();
+  }
   StringRef Data = Bytes.substr(Offset, Stored);
   if (!(read32(HEADER(Flags)) & MNEME_PAYLOAD_ZSTD)) {
     if (Size != Stored)
@@ -158,7 +166,8 @@ Error PayloadParser::readBitcode(Payload &Out) const {
 }
 
 Expected<Payload> PayloadParser::parse() {
-  constexpr uint32_t KnownFlags = MNEME_PAYLOAD_ZSTD | MNEME_PAYLOAD_RDC;
+  constexpr uint32_t KnownFlags =
+      MNEME_PAYLOAD_ZSTD | MNEME_PAYLOAD_RDC | MNEME_PAYLOAD_SLIM;
   if (!Bytes.starts_with(MNEME_PAYLOAD_MAGIC))
     return fail("it does not begin with '" MNEME_PAYLOAD_MAGIC "'");
   if (Bytes.size() < sizeof(MnemePayloadHeader))
@@ -179,6 +188,7 @@ Expected<Payload> PayloadParser::parse() {
   Payload Out;
   Out.OptLevel = OptLevel;
   Out.IsRDC = Flags & MNEME_PAYLOAD_RDC;
+  Out.IsSlim = Flags & MNEME_PAYLOAD_SLIM;
   if (Error E = readString(read32(HEADER(TripleOffset)), "triple", Out.Triple))
     return std::move(E);
   if (Error E =

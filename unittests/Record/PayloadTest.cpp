@@ -14,6 +14,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Compression.h"
@@ -133,6 +134,25 @@ TEST(PayloadTest, ReadsWhatIsWritten) {
     ASSERT_THAT_EXPECTED(M, Succeeded());
     EXPECT_TRUE((*M)->getFunction("k"));
   }
+}
+
+TEST(PayloadTest, ReadsSlimPayloads) {
+  TestPayload T(/*Compressed=*/false);
+  T.Header.Flags = MNEME_PAYLOAD_SLIM;
+  expectFailure(T, "it has bitcode although it is slim");
+  T.Bitcode.clear();
+  T.Header.BitcodeSize = T.Header.StoredSize = 0;
+  T.Header.TotalSize = T.Header.BitcodeOffset;
+  Expected<Payload> P = parsePayload(T.str(), "file");
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  EXPECT_TRUE(P->IsSlim);
+  EXPECT_EQ(P->Hash, toHexString(digest128(makeBitcode())));
+  ASSERT_EQ(P->Kernels.size(), 1u);
+  EXPECT_EQ(P->Kernels[0].Name, "k");
+  LLVMContext Context;
+  EXPECT_THAT_EXPECTED(
+      DeviceLink::create({*P}, Context),
+      FailedWithMessage(HasSubstr("was compiled with -mneme-slim")));
 }
 
 TEST(PayloadTest, SkipsALongerHeader) {

@@ -75,8 +75,8 @@ static bool isNeverWritten(const GlobalVariable &G) {
 /// compiler ran. \p M is modified temporarily instead of cloned: the use-lists
 /// of a clone would have another order, on which the result of a pipeline
 /// depends.
-static SmallVector<char, 0> writeBitcode(Module &M,
-                                         const CaptureOptions &Options) {
+SmallVector<char, 0> mneme::captureBitcode(Module &M,
+                                           const CaptureOptions &Options) {
   std::string Identifier = M.getModuleIdentifier();
   std::string SourceFile = M.getSourceFileName();
   SmallVector<std::pair<Function *, AttributeList>, 0> Changed;
@@ -152,7 +152,7 @@ private:
 } // namespace
 
 PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
-    : Bitcode(writeBitcode(M, Options)) {
+    : Bitcode(captureBitcode(M, Options)) {
   memcpy(Header.Magic, MNEME_PAYLOAD_MAGIC, sizeof(Header.Magic));
   Header.HeaderSize = sizeof(Header);
   Header.Flags = Options.IsRDC ? MNEME_PAYLOAD_RDC : 0;

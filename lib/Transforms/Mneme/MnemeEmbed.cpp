@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attach.h"
+#include "LaunchRules.h"
 #include "SideFiles.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -166,6 +167,19 @@ static bool isRelocatable(StringRef Payload) {
   return Header.Flags & MNEME_PAYLOAD_RDC;
 }
 
+/// Returns a payload, which readKernelNames() has accepted, without its
+/// bitcode.
+static std::string removeBitcode(StringRef Payload) {
+  MnemePayloadHeader Header;
+  memcpy(&Header, Payload.data(), sizeof(Header));
+  Header.Flags = (Header.Flags & ~MNEME_PAYLOAD_ZSTD) | MNEME_PAYLOAD_SLIM;
+  Header.BitcodeSize = Header.StoredSize = 0;
+  Header.TotalSize = Header.BitcodeOffset; // Aligned like the payload's end.
+  std::string Slim = Payload.take_front(Header.TotalSize).str();
+  memcpy(Slim.data(), &Header, sizeof(Header));
+  return Slim;
+}
+
 /// Emits the payload as a global that the linker merges with identical ones.
 static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   std::string Name = "__mneme_payload_" + toHexString(digest128(Payload));
@@ -323,6 +337,20 @@ static void warn(Module &M, const Twine &Message) {
   M.getContext().diagnose(DiagnosticInfoGeneric(Message, DS_Warning));
 }
 
+/// Makes the stubs of tuned kernels launch as the kernels were tuned.
+static Error addLaunchRules(const Module &M, ArrayRef<HostSymbol> Symbols) {
+  Expected<std::vector<LaunchRule>> Rules = takeLaunchRules(M);
+  if (!Rules)
+    return Rules.takeError();
+  for (const LaunchRule &Rule : *Rules)
+    for (const HostSymbol &S : Symbols)
+      if (S.Kind == MNEME_INDEX_KERNEL && S.Name == Rule.Kernel)
+        if (auto *Stub = dyn_cast<Function>(S.Pointer->stripPointerCasts()))
+          if (Error E = addLaunchRule(*Stub, Rule))
+            return E;
+  return Error::success();
+}
+
 PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   if (M.getTargetTriple().isGPU())
     return PreservedAnalyses::all();
@@ -331,6 +359,9 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   std::vector<HostSymbol> Symbols;
   readRegistrationCalls(M, Symbols);
   readOffloadEntries(M, Symbols);
+  if (Error E = addLaunchRules(M, Symbols))
+    M.getContext().diagnose(
+        DiagnosticInfoGeneric("mneme: " + toString(std::move(E)), DS_Error));
   size_t NumKernels = count_if(Symbols, [](const HostSymbol &S) {
     return S.Kind == MNEME_INDEX_KERNEL;
   });
@@ -358,7 +389,8 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
                   M.getSourceFileName() + "'");
       continue;
     }
-    GlobalVariable *Payload = emitPayload(M, Bytes);
+    GlobalVariable *Payload =
+        emitPayload(M, IsSlim ? removeBitcode(Bytes) : Bytes);
     if (!Seen.insert(Payload).second)
       continue;
     Used.push_back(Payload);

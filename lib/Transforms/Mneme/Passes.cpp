@@ -23,7 +23,7 @@ PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (M.getTargetTriple().isGPU())
     return CapturePass(Options).run(M, MAM);
   // The order matters: mneme-embed reads calls that mneme-hooks redirects.
-  PreservedAnalyses PA = EmbedPass().run(M, MAM);
+  PreservedAnalyses PA = EmbedPass(Options.IsSlim).run(M, MAM);
   PA.intersect(HooksPass().run(M, MAM));
   return PA;
 }
@@ -31,10 +31,10 @@ PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
 void InstrumentPass::printPipeline(
     raw_ostream &OS, function_ref<StringRef(StringRef)> MapClassName2PassName) {
   OS << MapClassName2PassName(name()) << "<O" << Options.OptLevel
-     << (Options.IsRDC ? ";rdc>" : ">");
+     << (Options.IsRDC ? ";rdc" : "") << (Options.IsSlim ? ";slim>" : ">");
 }
 
-/// Parses "O0" … "O3", "Os", "Oz" and "rdc", separated by semicolons.
+/// Parses "O0" … "O3", "Os", "Oz", "rdc" and "slim", separated by semicolons.
 static Expected<CaptureOptions> parseCaptureOptions(StringRef Text) {
   CaptureOptions Options;
   while (!Text.empty()) {
@@ -42,6 +42,8 @@ static Expected<CaptureOptions> parseCaptureOptions(StringRef Text) {
     std::tie(Option, Text) = Text.split(';');
     if (Option == "rdc")
       Options.IsRDC = true;
+    else if (Option == "slim")
+      Options.IsSlim = true;
     else if (Option.size() == 2 && Option[0] == 'O' &&
              StringRef("0123sz").contains(Option[1]))
       Options.OptLevel = Option[1];

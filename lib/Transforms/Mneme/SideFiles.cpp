@@ -21,7 +21,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr StringLiteral Extension = ".payload";
+static StringRef getExtension(SideFile Kind) {
+  return Kind == SideFile::Payload ? ".payload" : ".launches";
+}
 
 /// Returns $TMPDIR/mneme-<uid>, which only the user may write to: its files end
 /// up in executables.
@@ -100,21 +102,23 @@ static void collectStaleFiles(StringRef Dir) {
 }
 
 Error mneme::writeSideFile(StringRef SourceName, StringRef Target,
-                           StringRef Payload) {
+                           StringRef Contents, SideFile Kind) {
   Expected<std::string> Dir = getSideDirectory();
   if (!Dir)
     return Dir.takeError();
   collectStaleFiles(*Dir);
   SmallString<128> Path(*Dir);
   sys::path::append(Path, getSourcePrefix(SourceName) +
-                              toHexString(digest64(Target)) + Extension);
+                              toHexString(digest64(Target)) +
+                              getExtension(Kind));
   return writeToOutput(Path, [&](raw_ostream &OS) {
-    OS << Payload;
+    OS << Contents;
     return Error::success();
   });
 }
 
-Expected<std::vector<std::string>> mneme::takeSideFiles(StringRef SourceName) {
+Expected<std::vector<std::string>> mneme::takeSideFiles(StringRef SourceName,
+                                                        SideFile Kind) {
   Expected<std::string> Dir = getSideDirectory();
   if (!Dir)
     return Dir.takeError();
@@ -124,7 +128,7 @@ Expected<std::vector<std::string>> mneme::takeSideFiles(StringRef SourceName) {
   for (sys::fs::directory_iterator I(*Dir, EC), End; I != End && !EC;
        I.increment(EC)) {
     StringRef Name = sys::path::filename(I->path());
-    if (Name.starts_with(Prefix) && Name.ends_with(Extension))
+    if (Name.starts_with(Prefix) && Name.ends_with(getExtension(Kind)))
       Paths.push_back(I->path());
   }
   if (EC)

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Files that pass payloads from the device compilation of a source to its host
-/// compilation. Clang's driver runs both in succession as children of one
-/// process, so a file name made of the driver's identity and the source's name
-/// is unambiguous even in parallel builds. Files that no host compilation has
-/// read (after syntax errors or in device-only compilations) are removed once
-/// their driver has ended.
+/// Files that pass payloads and launch rules from the device compilation of a
+/// source to its host compilation. Clang's driver runs both in succession as
+/// children of one process, so a file name made of the driver's identity and
+/// the source's name is unambiguous even in parallel builds. Files that no host
+/// compilation has read (after syntax errors or in device-only compilations)
+/// are removed once their driver has ended.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -27,13 +27,18 @@
 namespace llvm {
 namespace mneme {
 
-/// Writes \p Payload for the host compilation of \p SourceName. \p Target
+/// What a side file contains.
+enum class SideFile { Payload, LaunchRules };
+
+/// Writes \p Contents for the host compilation of \p SourceName. \p Target
 /// distinguishes the device compilations of a source.
-Error writeSideFile(StringRef SourceName, StringRef Target, StringRef Payload);
+Error writeSideFile(StringRef SourceName, StringRef Target, StringRef Contents,
+                    SideFile Kind = SideFile::Payload);
 
 /// Reads and removes the files that the device compilations of \p SourceName
 /// wrote, in an order that depends only on their targets.
-Expected<std::vector<std::string>> takeSideFiles(StringRef SourceName);
+Expected<std::vector<std::string>>
+takeSideFiles(StringRef SourceName, SideFile Kind = SideFile::Payload);
 
 } // namespace mneme
 } // namespace llvm

@@ -1,5 +1,8 @@
-"""best.py REPLAY BEST GPU: writes the best.json of a study that measured what a replay ran."""
+"""best.py REPLAY BEST GPU [RECORDINGS]: writes the best.json of a study that measured what a replay ran.
+
+With the folder RECORDINGS, it has the launch that was recorded."""
 import json
+import os
 import sys
 
 report = json.load(open(sys.argv[1]))
@@ -18,4 +21,10 @@ best = {
     "gpu": sys.argv[3],
     "exact": True,
 }
+if len(sys.argv) > 4:
+    kernel = json.load(open(os.path.join(sys.argv[4], config["static_hash"] + ".json")))
+    launch = kernel["instances"][config["record_id"]]
+    best["arch"], best["opt_level"] = kernel["Arch"], kernel["OptLevel"]
+    best["launches"] = [{"record_id": config["record_id"], "grid": launch["GridDims"],
+                         "block": launch["BlockDims"], "shared_mem": launch["SharedMem"]}]
 json.dump(best, open(sys.argv[2], "w"))

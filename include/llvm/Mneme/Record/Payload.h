@@ -42,10 +42,16 @@ struct Payload {
   std::string Triple, Arch, Source;
   char OptLevel = '2';
   bool IsRDC = false;
+  bool IsSlim = false; ///< It has no bitcode.
   std::string Hash; ///< XXH3-128 of the bitcode, 32 hexadecimal digits.
   std::vector<PayloadKernel> Kernels;
   std::string Bitcode; ///< Decompressed.
 };
+
+/// Why a slim payload cannot be used, to follow the name of its source.
+inline constexpr StringLiteral SlimProblem =
+    "was compiled with -mneme-slim, without device IR: it can neither be "
+    "recorded nor run on the host device; compile it without that option";
 
 /// Parses one payload that spans all of \p Bytes. \p Where names it in errors.
 Expected<Payload> parsePayload(StringRef Bytes, StringRef Where);

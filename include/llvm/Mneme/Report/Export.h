@@ -39,6 +39,10 @@ struct StudyRecord {
   std::string Kernel = {};        ///< The symbol.
   std::string DemangledName = {}; ///< May be empty.
   std::string StaticHash = {};
+  std::string Arch = {};     ///< "sm_90"
+  std::string OptLevel = {}; ///< The application's -O.
+  /// Objects with "record_id", "grid", "block" and "shared_mem".
+  json::Array Launches = {};
   std::string Device = {};      ///< Description.
   /// Name of the winner's GPU, "NVIDIA H200"; empty if unknown. Unset: the
   /// winner was measured on the host device.

@@ -37,6 +37,9 @@
 enum {
   MNEME_PAYLOAD_ZSTD = 1, ///< The bitcode is one zstd frame.
   MNEME_PAYLOAD_RDC = 2,  ///< Compiled with -fgpu-rdc: may need other payloads.
+  /// Without bitcode, which Hash still identifies: recognizes kernels, but
+  /// cannot be recorded.
+  MNEME_PAYLOAD_SLIM = 4,
 };
 
 enum {

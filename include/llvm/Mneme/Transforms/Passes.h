@@ -12,7 +12,8 @@
 /// - mneme-capture<O2;rdc>: writes the device module as payload
 ///   (PayloadFormat.h) to a side file
 /// - mneme-embed: embeds side files of the same source in sections of the host
-///   module, with the index of host pointers
+///   module, with the index of host pointers, and changes launch stubs as
+///   Apply.h demands
 /// - mneme-hooks: redirects calls of the GPU runtime through patchable slots
 /// - mneme-instrument<O2;rdc>: run by the plugin; mneme-capture on a device
 ///   module, mneme-embed and mneme-hooks on others
@@ -26,6 +27,7 @@
 #ifndef LLVM_MNEME_TRANSFORMS_PASSES_H
 #define LLVM_MNEME_TRANSFORMS_PASSES_H
 
+#include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/PassManager.h"
 
 namespace llvm {
@@ -42,7 +44,12 @@ struct CaptureOptions {
   bool IsRDC = false;
   /// Do not write a side file, because no host compilation follows.
   bool IsAlone = false;
+  /// Embed payloads without bitcode.
+  bool IsSlim = false;
 };
+
+/// Returns the bitcode of a device module as in its payload.
+SmallVector<char, 0> captureBitcode(Module &M, const CaptureOptions &Options);
 
 /// Writes the unchanged device module to a side file. Skips modules without
 /// kernels and host-visible variables. If writing fails, only warns, as the
@@ -63,8 +70,13 @@ private:
 /// run before mneme-hooks, as it reads the registration calls.
 class EmbedPass : public PassInfoMixin<EmbedPass> {
 public:
+  /// \param IsSlim  omit the bitcode.
+  explicit EmbedPass(bool IsSlim = false) : IsSlim(IsSlim) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
+
+private:
+  bool IsSlim;
 };
 
 /// Makes calls of external functions named cuda[A-Z]*, __cuda*, hip[A-Z]* and

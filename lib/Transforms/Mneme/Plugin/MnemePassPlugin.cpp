@@ -14,15 +14,62 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/StringSaver.h"
 #include <cstdio>
+#include <dlfcn.h>
+#include <unistd.h>
 
 using namespace llvm;
+
+static cl::list<std::string>
+    ApplyFiles("mneme-apply",
+               cl::desc("Compile the winner in a best.json, or the winners in "
+                        "a package of tuned kernels, into the program"),
+               cl::value_desc("file"));
+static cl::opt<bool>
+    Slim("mneme-slim",
+         cl::desc("Embed no device IR: kernels can be replaced by tuned ones, "
+                  "but not recorded"));
+
+/// The words of a command line.
+class CommandLine {
+public:
+  /// \param Process  the number of a process, or "self".
+  explicit CommandLine(const Twine &Process) : Saver(Allocator) {
+    ErrorOr<std::unique_ptr<MemoryBuffer>> File =
+        MemoryBuffer::getFileAsStream("/proc/" + Process + "/cmdline");
+    if (!File)
+      return;
+    SmallVector<const char *, 256> Argv;
+    for (StringRef Arg : split((*File)->getBuffer(), '\0'))
+      Argv.push_back(Saver.save(Arg).data());
+    // A long command line is passed as a response file.
+    cl::ExpandResponseFiles(Saver, cl::TokenizeGNUCommandLine, Argv);
+    Words.assign(Argv.begin(), Argv.end());
+  }
+
+  bool contains(StringRef Word) const { return is_contained(Words, Word); }
+  /// Returns the words that follow \p Option.
+  std::vector<std::string> valuesOf(StringRef Option) const {
+    std::vector<std::string> Values;
+    for (size_t I = 1; I < Words.size(); ++I)
+      if (Words[I - 1] == Option)
+        Values.push_back(Words[I].str());
+    return Values;
+  }
+
+private:
+  BumpPtrAllocator Allocator;
+  StringSaver Saver;
+  SmallVector<StringRef, 256> Words;
+};
 
 static char getOptLevel(OptimizationLevel Level) {
   if (Level.getSizeLevel())
@@ -33,25 +80,64 @@ static char getOptLevel(OptimizationLevel Level) {
 static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   mneme::CaptureOptions Options;
   Options.OptLevel = getOptLevel(Level);
+  Options.IsSlim = Slim;
   // The other options are not in the device module, only on the compiler's
   // command line.
-  ErrorOr<std::unique_ptr<MemoryBuffer>> CommandLine =
-      MemoryBuffer::getFileAsStream("/proc/self/cmdline");
-  if (!CommandLine)
-    return Options;
-  BumpPtrAllocator Allocator;
-  StringSaver Saver(Allocator);
-  SmallVector<const char *, 256> Argv;
-  for (StringRef Arg : split((*CommandLine)->getBuffer(), '\0'))
-    Argv.push_back(Saver.save(Arg).data());
-  // A long command line is passed as a response file.
-  cl::ExpandResponseFiles(Saver, cl::TokenizeGNUCommandLine, Argv);
-  SmallVector<StringRef, 256> Args(Argv.begin(), Argv.end());
-  Options.IsRDC = is_contained(Args, "-fgpu-rdc");
+  CommandLine Own("self");
+  Options.IsRDC = Own.contains("-fgpu-rdc");
   // With only one job, clang's driver compiles in its own process, without
   // -cc1.
-  Options.IsAlone = !is_contained(Args, "-cc1");
+  Options.IsAlone = !Own.contains("-cc1");
   return Options;
+}
+
+/// Returns the path of llvm-mneme-deploy: the plugin is in the folder lib
+/// beside the tools' bin.
+static std::string findTool() {
+  Dl_info Info;
+  SmallString<128> Path;
+  if (!::dladdr(reinterpret_cast<void *>(findTool), &Info) ||
+      sys::fs::real_path(Info.dli_fname, Path))
+    return "";
+  sys::path::remove_filename(Path); // lib
+  Path = sys::path::parent_path(Path);
+  sys::path::append(Path, "bin", "llvm-mneme-deploy");
+  return std::string(Path);
+}
+
+static mneme::ApplyOptions getApplyOptions() {
+  mneme::ApplyOptions Options;
+  Options.Files.assign(ApplyFiles.begin(), ApplyFiles.end());
+  Options.Tool = findTool();
+  CommandLine Own("self");
+  Options.LLVMOptions = Own.valuesOf("-mllvm");
+  erase_if(Options.LLVMOptions, [](StringRef Option) {
+    return Option.ltrim('-').starts_with("mneme-");
+  });
+  // The driver also runs ptxas and the host compilation.
+  CommandLine Driver(std::to_string(::getppid()));
+  Options.PtxasOptions = Driver.valuesOf("-Xcuda-ptxas");
+  Options.IsDeviceOnly = !Own.contains("-cc1") ||
+                         Driver.contains("--offload-device-only") ||
+                         Driver.contains("--cuda-device-only");
+  return Options;
+}
+
+/// Optimizes tuned kernels when the module is as in its payload, and puts them
+/// into it when its other kernels have been optimized.
+static void registerApply(PassBuilder &PB) {
+  auto Applied = std::make_shared<mneme::AppliedKernels>();
+  PB.registerPipelineStartEPCallback(
+      [=](ModulePassManager &MPM, OptimizationLevel Level) {
+        MPM.addPass(mneme::ApplyPass(getApplyOptions(),
+                                     getCaptureOptions(Level), Applied));
+      });
+  PB.registerOptimizerLastEPCallback(
+      [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+        bool IsPreLink = Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+                         Phase == ThinOrFullLTOPhase::FullLTOPreLink;
+        MPM.addPass(mneme::ReplacePass(Applied, IsPreLink));
+      });
 }
 
 static void registerPlugin(PassBuilder &PB) {
@@ -62,6 +148,8 @@ static void registerPlugin(PassBuilder &PB) {
       [](ModulePassManager &MPM, OptimizationLevel Level) {
         MPM.addPass(mneme::InstrumentPass(getCaptureOptions(Level)));
       });
+  if (!ApplyFiles.empty())
+    registerApply(PB);
 }
 
 // Provided by the compiler that loads the plugin; a statically linked compiler
