@@ -11,9 +11,12 @@
 // DEFINE: %{run} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/tuned.bc \
 // DEFINE:   LD_PRELOAD=%mneme_deploy MNEME_TUNED_REPORT=- %t/app
 //
-// RUN: env MNEME_TUNED=%t/shape %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,SHAPE
-// RUN: env MNEME_TUNED=%t/args %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,ARGS
-// RUN: env MNEME_TUNED=%t/args MNEME_TUNED_CAPTURE=all %{run} 2>&1 | FileCheck %s --check-prefixes=ALL,SHAPE
+// RUN: env MNEME_TUNED=%t/shape %{run} > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s --check-prefixes=ALL,SHAPE
+// RUN: env MNEME_TUNED=%t/args %{run} > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s --check-prefixes=ALL,ARGS
+// RUN: env MNEME_TUNED=%t/args MNEME_TUNED_CAPTURE=all %{run} > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s --check-prefixes=ALL,SHAPE
 // ALL: not loaded: plain
 // ALL-NEXT: beside: tuned
 // SHAPE-NEXT: loaded: tuned

@@ -15,7 +15,8 @@
 // RUN: mneme-package %t/one.mneme %t/libone.so kernel=_Z7kernel1Pi variant=%t/tuned.cubin entry=tuned
 // RUN: mneme-package %t/two.mneme %t/libtwo.so kernel=_Z7kernel2Pi variant=%t/tuned.cubin entry=tuned
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t LD_PRELOAD=%mneme_deploy MNEME_TUNED_REPORT=- \
-// RUN:   MNEME_TUNED=%t/main.mneme:%t/one.mneme:%t/two.mneme %t/app %t 2>&1 | FileCheck %s
+// RUN:   MNEME_TUNED=%t/main.mneme:%t/one.mneme:%t/two.mneme %t/app %t > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s
 // CHECK: one 100 two 100 main 100
 // CHECK: threads: 1600 of 1600
 // CHECK: child: 0
@@ -27,7 +28,8 @@
 // RUN:   -Wl,--no-as-needed -lcudart -lpthread
 // RUN: mneme-package %t/main.mneme %t/linked kernel=_Z6kernelPi variant=%t/tuned.cubin entry=tuned
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t MNEME_TUNED_REPORT=- \
-// RUN:   MNEME_TUNED=%t/main.mneme:%t/one.mneme:%t/two.mneme %t/linked %t 2>&1 | FileCheck %s
+// RUN:   MNEME_TUNED=%t/main.mneme:%t/one.mneme:%t/two.mneme %t/linked %t > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s
 
 #define NAME_(A, B) A##B
 #define NAME(A, B) NAME_(A, B)

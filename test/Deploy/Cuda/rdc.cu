@@ -15,10 +15,12 @@
 // RUN: mneme-package %t/app.mneme %t/app kernel=_Z5callsPi variant=%t/tuned.cubin entry=tuned
 // DEFINE: %{run} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/tuned.bc \
 // DEFINE:   LD_PRELOAD=%mneme_deploy MNEME_TUNED=%t/app.mneme MNEME_TUNED_REPORT=-
-// RUN: %{run} %t/app 2>&1 | FileCheck %s
+// RUN: %{run} %t/app > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s
 // CHECK: 100
 // CHECK: 1 served by tuned kernels, 0 fell back
-// RUN: %{run} %t/changed 2>&1 | FileCheck %s --check-prefix=CHANGED
+// RUN: %{run} %t/changed > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s --check-prefix=CHANGED
 // CHANGED: 3
 // CHANGED: 0 served by tuned kernels, 0 fell back, 0 too early, 1 of kernels without a tuned one
 
