@@ -113,16 +113,16 @@ static Value getNvcc(StringRef Prefix) {
 
 static Value getCxx(StringRef Prefix) {
   const std::string OfLLVM = MNEME_LLVM_TOOLS_DIR;
-  const std::string Places[] = {below(Prefix, "bin"), OfLLVM, ""};
+  std::vector<std::string> Places = {below(Prefix, "bin"), OfLLVM};
+  if (const char *Path = std::getenv("PATH"))
+    for (StringRef Folder : split(Path, sys::EnvPathSeparator))
+      Places.push_back(Folder.str());
   const std::string Names[] = {"clang++-" + utostr(LLVM_VERSION_MAJOR),
                                "clang++"};
   for (const std::string &Folder : Places)
     for (const std::string &Name : Names) {
-      SmallVector<StringRef, 1> Folders;
-      if (!Folder.empty())
-        Folders.push_back(Folder);
-      // Without folders, findProgramByName() searches PATH.
-      ErrorOr<std::string> Clang = sys::findProgramByName(Name, Folders);
+      ErrorOr<std::string> Clang =
+          sys::findProgramByName(Name, StringRef(Folder));
       if (Clang && canLoadPass(*Clang))
         return *Clang;
     }
