@@ -345,8 +345,8 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
     return Listing.takeError();
   if (Error E = PassSelection{std::nullopt, *Set}.check(*Listing)) {
     std::string Reason = toString(std::move(E));
-    return createStringError("--culprit" + StringRef(Reason).substr(
-                                               StringRef(Reason).find(':')));
+    return createStringError(
+        "--culprit" + StringRef(Reason).substr(StringRef(Reason).find(':')));
   }
   if (!Set->hasNumbers())
     return Text.str();

@@ -60,10 +60,11 @@ void mneme::parseAliveOutput(StringRef Output, std::optional<int> ExitCode,
              hasCount(Output, "correct transformations")) {
     C.Result = AliveCheck::Correct;
   } else if (C.Text.empty()) {
-    C.Text = !ExitCode ? "alive-tv died of a signal"
-             : *ExitCode
-                 ? formatv("alive-tv failed with exit code {0}", *ExitCode).str()
-                 : "alive-tv printed no result for the function";
+    C.Text =
+        !ExitCode ? "alive-tv died of a signal"
+        : *ExitCode
+            ? formatv("alive-tv failed with exit code {0}", *ExitCode).str()
+            : "alive-tv printed no result for the function";
   }
 }
 

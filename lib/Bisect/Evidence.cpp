@@ -238,8 +238,8 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
     }
     if (!Out.Missing.empty())
       break;
-    keepCode(Folder, Name, Texts[After],
-             After ? Out.AfterFile : Out.BeforeFile, NotKept);
+    keepCode(Folder, Name, Texts[After], After ? Out.AfterFile : Out.BeforeFile,
+             NotKept);
   }
   if (!Out.Missing.empty())
     return Error::success();

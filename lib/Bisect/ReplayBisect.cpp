@@ -402,8 +402,13 @@ Error ReplayBisection::check(BisectCommand &C, const json::Object &Config) {
       continue;
     // An error, and no verdict: repeated for its message.
     if (**Code == 1)
-      if (Error E = runProgram(Args, Text, Limit))
-        return E;
+      if (Error E = runProgram(Args, Text, Limit)) {
+        consumeError(std::move(E));
+        size_t At = StringRef(Text).rfind("error: ");
+        return createStringError(At == StringRef::npos
+                                     ? "exit code 1"
+                                     : StringRef(Text).substr(At).trim());
+      }
     C.ExitCode = **Code;
     if (**Code != 0)
       break;

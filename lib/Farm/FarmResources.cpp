@@ -154,8 +154,8 @@ static Error checkProcesses(StringRef Option, unsigned Processes,
   if (Processes <= Most)
     return Error::success();
   return createStringError(
-      formatv("impossible --{0}={1}: at most {2} processes on {3} cores", Option,
-              Processes, Most, Cores)
+      formatv("impossible --{0}={1}: at most {2} processes on {3} cores",
+              Option, Processes, Most, Cores)
           .str());
 }
 
@@ -173,8 +173,8 @@ Expected<FarmConfig> mneme::makeFarmConfig(const FarmResources &R,
   std::vector<unsigned> Cores = getUsableCores();
   if (Error E = checkProcesses("workers", R.HostWorkers, Cores.size()))
     return std::move(E);
-  if (Error E =
-          checkProcesses("compile-jobs", R.CompileJobs.value_or(0), Cores.size()))
+  if (Error E = checkProcesses("compile-jobs", R.CompileJobs.value_or(0),
+                               Cores.size()))
     return std::move(E);
   bool IsHost = !C.Devices.empty() && !IsGPU;
   if (IsHost && R.HostWorkers > 1) {

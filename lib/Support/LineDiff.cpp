@@ -144,7 +144,8 @@ std::string mneme::makeCodeDiff(StringRef Before, StringRef After,
   std::vector<SmallVector<StringRef, 4>> Names[2];
   for (bool Second : {false, true})
     for (StringRef Line : Second ? B : A)
-      Masked[Second].push_back(maskNumbers(Line, Sigils, Names[Second].emplace_back()));
+      Masked[Second].push_back(
+          maskNumbers(Line, Sigils, Names[Second].emplace_back()));
   std::optional<std::vector<DiffLine>> Lines =
       compareLines(std::vector<StringRef>(Masked[0].begin(), Masked[0].end()),
                    std::vector<StringRef>(Masked[1].begin(), Masked[1].end()));

@@ -19,8 +19,8 @@ using namespace llvm::mneme;
 /// Returns \p Line with other numbers of nodes and groups. Strings may contain
 /// what looks like a number.
 /// \param Print  returns the new text of a reference.
-static std::string
-replaceNumbers(StringRef Line, function_ref<std::string(IRNumber)> Print) {
+static std::string replaceNumbers(StringRef Line,
+                                  function_ref<std::string(IRNumber)> Print) {
   std::string Text;
   bool InString = false;
   while (!Line.empty()) {
@@ -39,9 +39,7 @@ replaceNumbers(StringRef Line, function_ref<std::string(IRNumber)> Print) {
   return Text;
 }
 
-static std::string toString(IRNumber N) {
-  return N.first + utostr(N.second);
-}
+static std::string toString(IRNumber N) { return N.first + utostr(N.second); }
 
 /// Returns the line without the numbers, which are added to \p Numbers.
 static std::string maskNumbers(StringRef Line, std::vector<IRNumber> &Numbers) {
@@ -105,8 +103,7 @@ struct NumberedText {
 
 class JointNumbering {
 public:
-  JointNumbering(StringRef Before, StringRef After)
-      : A(Before), B(After) {}
+  JointNumbering(StringRef Before, StringRef After) : A(Before), B(After) {}
 
   JointIR run();
 
