@@ -200,12 +200,16 @@ std::string mneme::diffCode(StringRef Before, StringRef After,
     return Diff.empty() ? makeCodeDiff(Before, After) : Diff;
   }
   JointIR Joint = numberJointly(Before, After);
-  std::string Diff = makeIRDiff(Joint, findFunction(Joint.Before, Function),
-                                findFunction(Joint.After, Function),
-                                /*RenumberedValues=*/true);
-  return Diff.empty() ? makeIRDiff(Joint, Joint.Before, Joint.After,
-                                   /*RenumberedValues=*/true)
-                      : Diff;
+  StringRef A = findFunction(Joint.Before, Function),
+            B = findFunction(Joint.After, Function);
+  auto Without = [](StringRef Text, StringRef Part) {
+    auto [Head, Tail] = Text.split(Part);
+    return Part.empty() ? Text.str() : (Head + Tail).str();
+  };
+  // A pass may also change declarations, globals and other functions.
+  return makeIRDiff(Joint, A, B, /*RenumberedValues=*/true) +
+         makeIRDiff(Joint, Without(Joint.Before, A), Without(Joint.After, B),
+                    /*RenumberedValues=*/true);
 }
 
 /// Compares the code before and after \p E. Fails only if scratch files cannot

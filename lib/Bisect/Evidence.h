@@ -33,8 +33,8 @@ inline constexpr StringLiteral NotKeptPrefix = "not kept: ";
 void keepCode(StringRef Folder, StringRef Name, StringRef Text,
               std::string &File, std::string &NotKept);
 
-/// Compares the code of \p Function, or everything if that is the same or
-/// \p Function is empty. Values may be renumbered, and numbers of metadata
+/// Compares the code of \p Function, then the rest of IR, or all assembly if
+/// the function is the same. Values may be renumbered, and numbers of metadata
 /// nodes and attribute groups are joint, as in numberJointly().
 std::string diffCode(StringRef Before, StringRef After, StringRef Function,
                      bool IsAssembly);
