@@ -24,6 +24,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cmath>
 #include <thread>
 
 using namespace llvm;
@@ -154,7 +155,7 @@ Expected<double> mneme::readThreshold() {
   StringRef Text = ThresholdText;
   bool Percent = Text.consume_back("%");
   double Value;
-  if (Text.trim().getAsDouble(Value) || !(Value >= 0))
+  if (Text.trim().getAsDouble(Value) || !(Value >= 0) || !std::isfinite(Value))
     return createStringError("invalid --threshold=" + ThresholdText +
                              ": must be a share like 2% or 0.02");
   return Percent ? Value / 100 : Value;
@@ -216,7 +217,9 @@ static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
     D.By = What->Metric;
   if (Error E = makeGoodSide(Base, Plan.options()).moveInto(D.Good))
     return std::move(E);
-  if (!Culprit.empty()) {
+  if (Culprit.getNumOccurrences()) {
+    if (Error E = PassSet::parse(Culprit).takeError())
+      return createStringError("--culprit: " + toString(std::move(E)));
     D.Cured = Plan.options();
     D.Cured->SkipPasses = Culprit;
   }
@@ -320,14 +323,13 @@ static void printOutcome(const ReduceOutcome &Outcome, bool Text) {
     textOuts() << "note            " << Note << '\n';
 }
 
-/// Replaces numbers in \p Text by names, because numbers change with the IR.
+/// Replaces numbers in \p Text, the value of --culprit, by names, because
+/// numbers change with the IR.
 static Expected<std::string> namePasses(const ReplayPlan &Plan,
                                         StringRef Text) {
   Expected<PassSet> Set = PassSet::parse(Text);
   if (!Set)
     return Set.takeError();
-  if (!Set->hasNumbers())
-    return Text.str();
   // Numbers refer to a compilation in which all passes run.
   ReplayOptions All = Plan.options();
   All.RunPasses.reset();
@@ -341,6 +343,13 @@ static Expected<std::string> namePasses(const ReplayPlan &Plan,
   Expected<PassListing> Listing = listPasses(**Numbered, Wanted);
   if (!Listing)
     return Listing.takeError();
+  if (Error E = PassSelection{std::nullopt, *Set}.check(*Listing)) {
+    std::string Reason = toString(std::move(E));
+    return createStringError(
+        "--culprit" + StringRef(Reason).substr(StringRef(Reason).find(':')));
+  }
+  if (!Set->hasNumbers())
+    return Text.str();
   std::vector<std::string> Names;
   for (const PassExecution &E : Listing->Executions)
     if (E.Number && (Set->contains(E.Number) || Set->names(E)))
@@ -378,7 +387,7 @@ Expected<int> mneme::runReduce(const ReplayPlan &Plan, const char *Argv0,
   O.Difference = std::move(*D);
   O.Output = OutputFolder;
   O.LLVMReduce = LLVMReduce;
-  if (!Culprit.empty())
+  if (Culprit.getNumOccurrences())
     if (Error E = namePasses(Plan, Culprit).moveInto(O.Culprit))
       return std::move(E);
   if (Error E = checkPassNames(Plan.options()))

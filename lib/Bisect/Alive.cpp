@@ -56,16 +56,15 @@ void mneme::parseAliveOutput(StringRef Output, std::optional<int> ExitCode,
   C.Text = findErrors(Output);
   if (hasCount(Output, "incorrect transformations")) {
     C.Result = AliveCheck::Incorrect;
-  } else if (C.Text.empty() && hasCount(Output, "correct transformations")) {
+  } else if (C.Text.empty() && ExitCode == 0 &&
+             hasCount(Output, "correct transformations")) {
     C.Result = AliveCheck::Correct;
   } else if (C.Text.empty()) {
     C.Text =
-        !ExitCode
-            ? "alive-tv died of a signal"
-            : formatv(
-                  "alive-tv printed no result for the function (exit code {0})",
-                  *ExitCode)
-                  .str();
+        !ExitCode ? "alive-tv died of a signal"
+        : *ExitCode
+            ? formatv("alive-tv failed with exit code {0}", *ExitCode).str()
+            : "alive-tv printed no result for the function";
   }
 }
 

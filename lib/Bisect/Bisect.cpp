@@ -476,10 +476,11 @@ Error Bisector::checkAnswer(const PassSearch &Search,
 
 /// Describes the executions of both sets and skips each alone.
 Error Bisector::describeCulprits(const PassSearch &Search) {
+  // The cause heads the list, even if the fault shows only behind an earlier
+  // execution.
   std::vector<unsigned> Numbers = Out.SkipSet;
-  append_range(Numbers, Out.RunSet);
-  llvm::sort(Numbers);
-  Numbers.erase(llvm::unique(Numbers), Numbers.end());
+  copy_if(Out.RunSet, std::back_inserter(Numbers),
+          [&](unsigned N) { return !is_contained(Out.SkipSet, N); });
   std::vector<json::Object> Alone;
   if (Numbers.size() <= MaxSingles && !Out.PrefixOnly)
     for (unsigned Number : Numbers)
@@ -487,9 +488,13 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   Expected<std::vector<Answer>> Answers = Q.ask(Alone);
   if (!Answers)
     return Answers.takeError();
-  for (const PassExecution &E : Search.listing().Executions) {
-    if (!E.Number || !is_contained(Numbers, E.Number))
+  for (unsigned Wanted : Numbers) {
+    const std::vector<PassExecution> &All = Search.listing().Executions;
+    auto It = find_if(
+        All, [&](const PassExecution &E) { return E.Number == Wanted; });
+    if (It == All.end())
       continue;
+    const PassExecution &E = *It;
     BisectCulprit C;
     C.Execution = E;
     C.InRunSet = is_contained(Out.RunSet, E.Number);

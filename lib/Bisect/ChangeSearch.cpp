@@ -8,6 +8,7 @@
 #include "ChangeSearch.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/Mneme/Support/NumberedIR.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -17,13 +18,14 @@ using namespace llvm::mneme;
 static constexpr size_t MaxHunks = 64;
 
 namespace {
-/// The diff of two texts, from which any subset of the hunks can be applied.
-class SplicedText {
+/// The diff of two modules, from which any subset of the hunks can be applied.
+/// Only functions, globals and named metadata have hunks: each module has the
+/// definitions of all nodes and attribute groups of both.
+class SplicedIR {
 public:
-  SplicedText(std::string Before, std::string After)
-      : Before(std::move(Before)), After(std::move(After)),
-        A(splitLines(this->Before)), B(splitLines(this->After)),
-        Lines(compareLines(A, B)) {
+  SplicedIR(StringRef Before, StringRef After)
+      : Joint(numberJointly(Before, After)), A(splitLines(Joint.Before)),
+        B(splitLines(Joint.After)), Lines(compareLines(A, B)) {
     char Last = ' ';
     for (const DiffLine &L : Lines.value_or(std::vector<DiffLine>())) {
       NumHunks += L.Kind != ' ' && Last == ' ';
@@ -32,31 +34,41 @@ public:
   }
 
   unsigned size() const { return NumHunks; }
-  StringRef before() const { return Before; }
 
-  /// Returns the old text with the hunks \p Applied.
+  /// Returns the old module with the hunks \p Applied.
   std::string print(const BitVector &Applied) const {
-    std::string Text;
-    int Hunk = -1;
-    char Last = ' ';
-    for (const DiffLine &L : *Lines) {
-      Hunk += L.Kind != ' ' && Last == ' ';
-      Last = L.Kind;
-      if (L.Kind != ' ' && Applied[Hunk] != (L.Kind == '+'))
-        continue;
-      Text += L.Kind == '+' ? B[L.B] : A[L.A];
-      Text += '\n';
-    }
-    return Text;
+    return splice(Applied) + Joint.printDefinitions();
+  }
+
+  std::string makeDiff(const BitVector &Applied) const {
+    return makeIRDiff(Joint, Joint.Before, splice(Applied),
+                      /*RenumberedValues=*/false);
   }
 
 private:
-  std::string Before, After;
+  JointIR Joint;
   std::vector<StringRef> A, B;
   std::optional<std::vector<DiffLine>> Lines;
   unsigned NumHunks = 0;
+
+  std::string splice(const BitVector &Applied) const;
 };
 } // namespace
+
+std::string SplicedIR::splice(const BitVector &Applied) const {
+  std::string Text;
+  int Hunk = -1;
+  char Last = ' ';
+  for (const DiffLine &L : *Lines) {
+    Hunk += L.Kind != ' ' && Last == ' ';
+    Last = L.Kind;
+    if (L.Kind != ' ' && Applied[Hunk] != (L.Kind == '+'))
+      continue;
+    Text += L.Kind == '+' ? B[L.B] : A[L.A];
+    Text += '\n';
+  }
+  return Text;
+}
 
 Expected<BlamedChange> mneme::searchChange(Questions &Q,
                                            const BisectSubject &Subject,
@@ -70,7 +82,7 @@ Expected<BlamedChange> mneme::searchChange(Questions &Q,
     Out.Missing = toString(Texts.takeError());
     return Out;
   }
-  SplicedText Text(std::move(Texts->first), std::move(Texts->second));
+  SplicedIR Text(Texts->first, Texts->second);
   Out.NumHunks = Text.size();
   if (Text.size() == 0 || Text.size() > MaxHunks) {
     Out.Missing =
@@ -102,6 +114,6 @@ Expected<BlamedChange> mneme::searchChange(Questions &Q,
   if (!Least)
     return Least.takeError();
   Out.NumBlamed = Least->count();
-  Out.Diff = makeDiff(Text.before(), Text.print(*Least));
+  Out.Diff = Text.makeDiff(*Least);
   return Out;
 }

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/Mneme/Support/NumberedIR.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Transforms/Utils/Cloning.h"
@@ -180,6 +181,37 @@ bool mneme::addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E) {
   return Same;
 }
 
+void mneme::keepCode(StringRef Folder, StringRef Name, StringRef Text,
+                     std::string &File, std::string &NotKept) {
+  if (Folder.empty())
+    return;
+  std::string Path = pathIn(Folder, Name);
+  if (Error Failed = writeFileAtomically(Path, Text))
+    NotKept = NotKeptPrefix.str() + toString(std::move(Failed));
+  else
+    File = std::move(Path);
+}
+
+std::string mneme::diffCode(StringRef Before, StringRef After,
+                            StringRef Function, bool IsAssembly) {
+  if (IsAssembly) {
+    std::string Diff = makeCodeDiff(findFunction(Before, Function),
+                                    findFunction(After, Function));
+    return Diff.empty() ? makeCodeDiff(Before, After) : Diff;
+  }
+  JointIR Joint = numberJointly(Before, After);
+  StringRef A = findFunction(Joint.Before, Function),
+            B = findFunction(Joint.After, Function);
+  auto Without = [](StringRef Text, StringRef Part) {
+    auto [Head, Tail] = Text.split(Part);
+    return Part.empty() ? Text.str() : (Head + Tail).str();
+  };
+  // A pass may also change declarations, globals and other functions.
+  return makeIRDiff(Joint, A, B, /*RenumberedValues=*/true) +
+         makeIRDiff(Joint, Without(Joint.Before, A), Without(Joint.After, B),
+                    /*RenumberedValues=*/true);
+}
+
 /// Compares the code before and after \p E. Fails only if scratch files cannot
 /// be written; other obstacles become PassEvidence::Missing.
 static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
@@ -210,23 +242,14 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
     }
     if (!Out.Missing.empty())
       break;
-    if (Folder.empty())
-      continue;
-    std::string Kept = pathIn(Folder, Name);
-    if (Error Failed = writeFileAtomically(Kept, Texts[After]))
-      NotKept = "not kept: " + toString(std::move(Failed));
-    else
-      (After ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
+    keepCode(Folder, Name, Texts[After], After ? Out.AfterFile : Out.BeforeFile,
+             NotKept);
   }
   if (!Out.Missing.empty())
     return Error::success();
   Out.BeforeText = Texts[0];
   Out.AfterText = Texts[1];
-  Out.Diff = makeCodeDiff(findFunction(Texts[0], E.Function),
-                          findFunction(Texts[1], E.Function));
-  // The pass may have changed something outside the function, e.g. metadata.
-  if (Out.Diff.empty())
-    Out.Diff = makeCodeDiff(Texts[0], Texts[1]);
+  Out.Diff = diffCode(Texts[0], Texts[1], E.Function, Out.IsAssembly);
   if (Out.Diff.empty())
     Out.Missing = Texts[0] == Texts[1]
                       ? "no change unless executions after it run"

@@ -25,6 +25,20 @@ namespace mneme {
 PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
                           unsigned Tries, StringRef Folder);
 
+/// Start of PassEvidence::Missing if the code was found and not written.
+inline constexpr StringLiteral NotKeptPrefix = "not kept: ";
+
+/// Writes \p Text to a file in \p Folder and sets \p File, or else \p NotKept;
+/// does nothing if \p Folder is empty.
+void keepCode(StringRef Folder, StringRef Name, StringRef Text,
+              std::string &File, std::string &NotKept);
+
+/// Compares the code of \p Function, then the rest of IR, or all assembly if
+/// the function is the same. Values may be renumbered, and numbers of metadata
+/// nodes and attribute groups are joint, as in numberJointly().
+std::string diffCode(StringRef Before, StringRef After, StringRef Function,
+                     bool IsAssembly);
+
 /// Returns true if an execution of the pipeline only adds or removes facts:
 /// flags, attributes, metadata, alignments, assumptions. False if its code
 /// cannot be compared.

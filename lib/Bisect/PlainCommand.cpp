@@ -248,7 +248,8 @@ static Expected<Tool> findTool(StringRef Name) {
 }
 
 /// Selects the executions that changed the IR in the smallest configuration,
-/// including required executions.
+/// including required executions, and the executions of the answer: a culprit
+/// may change only an analysis.
 Error PlainSearch::chooseExecutions() {
   PassListOptions LO;
   LO.CodeGen = false;
@@ -262,7 +263,7 @@ Error PlainSearch::chooseExecutions() {
   for (const PassExecution &E : L->Executions) {
     bool IsLast = &E == &L->Executions.back();
     if (E.Ran && E.Stage == PassStage::IR &&
-        (E.Changed == true || (Dies && IsLast)))
+        (E.Changed == true || !E.Required || (Dies && IsLast)))
       Executions.push_back(E);
   }
   if (Executions.size() > MaxElements)

@@ -75,6 +75,7 @@ private:
   Error addEvidence();
   void noteUninitialized(const json::Object *Result);
   void checkEvidence();
+  void noteMissingFiles();
   Error check(BisectCommand &C, ArrayRef<std::string> Words, double Limit);
   Error addProof(BisectCommand C, const json::Object &Config);
   Error addCommand(StringRef Name, const Twine &What,
@@ -338,6 +339,17 @@ void ReplayBisection::checkEvidence() {
   }
 }
 
+/// Notes that code is missing in the folder of --output.
+void ReplayBisection::noteMissingFiles() {
+  for (const std::vector<PassEvidence> *All : {&R.Evidence, &R.RewriteEvidence})
+    for (const PassEvidence &E : *All)
+      if (StringRef Reason = E.Missing; Reason.consume_front(NotKeptPrefix)) {
+        R.Outcome.Notes.push_back("files are missing in '" + O.Output +
+                                  "': " + Reason.str());
+        return;
+      }
+}
+
 static std::vector<std::string> makeWords(ArrayRef<std::string> Common,
                                           const ReplayOptions &Options) {
   std::vector<std::string> Words = Common.vec();
@@ -388,6 +400,15 @@ Error ReplayBisection::check(BisectCommand &C, ArrayRef<std::string> Words,
       return Code.takeError();
     if (!*Code)
       continue;
+    // An error, and no verdict: repeated for its message.
+    if (**Code == 1)
+      if (Error E = runProgram(Args, Text, Limit)) {
+        consumeError(std::move(E));
+        size_t At = StringRef(Text).rfind("error: ");
+        return createStringError(At == StringRef::npos
+                                     ? "exit code 1"
+                                     : StringRef(Text).substr(At).trim());
+      }
     C.ExitCode = **Code;
     if (**Code != 0)
       break;
@@ -571,11 +592,27 @@ Error ReplayBisection::startEvaluator() {
   return Error::success();
 }
 
+/// Creates the folder and checks that files can be written there, which a long
+/// search should not find out at its end.
+static Error prepareOutput(StringRef Folder) {
+  if (Folder.empty())
+    return Error::success();
+  // Succeeds for a file of this name.
+  std::error_code EC = sys::fs::create_directories(Folder);
+  if (!EC && !sys::fs::is_directory(Folder))
+    EC = std::make_error_code(std::errc::not_a_directory);
+  if (EC)
+    return createFileError(Folder, EC);
+  std::string Probe = pathIn(Folder, ".mneme-probe");
+  Error E = writeFileAtomically(Probe, "writable\n");
+  sys::fs::remove(Probe);
+  return E;
+}
+
 Expected<BisectReport> ReplayBisection::run() {
   auto Begin = std::chrono::steady_clock::now();
-  if (!O.Output.empty())
-    if (std::error_code EC = sys::fs::create_directories(O.Output))
-      return createFileError(O.Output, EC);
+  if (Error E = prepareOutput(O.Output))
+    return std::move(E);
   for (const json::Object *Side : {&O.Sides.Good, &O.Sides.Bad}) {
     Expected<ReplayOptions> Options = applyTo(*Side);
     if (!Options)
@@ -605,6 +642,7 @@ Expected<BisectReport> ReplayBisection::run() {
   if (Error E = addEvidence())
     return std::move(E);
   checkEvidence();
+  noteMissingFiles();
   // A replay compares memory, so the commands are for packages, which are
   // files.
   if (App)

@@ -70,19 +70,12 @@ static Error compareCode(const ReplayPlan &Plan, const PassExecution &E,
     if (!Text)
       return Text.takeError();
     Texts[With] = std::move(*Text);
-    if (Folder.empty())
-      continue;
-    std::string Kept = pathIn(Folder, Name);
-    if (Error Failed = writeFileAtomically(Kept, Texts[With]))
-      return Failed;
-    (With ? Out.AfterFile : Out.BeforeFile) = std::move(Kept);
+    keepCode(Folder, Name, Texts[With], With ? Out.AfterFile : Out.BeforeFile,
+             Out.Missing);
   }
   Out.BeforeText = Texts[0];
   Out.AfterText = Texts[1];
-  Out.Diff = makeDiff(findFunction(Texts[0], E.Function),
-                      findFunction(Texts[1], E.Function));
-  if (Out.Diff.empty())
-    Out.Diff = makeDiff(Texts[0], Texts[1]);
+  Out.Diff = diffCode(Texts[0], Texts[1], E.Function, Out.IsAssembly);
   if (Out.Diff.empty())
     Out.Missing = "no change unless executions after it run";
   return Error::success();

@@ -267,6 +267,8 @@ Expected<KernelCompiler> KernelCompiler::create(const Module &M,
 
 /// The part of the setup that takes longer than checking options.
 Error KernelCompiler::setUp(const Module &M) {
+  if (Error E = checkPluginFiles(Options.Plugins))
+    return E;
   // Their options exist only then. Those for another opt may need another LLVM.
   if (Options.OptTool.empty())
     if (Error E = loadPlugins(Options.Plugins))

@@ -28,6 +28,7 @@
 #include "llvm/Passes/StandardInstrumentations.h"
 #include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Target/TargetMachine.h"
 
 using namespace llvm;
@@ -231,6 +232,13 @@ std::vector<std::string> PipelineParser::passNames() {
     if (Line.consume_front("  ") && Known.insert(Line.split('<').first).second)
       Names.push_back(Line.split('<').first.str());
   return Names;
+}
+
+Error mneme::checkPluginFiles(ArrayRef<std::string> Plugins) {
+  for (const std::string &Path : Plugins)
+    if (sys::fs::exists(Path) && !sys::fs::is_regular_file(Path))
+      return createStringError("plugin '" + Path + "' is not a regular file");
+  return Error::success();
 }
 
 Error mneme::loadPlugins(ArrayRef<std::string> Plugins) {

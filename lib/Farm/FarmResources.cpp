@@ -146,6 +146,19 @@ static Error checkDevices(ArrayRef<std::string> Devices) {
   return Error::success();
 }
 
+/// Rejects numbers of processes that are no use and would take the machine's
+/// memory.
+static Error checkProcesses(StringRef Option, unsigned Processes,
+                            size_t Cores) {
+  size_t Most = std::max<size_t>(64, 8 * Cores);
+  if (Processes <= Most)
+    return Error::success();
+  return createStringError(
+      formatv("impossible --{0}={1}: at most {2} processes on {3} cores",
+              Option, Processes, Most, Cores)
+          .str());
+}
+
 Expected<FarmConfig> mneme::makeFarmConfig(const FarmResources &R,
                                            const ReplayPlan &Plan,
                                            bool &IsGPU) {
@@ -158,6 +171,11 @@ Expected<FarmConfig> mneme::makeFarmConfig(const FarmResources &R,
   C.Devices = std::move(*Devices);
   IsGPU = !C.Devices.empty() && C.Devices.front() != "host";
   std::vector<unsigned> Cores = getUsableCores();
+  if (Error E = checkProcesses("workers", R.HostWorkers, Cores.size()))
+    return std::move(E);
+  if (Error E = checkProcesses("compile-jobs", R.CompileJobs.value_or(0),
+                               Cores.size()))
+    return std::move(E);
   bool IsHost = !C.Devices.empty() && !IsGPU;
   if (IsHost && R.HostWorkers > 1) {
     C.Devices.assign(R.HostWorkers, "host");

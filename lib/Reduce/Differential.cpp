@@ -66,8 +66,8 @@ Expected<std::vector<CrossCheck>> mneme::parseCrossChecks(StringRef Text) {
         find_if(Checks, [&](const CheckInfo &I) { return I.Name == Name; });
     if (I == std::end(Checks))
       return createStringError(
-          formatv("unknown cross-check '{0}': expected one of {1}, none", Name,
-                  printCrossChecks(getAllCrossChecks()))
+          formatv("unknown cross-check '{0}': expected 'none' or a list of {1}",
+                  Name, printCrossChecks(getAllCrossChecks()))
               .str());
     Parsed.push_back(I->C);
   }

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/LineDiff.h"
+#include "llvm/Mneme/Support/NumberedIR.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -159,8 +160,12 @@ void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
          << Text.rtrim() << "\n```\n\n";
   };
   Print("`reduced.ll`", "llvm", Texts[0]);
-  if (!Texts[1].empty() && !Texts[2].empty())
-    Print("From `good.ll` to `bad.ll`", "diff", makeDiff(Texts[1], Texts[2]));
+  if (Texts[1].empty() || Texts[2].empty())
+    return;
+  JointIR Joint = numberJointly(Texts[1], Texts[2]);
+  Print("From `good.ll` to `bad.ll`", "diff",
+        makeIRDiff(Joint, Joint.Before, Joint.After,
+                   /*RenumberedValues=*/false));
 }
 
 void ReportWriter::describeSizes(raw_ostream &OS) const {

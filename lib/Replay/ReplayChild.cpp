@@ -23,6 +23,7 @@
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
+#include <cstdlib>
 #include <unistd.h>
 
 using namespace llvm;
@@ -39,6 +40,10 @@ static constexpr double SetupSeconds = 300;
 /// Seconds until a child must have exited after its last message or after it
 /// was killed: a driver may wait for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
+
+/// A compilation that runs out of memory with this much left asked for too much
+/// itself: it is the least that a compile process of a study may have.
+static constexpr uint64_t EnoughBytes = uint64_t(1) << 30;
 
 /// Minimum time between two messages of the same stage. It must be less than
 /// GraceSeconds; otherwise the parent would attribute the time of earlier
@@ -88,32 +93,54 @@ StringRef mneme::describeStage(ReplayStage S) {
 // Child
 //===----------------------------------------------------------------------===//
 
-static void reportFatalError(void *FD, const char *Reason, bool) {
-  writeLineOrExit(*static_cast<int *>(FD),
+namespace {
+struct ChildLink {
+  int FD;
+  std::optional<ReplayStage> Stage;
+};
+} // namespace
+
+static bool isCompiling(ReplayStage S) {
+  return S == ReplayStage::Optimize || S == ReplayStage::Codegen;
+}
+
+static void reportFatalError(void *Link, const char *Reason, bool) {
+  writeLineOrExit(static_cast<ChildLink *>(Link)->FD,
                   json::Object{{"fatal", json::fixUTF8(Reason)}});
   ::_exit(1);
 }
 
-static void reportBadAlloc(void *FD, const char *, bool) {
+/// Returns true if EnoughBytes cannot be allocated either.
+static bool isShortOfMemory() {
+  // The largest block first: getAvailableMemory() allocates small ones.
+  void *Block = std::malloc(EnoughBytes);
+  std::free(Block);
+  return !Block || getAvailableMemory() < EnoughBytes;
+}
+
+static void reportBadAlloc(void *Opaque, const char *, bool) {
+  auto *Link = static_cast<ChildLink *>(Opaque);
   // Must not allocate memory.
-  static constexpr StringLiteral Message =
-      "{\"error\":\"out of memory: free memory, or raise the limit (ulimit -v, "
-      "-d)\"}\n";
-  (void)!::write(*static_cast<int *>(FD), Message.data(), Message.size());
+  StringRef Message =
+      Link->Stage && isCompiling(*Link->Stage) && !isShortOfMemory()
+          ? "{\"fatal\":\"out of memory\"}\n"
+          : "{\"error\":\"out of memory: free memory, or raise the limit "
+            "(ulimit -v, -d)\"}\n";
+  (void)!::write(Link->FD, Message.data(), Message.size());
   ::_exit(1);
 }
 
 static void runBody(ReplayBody Body, int FD) {
-  install_fatal_error_handler(reportFatalError, &FD);
-  install_bad_alloc_error_handler(reportBadAlloc, &FD);
-  std::optional<ReplayStage> Last;
+  ChildLink Link{FD, std::nullopt};
+  install_fatal_error_handler(reportFatalError, &Link);
+  install_bad_alloc_error_handler(reportBadAlloc, &Link);
   std::chrono::steady_clock::time_point Sent;
   Expected<ReplayResult> R = Body([&](ReplayStage S) {
     // A message wakes the parent, which must not happen at each timed launch.
     auto Now = std::chrono::steady_clock::now();
-    if (S == Last && Now - Sent < MessageInterval)
+    if (S == Link.Stage && Now - Sent < MessageInterval)
       return;
-    Last = S;
+    Link.Stage = S;
     Sent = Now;
     writeLineOrExit(FD, json::Object{{"stage", static_cast<int>(S)}});
   });
@@ -209,9 +236,9 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
                                    const WorkerMonitor &Monitor, Verdict V,
                                    std::string Error) {
   ReplayResult R;
-  bool Compiling = Monitor.Stage == ReplayStage::Optimize ||
-                   Monitor.Stage == ReplayStage::Codegen;
-  R.V = V == Verdict::Crash && Compiling ? Verdict::CompileError : V;
+  R.V = V == Verdict::Crash && isCompiling(Monitor.Stage)
+            ? Verdict::CompileError
+            : V;
   R.Error = std::move(Error);
   R.Times.Parse = Plan.parseTime();
   R.Times.Read = Plan.readTime();

@@ -112,14 +112,14 @@ std::string mneme::makeDiff(StringRef Before, StringRef After,
 }
 
 /// The line without the numbers of its values, which are added to \p Names.
-static std::string maskNumbers(StringRef Line,
+static std::string maskNumbers(StringRef Line, StringRef Sigils,
                                SmallVectorImpl<StringRef> &Names) {
   auto IsOfName = [](char C) {
     return isAlnum(C) || C == '_' || C == '.' || C == '$' || C == '-';
   };
   std::string Masked;
   while (!Line.empty()) {
-    size_t Begin = Line.find_first_of("%!#$");
+    size_t Begin = Line.find_first_of(Sigils);
     Masked += Line.take_front(Begin);
     Line = Line.drop_front(std::min(Begin, Line.size()));
     if (Line.empty())
@@ -136,7 +136,7 @@ static std::string maskNumbers(StringRef Line,
 }
 
 std::string mneme::makeCodeDiff(StringRef Before, StringRef After,
-                                unsigned Context) {
+                                unsigned Context, StringRef Sigils) {
   if (Before == After)
     return "";
   std::vector<StringRef> A = splitLines(Before), B = splitLines(After);
@@ -144,7 +144,8 @@ std::string mneme::makeCodeDiff(StringRef Before, StringRef After,
   std::vector<SmallVector<StringRef, 4>> Names[2];
   for (bool Second : {false, true})
     for (StringRef Line : Second ? B : A)
-      Masked[Second].push_back(maskNumbers(Line, Names[Second].emplace_back()));
+      Masked[Second].push_back(
+          maskNumbers(Line, Sigils, Names[Second].emplace_back()));
   std::optional<std::vector<DiffLine>> Lines =
       compareLines(std::vector<StringRef>(Masked[0].begin(), Masked[0].end()),
                    std::vector<StringRef>(Masked[1].begin(), Masked[1].end()));

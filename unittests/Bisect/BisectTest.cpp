@@ -314,8 +314,9 @@ TEST_F(BisectTest, TwoThatAreWrongOnlyTogether) {
   EXPECT_THAT(Out.SkipSet, ElementsAre(801));
   ASSERT_EQ(Out.Culprits.size(), 2u);
   EXPECT_EQ(Out.Culprits[0].HealsAlone, true);
-  EXPECT_FALSE(Out.Culprits[0].InSkipSet);
-  EXPECT_TRUE(Out.Culprits[1].InSkipSet);
+  EXPECT_TRUE(Out.Culprits[0].InSkipSet);
+  EXPECT_EQ(Out.Culprits[0].Execution.Number, 801u);
+  EXPECT_FALSE(Out.Culprits[1].InSkipSet);
   EXPECT_LE(Out.Counts.Steps, 50u);
 }
 

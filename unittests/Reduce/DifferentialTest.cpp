@@ -145,6 +145,6 @@ TEST(CrossChecks, Names) {
   auto Bad = parseCrossChecks("fill0,luck");
   ASSERT_FALSE(Bad);
   EXPECT_EQ(toString(Bad.takeError()),
-            "unknown cross-check 'luck': expected one of "
-            "fill0,fill255,no-passes,O1,finish, none");
+            "unknown cross-check 'luck': expected 'none' or a list of "
+            "fill0,fill255,no-passes,O1,finish");
 }

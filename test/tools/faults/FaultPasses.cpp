@@ -24,12 +24,14 @@
 
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Analysis/AliasAnalysis.h"
 #include "llvm/IR/ConstantRange.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
+#include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/PassManager.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -40,6 +42,7 @@
 #include "llvm/Transforms/Utils/LowerAtomic.h"
 #include <chrono>
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <random>
 #include <sys/stat.h>
@@ -163,6 +166,21 @@ static void exploit(Function &F, unsigned) {
       miscompile(F, 0);
       return;
     }
+}
+
+/// Wrong, and next to that other attributes and type tags: new numbers of
+/// attribute groups and metadata nodes in all of the module, and no harm. Any
+/// access may have the type "char".
+static void miscompileAndRelabel(Function &F, unsigned) {
+  F.addFnAttr("relabeled");
+  MDBuilder B(F.getContext());
+  MDNode *Char = B.createTBAAScalarTypeNode(
+      "omnipotent char", B.createTBAARoot("Simple C++ TBAA"));
+  for (Instruction &I : instructions(F))
+    if (I.getMetadata(LLVMContext::MD_tbaa))
+      I.setMetadata(LLVMContext::MD_tbaa,
+                    B.createTBAAStructTagNode(Char, Char, 0));
+  miscompile(F, 0);
 }
 
 /// The index of a thread is said to be 0: a wrong fact that passes of LLVM
@@ -323,6 +341,12 @@ static void miscompileUnseen(Function &F, unsigned) {
   miscompile(F, 0);
 }
 
+/// More memory than any machine has.
+static void allocate(Function &, unsigned) {
+  void *volatile Kept = safe_malloc(size_t(1) << 60);
+  std::free(Kept);
+}
+
 /// As LLVM does where it cannot go on.
 static void failFatally(Function &F, unsigned) {
   report_fatal_error("cannot compile '" + F.getName() + "'");
@@ -398,6 +422,8 @@ static constexpr FaultInfo Faults[] = {
     {"fault-nonatomic", "FaultNonAtomicPass", dropAtomicity, 0},
     {"fault-count", "FaultCountPass", miscompileOnce, 1},
     {"fault-order", "FaultOrderPass", miscompileByAddress, 0},
+    {"fault-relabel", "FaultRelabelPass", miscompileAndRelabel, 0},
+    {"fault-memory", "FaultMemoryPass", allocate, 0},
     {"fault-fatal", "FaultFatalPass", failFatally, 0},
     {"fault-numbered", "FaultNumberedPass", failIfNumbered, 0},
     {"fault-option", "FaultOptionPass", miscompileIfTold, 0},
@@ -438,6 +464,35 @@ public:
 
 private:
   std::shared_ptr<const Fault> What;
+};
+
+/// Different pointers never alias.
+class WrongAliases : public AAResultBase {
+public:
+  bool invalidate(Function &, const PreservedAnalyses &,
+                  FunctionAnalysisManager::Invalidator &) {
+    return false;
+  }
+  AliasResult alias(const MemoryLocation &A, const MemoryLocation &B,
+                    AAQueryInfo &, const Instruction *) {
+    return A.Ptr == B.Ptr ? AliasResult::MayAlias : AliasResult::NoAlias;
+  }
+};
+
+/// fault-alias: changes only an analysis of one function.
+class FaultAliasPass : public PassInfoMixin<FaultAliasPass> {
+public:
+  explicit FaultAliasPass(StringRef Function) : Name(Function) {}
+
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &AM) {
+    static WrongAliases Wrong;
+    if (F.getName() == Name)
+      AM.getResult<AAManager>(F).addAAResult(Wrong);
+    return PreservedAnalyses::all();
+  }
+
+private:
+  std::string Name;
 };
 
 template <size_t... Kinds>
@@ -567,6 +622,10 @@ private:
 /// fault-NAME<FUNCTION[=N]>
 static bool parseFunctionPass(StringRef Text, FunctionPassManager &PM) {
   auto [Name, Rest] = Text.split('<');
+  if (Name == "fault-alias" && Rest.consume_back(">")) {
+    PM.addPass(FaultAliasPass(Rest));
+    return true;
+  }
   std::optional<size_t> Kind = findKind(Name);
   if (!Kind || !Rest.consume_back(">"))
     return false;
@@ -582,6 +641,8 @@ static void registerFaults(PassBuilder &PB) {
     for (const FaultInfo &F : Faults)
       if (F.Name != Nameless)
         PIC->addClassToPassName(F.Class, F.Name);
+  if (PassInstrumentationCallbacks *PIC = PB.getPassInstrumentationCallbacks())
+    PIC->addClassToPassName(FaultAliasPass::name(), "fault-alias");
   auto P = std::make_shared<Planter>(PB);
   PB.registerPipelineParsingCallback(
       [P](StringRef Name, ModulePassManager &PM,

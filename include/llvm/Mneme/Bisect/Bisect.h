@@ -188,7 +188,8 @@ struct BisectOutcome : PassAnswer {
   /// searched.
   json::Object BadConfig;
   Judgement Healed, Smallest;          ///< For PassAnswer's configurations.
-  std::vector<BisectCulprit> Culprits; ///< The members of both sets, in order.
+  /// The members of both sets: first those of SkipSet, each in order.
+  std::vector<BisectCulprit> Culprits;
   /// For the executions of SmallestConfig, or, if there is none, of BadConfig.
   std::vector<BlamedRewrite> Rewrites;
   /// At most one: of the only execution of SmallestConfig.

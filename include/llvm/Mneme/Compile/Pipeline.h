@@ -39,6 +39,9 @@ std::string expandLevel(StringRef Passes);
 /// (cl::opt) exist. Errors are LLVM's messages.
 Error loadPlugins(ArrayRef<std::string> Plugins);
 
+/// Fails for a plugin whose loading would block, such as a FIFO.
+Error checkPluginFiles(ArrayRef<std::string> Plugins);
+
 /// Runs \p Passes, a text for `opt -passes=` that may contain "clang<O...>".
 /// \p Plugins are pass plugins (shared libraries) whose passes the text may
 /// use; Mneme's kernel passes (Transforms/) are always available. \p Gate, if

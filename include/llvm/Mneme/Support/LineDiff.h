@@ -47,8 +47,9 @@ std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
 /// that differs only in the numbers of values ("%r12", "!7", "$L__BB0_3") is
 /// the same if these numbers stand for each other in all lines. Empty if only
 /// numbers differ.
+/// \param Sigils  first characters of numbered names.
 std::string makeCodeDiff(StringRef Before, StringRef After,
-                         unsigned Context = 3);
+                         unsigned Context = 3, StringRef Sigils = "%!#$");
 
 } // namespace mneme
 } // namespace llvm
