@@ -29,6 +29,7 @@ using ::mneme::TunedKernels;
 using ::mneme::TunedStub;
 using ::mneme::TunedVariant;
 using ::mneme::Verdict;
+using ::mneme::VerifyReason;
 
 void ::mneme::patchSlots(MnemeHook *, MnemeHook *) {}
 
@@ -130,9 +131,10 @@ TEST(TunedKernels, ManyThreads) {
     TunedVariant *V = Kernels.select(*S->Kernel, L, D, Plan);
     ASSERT_TRUE(V);
     Kernels.noteLaunch(*V);
-    if (Kernels.wantsToVerify(*V)) {
+    VerifyReason Why = Kernels.reasonToVerify(*V);
+    if (Why != VerifyReason::None) {
       ++Verified;
-      Kernels.finishVerification(*V, Verdict::Same, {}, "");
+      Kernels.finishVerification(*V, Why, Verdict::Same, {}, "");
     } else {
       ++V->Served;
       ++Served;
@@ -168,6 +170,18 @@ TEST(TunedKernels, ManyThreads) {
   // Each thread has launched all of them once more.
   EXPECT_GE(Served + Verified, 16u * NumStubs / 3 * 2);
   EXPECT_GE(Unmatched, 16u * NumStubs / 3);
+
+  // A verification that was not possible is made up for if it was counted.
+  Kernels.forEach([&](TunedKernel &K) {
+    TunedVariant &V = *K.Variants[0];
+    Kernels.finishVerification(V, VerifyReason::Rate, Verdict::Memory, {}, "");
+    EXPECT_EQ(VerifyReason::None, Kernels.reasonToVerify(V));
+    for (Verdict Result : {Verdict::Memory, Verdict::Capture}) {
+      Kernels.finishVerification(V, VerifyReason::First, Result, {}, "");
+      EXPECT_EQ(VerifyReason::First, Kernels.reasonToVerify(V));
+      EXPECT_EQ(VerifyReason::None, Kernels.reasonToVerify(V));
+    }
+  });
 }
 
 } // namespace

@@ -152,7 +152,9 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
   CUresult Refusal = CUDA_SUCCESS;
   if (F == Fallback::None) {
     int Error;
-    if (Kernels.wantsToVerify(*V) && verify(*V, L, Plan, Device, Own, Error))
+    VerifyReason Why = Kernels.reasonToVerify(*V);
+    if (Why != VerifyReason::None &&
+        verify(*V, Why, L, Plan, Device, Own, Error))
       return Error;
     LaunchTimer Timer;
     if (Kernels.timed() != TimedCode::None) {

@@ -170,8 +170,8 @@ private:
   int launchOwn(OwnLaunch Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(TunedVariant &V, const GpuLaunch &L, const LaunchPlan &Plan,
-              int Device, OwnLaunch Own, int &Error);
+  bool verify(TunedVariant &V, VerifyReason Why, const GpuLaunch &L,
+              const LaunchPlan &Plan, int Device, OwnLaunch Own, int &Error);
   std::vector<MemoryRange> findMemory(const TunedKernel &K,
                                       const LaunchFacts &L, int Device);
   void noteFault(int E);

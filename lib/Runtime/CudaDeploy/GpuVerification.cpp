@@ -93,9 +93,9 @@ std::vector<MemoryRange> GpuDeployment::findMemory(const TunedKernel &K,
   return Found;
 }
 
-bool GpuDeployment::verify(TunedVariant &V, const GpuLaunch &L,
-                           const LaunchPlan &Plan, int Device, OwnLaunch Own,
-                           int &Error) {
+bool GpuDeployment::verify(TunedVariant &V, VerifyReason Why,
+                           const GpuLaunch &L, const LaunchPlan &Plan,
+                           int Device, OwnLaunch Own, int &Error) {
   const CudaDriver &Driver = *list()->Driver;
   TunedKernels &Kernels = TunedKernels::get();
   bool IsDone = false;
@@ -138,7 +138,7 @@ bool GpuDeployment::verify(TunedVariant &V, const GpuLaunch &L,
       Result = Verdict::Memory;
     Gate.open();
   }
-  Kernels.finishVerification(V, Result, D, Failure.c_str());
+  Kernels.finishVerification(V, Why, Result, D, Failure.c_str());
   if (Result == Verdict::Refused) {
     IsDone = true;
     countFallback(V.FellBack, Fallback::Refused);

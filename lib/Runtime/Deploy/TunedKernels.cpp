@@ -218,7 +218,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
     for (const MnemePackageVariant &V : P->File.variants(*Here)) {
       auto T = std::make_unique<TunedVariant>();
       T->Of = New.get();
-      T->ToVerify = int64_t(Verifying.First);
+      T->ToVerify = Verifying.First;
       T->Tables = describeVariant(P->File, V);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
       New->Variants.push_back(std::move(T));
@@ -336,12 +336,12 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
 // Verification and failures
 //===----------------------------------------------------------------------===//
 
-bool TunedKernels::wantsToVerify(TunedVariant &V) const {
+VerifyReason TunedKernels::reasonToVerify(TunedVariant &V) const {
   if (!Verifying.isOn())
-    return false;
-  if (V.ToVerify.load(std::memory_order_relaxed) > 0 && V.ToVerify-- > 0)
-    return true;
-  return Verifying.picks();
+    return VerifyReason::None;
+  if (takeOne(V.ToVerify))
+    return VerifyReason::First;
+  return Verifying.picks() ? VerifyReason::Rate : VerifyReason::None;
 }
 
 /// Writes a line to the file of llvm-mneme-deploy.
@@ -355,12 +355,14 @@ void TunedKernels::log(const std::string &Line) const {
          strerror(errno));
 }
 
-void TunedKernels::finishVerification(TunedVariant &V, Verdict Result,
-                                      const Difference &D, const char *Error) {
+void TunedKernels::finishVerification(TunedVariant &V, VerifyReason Why,
+                                      Verdict Result, const Difference &D,
+                                      const char *Error) {
   ++V.Verdicts[size_t(Result)];
   if (Result != Verdict::Different) {
     // The first launches that can be verified are.
-    if (Result == Verdict::Capture || Result == Verdict::Memory)
+    if (Why == VerifyReason::First &&
+        (Result == Verdict::Capture || Result == Verdict::Memory))
       ++V.ToVerify;
     return;
   }

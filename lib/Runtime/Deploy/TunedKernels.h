@@ -53,7 +53,7 @@ struct TunedVariant {
   std::vector<uint64_t> Times;
 
   /// Launches to verify yet, before MNEME_TUNED_VERIFY_RATE applies.
-  std::atomic<int64_t> ToVerify{0};
+  std::atomic<uint64_t> ToVerify{0};
   /// Verifications by result.
   std::array<std::atomic<uint64_t>, NumVerdicts> Verdicts{};
   /// Set by a verification: the result differed.
@@ -142,13 +142,13 @@ public:
   /// Whether any launches are verified. False in a forked child, too.
   bool verifies() const { return isActive() && Verifying.isOn(); }
   const VerifyPolicy &verifyPolicy() const { return Verifying; }
-  /// Whether the next launch of \p V is to be verified.
-  bool wantsToVerify(TunedVariant &V) const;
-  /// Counts the result of a verification. \p D: the difference, if known;
-  /// \p Error: how the tuned kernel failed. Disables the variant if the result
-  /// is Different. Throws nothing.
-  void finishVerification(TunedVariant &V, Verdict Result, const Difference &D,
-                          const char *Error);
+  /// Returns why the next launch of \p V is to be verified, if it is.
+  VerifyReason reasonToVerify(TunedVariant &V) const;
+  /// Counts the result of a verification for \p Why. \p D: the difference, if
+  /// known; \p Error: how the tuned kernel failed. Disables the variant if the
+  /// result is Different. Throws nothing.
+  void finishVerification(TunedVariant &V, VerifyReason Why, Verdict Result,
+                          const Difference &D, const char *Error);
 
   /// Counts a failure of \p V, and reports the first one. Throws nothing.
   void fail(TunedVariant &V, const std::string &Why);

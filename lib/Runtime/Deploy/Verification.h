@@ -197,6 +197,22 @@ private:
   bool IsClosed = false;
 };
 
+/// Decrements \p Count unless it is 0. \returns whether it did.
+inline bool takeOne(std::atomic<uint64_t> &Count) {
+  uint64_t Left = Count.load(std::memory_order_relaxed);
+  while (Left)
+    if (Count.compare_exchange_weak(Left, Left - 1))
+      return true;
+  return false;
+}
+
+/// Why a launch is verified.
+enum class VerifyReason : uint8_t {
+  None,  ///< It is not.
+  First, ///< It is one of VerifyPolicy::First.
+  Rate,  ///< VerifyPolicy::picks() chose it.
+};
+
 /// Which launches are verified, as the user set it.
 struct VerifyPolicy {
   uint64_t First = 0; ///< Launches of each variant.

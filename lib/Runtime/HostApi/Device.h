@@ -192,9 +192,9 @@ private:
                      const MnemeHostLaunch &L);
   TunedVariant *selectTuned(HostKernel &K, const LaunchShape &Shape,
                             const MnemeHostLaunch &L, LaunchPlan &Plan);
-  bool verifyTuned(HostKernel &K, TunedVariant &V, const MnemeHostKernel &Code,
-                   const MnemeHostLaunch &Changed, const MnemeHostLaunch &L,
-                   CudaError &E);
+  bool verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
+                   const MnemeHostKernel &Code, const MnemeHostLaunch &Changed,
+                   const MnemeHostLaunch &L, CudaError &E);
   std::vector<MemoryRange> findVerified(const HostKernel &K, void **Args);
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,

@@ -148,7 +148,9 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
                                                  Plan.DynamicShared))
     return Refuse(Fallback::Resources);
   CudaError E;
-  if (Kernels.wantsToVerify(*V) && verifyTuned(K, *V, *Code, Changed, L, E))
+  VerifyReason Why = Kernels.reasonToVerify(*V);
+  if (Why != VerifyReason::None &&
+      verifyTuned(K, *V, Why, *Code, Changed, L, E))
     return E;
   if (Kernels.timed() != TimedCode::None)
     ++V->Matched;
@@ -233,7 +235,7 @@ std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
 
 /// \returns true if the application's own kernel was run, with its error.
 /// Otherwise, nothing was executed.
-bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
+bool Device::verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
                          const MnemeHostKernel &Code,
                          const MnemeHostLaunch &Changed,
                          const MnemeHostLaunch &L, CudaError &E) {
@@ -267,6 +269,6 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
       Result = C.verify(RunTuned, RunOwn, D);
     });
   }
-  Kernels.finishVerification(V, Result, D, Tuned.Message);
+  Kernels.finishVerification(V, Why, Result, D, Tuned.Message);
   return IsDone;
 }
