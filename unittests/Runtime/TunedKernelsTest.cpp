@@ -11,9 +11,12 @@
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -92,20 +95,36 @@ TunedPackage makePackage() {
   return P;
 }
 
+class TunedKernelsTest : public testing::Test {
+protected:
+  /// A process opens its packages once.
+  static void SetUpTestSuite() {
+    ASSERT_FALSE(sys::fs::createUniqueDirectory("tuned", Folder));
+    std::string Path = (Folder + "/k.mneme").str();
+    ASSERT_THAT_ERROR(writePackage(Path, makePackage()), Succeeded());
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED, Path.c_str(), 1));
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED_VERIFY, "100", 1));
+    Path = (Folder + "/report").str();
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED_REPORT, Path.c_str(), 1));
+    TunedKernels::get().start();
+    ASSERT_TRUE(TunedKernels::get().isActive());
+    ASSERT_TRUE(TunedKernels::get().verifies());
+  }
+  static void TearDownTestSuite() { sys::fs::remove_directories(Folder); }
+
+  static std::string read(StringRef Name) {
+    auto File = MemoryBuffer::getFile(Folder + "/" + Name);
+    return File ? (*File)->getBuffer().str() : "";
+  }
+
+  static SmallString<128> Folder;
+  TunedKernels &Kernels = TunedKernels::get();
+};
+SmallString<128> TunedKernelsTest::Folder;
+
 /// Threads look kernels up and launch them, while the objects that have the
 /// kernels are loaded one by one.
-TEST(TunedKernels, ManyThreads) {
-  SmallString<128> Path;
-  ASSERT_FALSE(sys::fs::createTemporaryFile("tuned", "mneme", Path));
-  FileRemover Remover(Path);
-  ASSERT_THAT_ERROR(writePackage(Path, makePackage()), Succeeded());
-  ASSERT_FALSE(setenv(MNEME_ENV_TUNED, Path.c_str(), 1));
-  ASSERT_FALSE(setenv(MNEME_ENV_TUNED_VERIFY, "100", 1));
-  TunedKernels &Kernels = TunedKernels::get();
-  Kernels.start();
-  ASSERT_TRUE(Kernels.isActive());
-  ASSERT_TRUE(Kernels.verifies());
-
+TEST_F(TunedKernelsTest, ManyThreads) {
   std::vector<MnemeIndexEntry> Index(NumStubs);
   for (unsigned I = 0; I != NumStubs; ++I)
     Index[I] = {&Stubs[I], &Payloads[I % 3].Header, "k",
@@ -182,6 +201,31 @@ TEST(TunedKernels, ManyThreads) {
       EXPECT_EQ(VerifyReason::None, Kernels.reasonToVerify(V));
     }
   });
+}
+
+TEST_F(TunedKernelsTest, ReplacesTheReportOnceTheLockIsFree) {
+  std::string Report = (Folder + "/report").str(), Old = Report + ".old";
+  ASSERT_THAT_ERROR(writeToOutput(Report,
+                                  [](raw_ostream &OS) {
+                                    OS << "old";
+                                    return Error::success();
+                                  }),
+                    Succeeded());
+  ASSERT_FALSE(sys::fs::create_hard_link(Report, Old));
+  Kernels.noteKernels();
+  std::unique_lock<std::mutex> Guard(Kernels.lock());
+  std::thread Thread([&] { Kernels.finish(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ("old", read("report"));
+  Guard.unlock();
+  Thread.join();
+  EXPECT_EQ("{\n \"packages\": [", StringRef(read("report")).take_front(16));
+  // A reader of the old report does not see half of each.
+  EXPECT_EQ("old", read("report.old"));
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(Folder, EC), End; I != End && !EC;
+       I.increment(EC))
+    EXPECT_FALSE(StringRef(I->path()).ends_with(".tmp")) << I->path();
 }
 
 } // namespace
