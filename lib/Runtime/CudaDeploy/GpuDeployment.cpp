@@ -180,7 +180,8 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
   // A launch that is invalid for the application's own kernel, too, says
   // nothing about the variant.
   if (Refusal && !E)
-    attempt([&] { Kernels.fail(*V, list()->Driver->describe(Refusal)); });
+    attempt(
+        [&] { Kernels.fail(*V, list()->Driver->describe(Refusal).c_str()); });
   return E;
 }
 
@@ -271,7 +272,7 @@ void GpuDeployment::noteFault(int E) {
     attempt([&] {
       // The runtime and the driver have the same numbers.
       if (const GpuList *L = list())
-        TunedKernels::get().noteFault(L->Driver->describe(E));
+        TunedKernels::get().noteFault(L->Driver->describe(E).c_str());
     });
   }
 }
@@ -404,7 +405,7 @@ Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
       if (CUresult E = setAttributes(Driver, V, Device))
         Error = "an attribute cannot be set: " + Driver.describe(E);
     if (!Error.empty())
-      return TunedKernels::get().fail(V, Error);
+      return TunedKernels::get().fail(V, Error.c_str());
     V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
     Result = Fallback::None;
   });

@@ -144,7 +144,7 @@ bool GpuDeployment::verify(TunedVariant &V, VerifyReason Why,
     countFallback(V.FellBack, Fallback::Refused);
     Error = launchOwn(Own);
     if (!Error)
-      Kernels.fail(V, Failure);
+      Kernels.fail(V, Failure.c_str());
   }
   return IsDone;
 }

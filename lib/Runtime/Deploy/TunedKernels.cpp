@@ -85,8 +85,9 @@ void TunedKernels::startIfStrict() {
     start();
 }
 
-/// Program::Lock is held, and only here taken before any lock of ours: \p Lock
-/// is not needed before Active is set.
+/// Takes no lock, because patchSlots() calls it with Program::Lock, which is
+/// taken after \p Lock elsewhere. No other thread uses the packages before
+/// Active is set.
 void TunedKernels::start() {
   if (std::exchange(Started, true))
     return;
@@ -382,14 +383,14 @@ void TunedKernels::finishVerification(TunedVariant &V, VerifyReason Why,
     tell("mneme: warning: a tuned kernel differs from the application's own\n");
 }
 
-void TunedKernels::fail(TunedVariant &V, const std::string &Why) {
+void TunedKernels::fail(TunedVariant &V, const char *Why) {
   if (V.Failures.fetch_add(1))
     return;
   tell("mneme: warning: kernel '%s': the application's own is launched: %s\n",
-       V.Of->Name.c_str(), Why.c_str());
+       V.Of->Name.c_str(), Why);
 }
 
-void TunedKernels::noteFault(const std::string &Why) {
+void TunedKernels::noteFault(const char *Why) {
   const TunedVariant *V = lastLaunch();
   if (!V || HasFault.exchange(true))
     return;
@@ -400,7 +401,7 @@ void TunedKernels::noteFault(const std::string &Why) {
     Faulty = V;
     tell("mneme: error: the device failed: %s; the last tuned kernel that was "
          "launched is %s, of kernel '%s'\n",
-         Why.c_str(), describe(*V).c_str(), V->Of->Name.c_str());
+         Why, describe(*V).c_str(), V->Of->Name.c_str());
   });
 }
 

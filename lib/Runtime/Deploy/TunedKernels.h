@@ -87,7 +87,7 @@ struct TunedKernel {
   std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
 };
 
-/// Whose launches are timed.
+/// The code whose launches are timed.
 enum class TimedCode : uint8_t { None, Plain, Tuned };
 
 /// What the launches of a stub lead to. Lives as long as the process.
@@ -151,7 +151,7 @@ public:
                           const Difference &D, const char *Error);
 
   /// Counts a failure of \p V, and reports the first one. Throws nothing.
-  void fail(TunedVariant &V, const std::string &Why);
+  void fail(TunedVariant &V, const char *Why);
   /// Before the launch of a variant: should the device fail, it is reported.
   void noteLaunch(const TunedVariant &V) {
     Last.store(&V, std::memory_order_relaxed);
@@ -165,7 +165,7 @@ public:
   }
   /// After the device failed for good, with the error \p Why: reports the last
   /// variant that was launched, once. Throws nothing.
-  void noteFault(const std::string &Why);
+  void noteFault(const char *Why);
 
   /// Counts a launch through the driver.
   void countForeign() { Foreign.fetch_add(1, std::memory_order_relaxed); }
