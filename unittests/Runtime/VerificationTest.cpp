@@ -141,14 +141,21 @@ TEST_F(VerificationTest, Failures) {
     return Verdict::Same;
   };
   EXPECT_EQ(Verdict::Refused, verify([] { return Verdict::Refused; }, Never));
-  auto Fault = [&] {
-    Change();
-    return Verdict::Different;
-  };
-  EXPECT_EQ(Verdict::Different, verify(Fault, Fine));
-  EXPECT_EQ("", D.Buffer);
-  EXPECT_EQ(1, A[0]);
-  EXPECT_EQ(Verdict::OwnFailed, verify(Change, [] { return false; }));
+  auto Fail = [] { return false; };
+  for (Verdict End : {Verdict::Faulted, Verdict::Different}) {
+    auto Fault = [&] {
+      Change();
+      return End;
+    };
+    EXPECT_EQ(Verdict::Different, verify(Fault, Fine));
+    EXPECT_EQ("", D.Buffer);
+    EXPECT_EQ(1, A[0]);
+    // Only a device that still works tells that both kernels fail.
+    EXPECT_EQ(End == Verdict::Faulted ? Verdict::OwnFailed : Verdict::Different,
+              verify(Fault, Fail));
+    EXPECT_EQ(1, A[0]);
+  }
+  EXPECT_EQ(Verdict::OwnFailed, verify(Change, Fail));
   EXPECT_EQ(1, A[0]);
   Memory.Fails = true;
   EXPECT_EQ(Verdict::Unreadable, verify(Change, Never));

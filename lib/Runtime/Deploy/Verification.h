@@ -81,11 +81,13 @@ public:
       : Memory(Memory), Ranges(std::move(Ranges)), Limit(Limit) {}
 
   /// Launches the tuned kernel with \p RunTuned, which waits for it and returns
-  /// Same, or Refused if nothing was executed, or Different if it failed. Then
-  /// restores the memory, and launches the application's with \p RunOwn, which
-  /// returns false if it failed. \p RunOwn is called twice if the results
-  /// differ, because they may differ each time. \p D is set if the result is
-  /// Different, unless the tuned kernel failed. Throws nothing.
+  /// Same, or Refused if nothing was executed, or Faulted if it failed, or
+  /// Different if the device failed with it, so that the application's own
+  /// kernel cannot be tried. Then restores the memory, and launches the
+  /// application's with \p RunOwn, which returns false if it failed. \p RunOwn
+  /// is called twice if the results differ, because they may differ each time.
+  /// \p D is set if the result is Different, unless the tuned kernel failed.
+  /// Throws nothing.
   template <typename TunedFn, typename OwnFn>
   Verdict verify(TunedFn RunTuned, OwnFn RunOwn, Difference &D) {
     Verdict Problem = guarded([&] { return store(); });
@@ -98,8 +100,8 @@ public:
     bool IsRestored = restore(Problem == Verdict::Same ? &Tuned : nullptr);
     if (!RunOwn())
       return End == Verdict::Different ? End : Verdict::OwnFailed;
-    if (End == Verdict::Different)
-      return End;
+    if (End != Verdict::Same)
+      return Verdict::Different;
     if (!IsRestored)
       return Verdict::Unreadable;
     if (Problem == Verdict::Same)

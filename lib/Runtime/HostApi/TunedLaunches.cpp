@@ -83,7 +83,7 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     Code = &(K.Variants[&V] = New);
     return Fallback::None;
   }
-  TunedKernels::get().fail(V, Error);
+  TunedKernels::get().fail(V, Error.c_str());
   return Fallback::Load;
 }
 
@@ -152,9 +152,11 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
   if (Why != VerifyReason::None &&
       verifyTuned(K, *V, Why, *Code, Changed, L, E))
     return E;
-  if (Kernels.timed() != TimedCode::None)
+  uint64_t Start = 0;
+  if (Kernels.timed() != TimedCode::None) {
     ++V->Matched;
-  uint64_t Start = Recorder::now();
+    Start = Recorder::now();
+  }
   if (Kernels.timed() == TimedCode::Plain) {
     E = run(K, L);
     if (!E)
@@ -250,7 +252,7 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
            : Status == MNEME_HOST_INVALID_CONFIG ||
                    Status == MNEME_HOST_OUT_OF_MEMORY
                ? Verdict::Refused
-               : Verdict::Different;
+               : Verdict::Faulted;
   };
   auto RunOwn = [&] {
     IsDone = true;
