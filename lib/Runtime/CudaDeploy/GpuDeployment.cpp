@@ -259,22 +259,11 @@ CUresult GpuDeployment::fire(TunedVariant &V, const GpuLaunch &L,
 }
 
 void GpuDeployment::noteFault(int E) {
-  switch (E) {
-  case CUDA_ERROR_ILLEGAL_ADDRESS:
-  case CUDA_ERROR_LAUNCH_TIMEOUT:
-  case CUDA_ERROR_ASSERT:
-  case CUDA_ERROR_HARDWARE_STACK_ERROR:
-  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-  case CUDA_ERROR_MISALIGNED_ADDRESS:
-  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-  case CUDA_ERROR_INVALID_PC:
-  case CUDA_ERROR_LAUNCH_FAILED:
-    attempt([&] {
-      // The runtime and the driver have the same numbers.
-      if (const GpuList *L = list())
-        TunedKernels::get().noteFault(L->Driver->describe(E).c_str());
-    });
-  }
+  attempt([&] {
+    // The runtime and the driver have the same numbers.
+    if (const GpuList *L = list())
+      TunedKernels::get().noteFault(L->Driver->describe(E).c_str());
+  });
 }
 
 //===----------------------------------------------------------------------===//

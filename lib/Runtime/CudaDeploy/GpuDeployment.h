@@ -138,7 +138,7 @@ public:
   /// Reports a fault of the device, which lasts. \returns \p E, an error of the
   /// runtime or the driver.
   int noteError(int E) {
-    if (E >= CUDA_ERROR_ILLEGAL_ADDRESS && TunedKernels::get().isActive())
+    if (isDeviceFault(E) && TunedKernels::get().isActive())
       noteFault(E);
     return E;
   }
