@@ -16,6 +16,7 @@
 #define MNEME_LIB_RUNTIME_DEPLOY_VERIFICATION_H
 
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/Package.h"
 
 #include <array>
 #include <atomic>
@@ -48,6 +49,25 @@ struct MemoryRange {
   uint64_t Size;
   std::string Name; ///< For messages: "argument 0".
 };
+
+/// Eight bytes of an argument, which may be a pointer.
+struct ArgumentWord {
+  size_t Arg;
+  uint64_t Value;
+};
+
+/// Returns the words of a launch's arguments. \p Values has a pointer per
+/// argument, or is null. May throw.
+std::vector<ArgumentWord> wordsOf(PackageRange<MnemePackageArg> Args,
+                                  const void *const *Values);
+
+/// Returns the range that \p Address lies in, or null.
+MemoryRange *findRange(std::vector<MemoryRange> &Ranges, uint64_t Address);
+
+/// Names the ranges without a name: "argument 0" for the first argument that
+/// points there, otherwise "memory at 0x7f0000000000". May throw.
+void nameRanges(std::vector<MemoryRange> &Ranges,
+                const std::vector<ArgumentWord> &Words);
 
 /// Access to the memory of a device that is idle.
 class DeviceMemory {

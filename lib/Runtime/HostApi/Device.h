@@ -195,7 +195,7 @@ private:
   bool verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
                    const MnemeHostKernel &Code, const MnemeHostLaunch &Changed,
                    const MnemeHostLaunch &L, CudaError &E);
-  std::vector<MemoryRange> findVerified(const HostKernel &K, void **Args);
+  std::vector<MemoryRange> findVerified(const TunedKernel &K, void **Args);
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);

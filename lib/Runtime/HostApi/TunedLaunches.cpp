@@ -205,7 +205,7 @@ public:
 
 /// Returns the memory that a launch may change. With MemoryLock held. May
 /// throw.
-std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
+std::vector<MemoryRange> Device::findVerified(const TunedKernel &K,
                                               void **Args) {
   std::vector<MemoryRange> Found;
   for (const auto &[Address, A] : Memory.allocations()) {
@@ -220,18 +220,7 @@ std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
   }
   for (const auto &[Address, M] : RegisteredHost)
     Found.push_back({Address, M.Size, ""});
-  for (size_t I = 0; Args && I != K.Args.size(); ++I)
-    for (uint32_t At = 0; At + sizeof(uint64_t) <= K.Args[I].Size;
-         At += sizeof(uint64_t)) {
-      uint64_t Word;
-      memcpy(&Word, static_cast<const char *>(Args[I]) + At, sizeof(Word));
-      for (MemoryRange &R : Found)
-        if (Word - R.Address < R.Size && R.Name.empty())
-          R.Name = "argument " + std::to_string(I);
-    }
-  for (MemoryRange &R : Found)
-    if (R.Name.empty())
-      R.Name = "other memory";
+  nameRanges(Found, wordsOf(K.Args, Args));
   return Found;
 }
 
@@ -266,7 +255,7 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
     // Other threads must not change memory meanwhile.
     std::lock_guard<std::mutex> Guard(MemoryLock);
     attempt([&] {
-      LaunchComparison C(Access, findVerified(K, L.Args),
+      LaunchComparison C(Access, findVerified(*V.Of, L.Args),
                          Kernels.verifyPolicy().limit());
       Result = C.verify(RunTuned, RunOwn, D);
     });
