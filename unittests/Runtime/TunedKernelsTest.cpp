@@ -11,9 +11,12 @@
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <thread>
 
@@ -29,6 +32,7 @@ using ::mneme::TunedKernels;
 using ::mneme::TunedStub;
 using ::mneme::TunedVariant;
 using ::mneme::Verdict;
+using ::mneme::VerifyReason;
 
 void ::mneme::patchSlots(MnemeHook *, MnemeHook *) {}
 
@@ -91,20 +95,36 @@ TunedPackage makePackage() {
   return P;
 }
 
+class TunedKernelsTest : public testing::Test {
+protected:
+  /// A process opens its packages once.
+  static void SetUpTestSuite() {
+    ASSERT_FALSE(sys::fs::createUniqueDirectory("tuned", Folder));
+    std::string Path = (Folder + "/k.mneme").str();
+    ASSERT_THAT_ERROR(writePackage(Path, makePackage()), Succeeded());
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED, Path.c_str(), 1));
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED_VERIFY, "100", 1));
+    Path = (Folder + "/report").str();
+    ASSERT_FALSE(setenv(MNEME_ENV_TUNED_REPORT, Path.c_str(), 1));
+    TunedKernels::get().start();
+    ASSERT_TRUE(TunedKernels::get().isActive());
+    ASSERT_TRUE(TunedKernels::get().verifies());
+  }
+  static void TearDownTestSuite() { sys::fs::remove_directories(Folder); }
+
+  static std::string read(StringRef Name) {
+    auto File = MemoryBuffer::getFile(Folder + "/" + Name);
+    return File ? (*File)->getBuffer().str() : "";
+  }
+
+  static SmallString<128> Folder;
+  TunedKernels &Kernels = TunedKernels::get();
+};
+SmallString<128> TunedKernelsTest::Folder;
+
 /// Threads look kernels up and launch them, while the objects that have the
 /// kernels are loaded one by one.
-TEST(TunedKernels, ManyThreads) {
-  SmallString<128> Path;
-  ASSERT_FALSE(sys::fs::createTemporaryFile("tuned", "mneme", Path));
-  FileRemover Remover(Path);
-  ASSERT_THAT_ERROR(writePackage(Path, makePackage()), Succeeded());
-  ASSERT_FALSE(setenv(MNEME_ENV_TUNED, Path.c_str(), 1));
-  ASSERT_FALSE(setenv(MNEME_ENV_TUNED_VERIFY, "100", 1));
-  TunedKernels &Kernels = TunedKernels::get();
-  Kernels.start();
-  ASSERT_TRUE(Kernels.isActive());
-  ASSERT_TRUE(Kernels.verifies());
-
+TEST_F(TunedKernelsTest, ManyThreads) {
   std::vector<MnemeIndexEntry> Index(NumStubs);
   for (unsigned I = 0; I != NumStubs; ++I)
     Index[I] = {&Stubs[I], &Payloads[I % 3].Header, "k",
@@ -130,9 +150,10 @@ TEST(TunedKernels, ManyThreads) {
     TunedVariant *V = Kernels.select(*S->Kernel, L, D, Plan);
     ASSERT_TRUE(V);
     Kernels.noteLaunch(*V);
-    if (Kernels.wantsToVerify(*V)) {
+    VerifyReason Why = Kernels.reasonToVerify(*V);
+    if (Why != VerifyReason::None) {
       ++Verified;
-      Kernels.finishVerification(*V, Verdict::Same, {}, "");
+      Kernels.finishVerification(*V, Why, Verdict::Same, {}, "");
     } else {
       ++V->Served;
       ++Served;
@@ -168,6 +189,43 @@ TEST(TunedKernels, ManyThreads) {
   // Each thread has launched all of them once more.
   EXPECT_GE(Served + Verified, 16u * NumStubs / 3 * 2);
   EXPECT_GE(Unmatched, 16u * NumStubs / 3);
+
+  // A verification that was not possible is made up for if it was counted.
+  Kernels.forEach([&](TunedKernel &K) {
+    TunedVariant &V = *K.Variants[0];
+    Kernels.finishVerification(V, VerifyReason::Rate, Verdict::Memory, {}, "");
+    EXPECT_EQ(VerifyReason::None, Kernels.reasonToVerify(V));
+    for (Verdict Result : {Verdict::Memory, Verdict::Capture}) {
+      Kernels.finishVerification(V, VerifyReason::First, Result, {}, "");
+      EXPECT_EQ(VerifyReason::First, Kernels.reasonToVerify(V));
+      EXPECT_EQ(VerifyReason::None, Kernels.reasonToVerify(V));
+    }
+  });
+}
+
+TEST_F(TunedKernelsTest, ReplacesTheReportOnceTheLockIsFree) {
+  std::string Report = (Folder + "/report").str(), Old = Report + ".old";
+  ASSERT_THAT_ERROR(writeToOutput(Report,
+                                  [](raw_ostream &OS) {
+                                    OS << "old";
+                                    return Error::success();
+                                  }),
+                    Succeeded());
+  ASSERT_FALSE(sys::fs::create_hard_link(Report, Old));
+  Kernels.noteKernels();
+  std::unique_lock<std::mutex> Guard(Kernels.lock());
+  std::thread Thread([&] { Kernels.finish(); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  EXPECT_EQ("old", read("report"));
+  Guard.unlock();
+  Thread.join();
+  EXPECT_EQ("{\n \"packages\": [", StringRef(read("report")).take_front(16));
+  // A reader of the old report does not see half of each.
+  EXPECT_EQ("old", read("report.old"));
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(Folder, EC), End; I != End && !EC;
+       I.increment(EC))
+    EXPECT_FALSE(StringRef(I->path()).ends_with(".tmp")) << I->path();
 }
 
 } // namespace

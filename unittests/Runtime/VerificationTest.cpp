@@ -9,6 +9,7 @@
 #include "Verification.h"
 #include "gtest/gtest.h"
 
+#include <atomic>
 #include <cstring>
 #include <thread>
 #include <vector>
@@ -141,14 +142,21 @@ TEST_F(VerificationTest, Failures) {
     return Verdict::Same;
   };
   EXPECT_EQ(Verdict::Refused, verify([] { return Verdict::Refused; }, Never));
-  auto Fault = [&] {
-    Change();
-    return Verdict::Different;
-  };
-  EXPECT_EQ(Verdict::Different, verify(Fault, Fine));
-  EXPECT_EQ("", D.Buffer);
-  EXPECT_EQ(1, A[0]);
-  EXPECT_EQ(Verdict::OwnFailed, verify(Change, [] { return false; }));
+  auto Fail = [] { return false; };
+  for (Verdict End : {Verdict::Faulted, Verdict::Different}) {
+    auto Fault = [&] {
+      Change();
+      return End;
+    };
+    EXPECT_EQ(Verdict::Different, verify(Fault, Fine));
+    EXPECT_EQ("", D.Buffer);
+    EXPECT_EQ(1, A[0]);
+    // Only a device that still works tells that both kernels fail.
+    EXPECT_EQ(End == Verdict::Faulted ? Verdict::OwnFailed : Verdict::Different,
+              verify(Fault, Fail));
+    EXPECT_EQ(1, A[0]);
+  }
+  EXPECT_EQ(Verdict::OwnFailed, verify(Change, Fail));
   EXPECT_EQ(1, A[0]);
   Memory.Fails = true;
   EXPECT_EQ(Verdict::Unreadable, verify(Change, Never));
@@ -161,6 +169,28 @@ TEST_F(VerificationTest, Failures) {
   EXPECT_EQ(Verdict::Memory, verify(ChangeAll, Fine, 14 << 20));
   EXPECT_EQ(std::vector<unsigned char>(Large, 2), B);
   EXPECT_EQ(Verdict::Memory, verify(Change, Never, Large));
+}
+
+TEST(MemoryRange, IsNamedAfterTheFirstArgumentThatPointsThere) {
+  std::vector<MemoryRange> Ranges = {{0x1000, 0x100, ""},
+                                     {0x2000, 0x100, "variable 'v'"},
+                                     {0x3000, 0x100, ""},
+                                     {0x4000, 0x100, ""}};
+  EXPECT_EQ(&Ranges[0], findRange(Ranges, 0x10ff));
+  EXPECT_EQ(nullptr, findRange(Ranges, 0x1100));
+  EXPECT_EQ(nullptr, findRange(Ranges, 0xfff));
+
+  // The four bytes behind the second word are no pointer.
+  const MnemePackageArg Args[] = {{8, 0}, {20, 8}, {4, 28}};
+  uint64_t First = 0x2010, Second[] = {0x1010, 0x30ff, 0x4000};
+  uint32_t Third = 0x4000;
+  const void *Values[] = {&First, Second, &Third};
+  nameRanges(Ranges, wordsOf({Args, 3}, Values));
+  EXPECT_EQ("argument 1", Ranges[0].Name);
+  EXPECT_EQ("variable 'v'", Ranges[1].Name);
+  EXPECT_EQ("argument 1", Ranges[2].Name);
+  EXPECT_EQ("memory at 0x4000", Ranges[3].Name);
+  EXPECT_TRUE(wordsOf({Args, 3}, nullptr).empty());
 }
 
 TEST(VerifyPolicy, PicksAShare) {
@@ -180,19 +210,25 @@ TEST(VerifyPolicy, PicksAShare) {
 
 TEST(DeviceGate, IsClosedForOneThread) {
   DeviceGate Gate;
-  int Value = 0; // Changed alone, read together.
+  int Value = 0; // Changed by threads that are alone.
+  std::atomic<int> Inside{0};
   std::vector<std::thread> Threads;
   for (unsigned T = 0; T != 16; ++T)
     Threads.emplace_back([&, T] {
       for (unsigned I = 0; I != 200; ++I) {
         if (T % 4 == 0 && I % 10 == 0) {
           ASSERT_TRUE(Gate.close());
+          EXPECT_EQ(0, Inside);
           ++Value;
+          std::this_thread::yield();
+          EXPECT_EQ(0, Inside);
           Gate.open();
           continue;
         }
         DeviceGate::Visit Here(&Gate);
-        EXPECT_LE(Value, 80);
+        ++Inside;
+        std::this_thread::yield();
+        --Inside;
       }
     });
   for (std::thread &T : Threads)

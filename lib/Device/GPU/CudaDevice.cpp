@@ -126,24 +126,10 @@ bool CudaDevice::enterToFree() {
 }
 
 bool llvm::mneme::isFatal(CUresult R) {
-  switch (R) {
-  case CUDA_ERROR_DEINITIALIZED:
-  case CUDA_ERROR_ECC_UNCORRECTABLE:
-  case CUDA_ERROR_NVLINK_UNCORRECTABLE:
-  case CUDA_ERROR_ILLEGAL_ADDRESS:
-  case CUDA_ERROR_LAUNCH_TIMEOUT:
-  case CUDA_ERROR_CONTEXT_IS_DESTROYED:
-  case CUDA_ERROR_ASSERT:
-  case CUDA_ERROR_HARDWARE_STACK_ERROR:
-  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-  case CUDA_ERROR_MISALIGNED_ADDRESS:
-  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-  case CUDA_ERROR_INVALID_PC:
-  case CUDA_ERROR_LAUNCH_FAILED:
-    return true;
-  default:
-    return false;
-  }
+  return isDeviceFault(R) || R == CUDA_ERROR_DEINITIALIZED ||
+         R == CUDA_ERROR_ECC_UNCORRECTABLE ||
+         R == CUDA_ERROR_NVLINK_UNCORRECTABLE ||
+         R == CUDA_ERROR_CONTEXT_IS_DESTROYED;
 }
 
 Error CudaDevice::failure(const GPUResult &R, const Twine &What) {

@@ -21,9 +21,10 @@ void DeviceBuffers::note(const void *Ptr, uint64_t Size, int Device) {
     IsIncomplete = true;
 }
 
-void DeviceBuffers::forget(const void *Ptr) {
+DeviceBuffers::Buffer DeviceBuffers::forget(const void *Ptr) {
   std::lock_guard<std::mutex> Guard(Lock);
-  All.erase(reinterpret_cast<uint64_t>(Ptr));
+  auto Node = All.extract(reinterpret_cast<uint64_t>(Ptr));
+  return Node ? Node.mapped() : Buffer();
 }
 
 void DeviceBuffers::forgetAll(int Device) {

@@ -29,21 +29,22 @@ namespace mneme {
 class DeviceBuffers {
 public:
   static constexpr int AllDevices = -1; ///< Of managed memory.
+  struct Buffer {
+    uint64_t Size = 0; ///< In bytes; 0 if it is unknown.
+    int Device = AllDevices;
+  };
 
   /// After an allocation on \p Device. Throws nothing.
   void note(const void *Ptr, uint64_t Size, int Device);
-  /// Before memory is freed.
-  void forget(const void *Ptr);
+  /// Before memory is freed. \returns the arguments for note(), in case that it
+  /// is not.
+  Buffer forget(const void *Ptr);
   /// After a device was reset.
   void forgetAll(int Device);
   /// Returns the memory that \p Device uses, without names. May throw.
   std::vector<MemoryRange> find(int Device);
 
 private:
-  struct Buffer {
-    uint64_t Size;
-    int Device;
-  };
   std::mutex Lock;
   std::map<uint64_t, Buffer> All; ///< By address.
   /// Memory is missing, for lack of memory to note it.

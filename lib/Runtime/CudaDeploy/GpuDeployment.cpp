@@ -152,7 +152,9 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
   CUresult Refusal = CUDA_SUCCESS;
   if (F == Fallback::None) {
     int Error;
-    if (Kernels.wantsToVerify(*V) && verify(*V, L, Plan, Device, Own, Error))
+    VerifyReason Why = Kernels.reasonToVerify(*V);
+    if (Why != VerifyReason::None &&
+        verify(*V, Why, L, Plan, Device, Own, Error))
       return Error;
     LaunchTimer Timer;
     if (Kernels.timed() != TimedCode::None) {
@@ -178,7 +180,8 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
   // A launch that is invalid for the application's own kernel, too, says
   // nothing about the variant.
   if (Refusal && !E)
-    attempt([&] { Kernels.fail(*V, list()->Driver->describe(Refusal)); });
+    attempt(
+        [&] { Kernels.fail(*V, list()->Driver->describe(Refusal).c_str()); });
   return E;
 }
 
@@ -256,22 +259,11 @@ CUresult GpuDeployment::fire(TunedVariant &V, const GpuLaunch &L,
 }
 
 void GpuDeployment::noteFault(int E) {
-  switch (E) {
-  case CUDA_ERROR_ILLEGAL_ADDRESS:
-  case CUDA_ERROR_LAUNCH_TIMEOUT:
-  case CUDA_ERROR_ASSERT:
-  case CUDA_ERROR_HARDWARE_STACK_ERROR:
-  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
-  case CUDA_ERROR_MISALIGNED_ADDRESS:
-  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
-  case CUDA_ERROR_INVALID_PC:
-  case CUDA_ERROR_LAUNCH_FAILED:
-    attempt([&] {
-      // The runtime and the driver have the same numbers.
-      if (const GpuList *L = list())
-        TunedKernels::get().noteFault(L->Driver->describe(E));
-    });
-  }
+  attempt([&] {
+    // The runtime and the driver have the same numbers.
+    if (const GpuList *L = list())
+      TunedKernels::get().noteFault(L->Driver->describe(E).c_str());
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -402,7 +394,7 @@ Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
       if (CUresult E = setAttributes(Driver, V, Device))
         Error = "an attribute cannot be set: " + Driver.describe(E);
     if (!Error.empty())
-      return TunedKernels::get().fail(V, Error);
+      return TunedKernels::get().fail(V, Error.c_str());
     V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
     Result = Fallback::None;
   });

@@ -99,9 +99,14 @@ public:
   }
   template <typename Fn> int release(void *Ptr, Fn Call) {
     return change([&] {
-      if (TunedKernels::get().verifies())
-        Buffers.forget(Ptr);
-      return Call();
+      if (!TunedKernels::get().verifies())
+        return Call();
+      // Before, because another thread may get the address next.
+      DeviceBuffers::Buffer Freed = Buffers.forget(Ptr);
+      int E = Call();
+      if (E)
+        Buffers.note(Ptr, Freed.Size, Freed.Device);
+      return E;
     });
   }
   /// Makes a call that begins or ends a capture.
@@ -115,8 +120,10 @@ public:
   template <typename Fn> int endCapture(Fn Call) {
     return change([&] {
       int E = Call();
-      if (Captures)
-        --Captures;
+      // Other errors leave the capture of another stream alone.
+      if (!E || (E >= CUDA_ERROR_STREAM_CAPTURE_INVALIDATED &&
+                 E < CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD))
+        takeOne(Captures);
       return E;
     });
   }
@@ -131,7 +138,7 @@ public:
   /// Reports a fault of the device, which lasts. \returns \p E, an error of the
   /// runtime or the driver.
   int noteError(int E) {
-    if (E >= CUDA_ERROR_ILLEGAL_ADDRESS && TunedKernels::get().isActive())
+    if (isDeviceFault(E) && TunedKernels::get().isActive())
       noteFault(E);
     return E;
   }
@@ -170,8 +177,8 @@ private:
   int launchOwn(OwnLaunch Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(TunedVariant &V, const GpuLaunch &L, const LaunchPlan &Plan,
-              int Device, OwnLaunch Own, int &Error);
+  bool verify(TunedVariant &V, VerifyReason Why, const GpuLaunch &L,
+              const LaunchPlan &Plan, int Device, OwnLaunch Own, int &Error);
   std::vector<MemoryRange> findMemory(const TunedKernel &K,
                                       const LaunchFacts &L, int Device);
   void noteFault(int E);
@@ -181,7 +188,7 @@ private:
   // Used only if launches are verified.
   DeviceGate Gate;
   DeviceBuffers Buffers;
-  std::atomic<unsigned> Captures{0}; ///< Under way.
+  std::atomic<uint64_t> Captures{0}; ///< Under way.
 };
 
 } // namespace mneme

@@ -13,10 +13,6 @@
 
 #include "GpuDeployment.h"
 
-#include <algorithm>
-#include <cstdio>
-#include <cstring>
-
 using namespace mneme;
 
 namespace {
@@ -35,20 +31,6 @@ private:
   const CudaDriver &Driver;
 };
 } // namespace
-
-/// Calls \p Visit(argument, pointer) for all words that may be pointers.
-template <typename Fn>
-static void forEachWord(const TunedKernel &K, const LaunchFacts &L, Fn Visit) {
-  if (!L.Args)
-    return;
-  for (size_t I = 0; I != K.Args.size(); ++I)
-    for (uint32_t At = 0; At + sizeof(uint64_t) <= K.Args[I].Size;
-         At += sizeof(uint64_t)) {
-      uint64_t Word;
-      memcpy(&Word, static_cast<const char *>(L.Args[I]) + At, sizeof(Word));
-      Visit(I, Word);
-    }
-}
 
 /// The allocation of the driver's that \p Address lies in. \returns false if
 /// there is none.
@@ -72,30 +54,19 @@ std::vector<MemoryRange> GpuDeployment::findMemory(const TunedKernel &K,
                                                    int Device) {
   const CudaDriver &Driver = *list()->Driver;
   std::vector<MemoryRange> Found = Buffers.find(Device);
-  forEachWord(K, L, [&](size_t Arg, uint64_t Word) {
-    auto I =
-        std::find_if(Found.begin(), Found.end(), [&](const MemoryRange &R) {
-          return Word - R.Address < R.Size;
-        });
-    MemoryRange New;
-    if (I == Found.end() && findAllocation(Driver, Word, New))
-      I = Found.insert(I, New);
-    if (I != Found.end() && I->Name.empty())
-      I->Name = "argument " + std::to_string(Arg);
-  });
-  for (MemoryRange &R : Found)
-    if (R.Name.empty()) {
-      char Text[48];
-      snprintf(Text, sizeof(Text), "memory at %#llx",
-               static_cast<unsigned long long>(R.Address));
-      R.Name = Text;
-    }
+  std::vector<ArgumentWord> Words = wordsOf(K.Args, L.Args);
+  for (const ArgumentWord &W : Words) {
+    MemoryRange Other;
+    if (!findRange(Found, W.Value) && findAllocation(Driver, W.Value, Other))
+      Found.push_back(Other);
+  }
+  nameRanges(Found, Words);
   return Found;
 }
 
-bool GpuDeployment::verify(TunedVariant &V, const GpuLaunch &L,
-                           const LaunchPlan &Plan, int Device, OwnLaunch Own,
-                           int &Error) {
+bool GpuDeployment::verify(TunedVariant &V, VerifyReason Why,
+                           const GpuLaunch &L, const LaunchPlan &Plan,
+                           int Device, OwnLaunch Own, int &Error) {
   const CudaDriver &Driver = *list()->Driver;
   TunedKernels &Kernels = TunedKernels::get();
   bool IsDone = false;
@@ -138,13 +109,13 @@ bool GpuDeployment::verify(TunedVariant &V, const GpuLaunch &L,
       Result = Verdict::Memory;
     Gate.open();
   }
-  Kernels.finishVerification(V, Result, D, Failure.c_str());
+  Kernels.finishVerification(V, Why, Result, D, Failure.c_str());
   if (Result == Verdict::Refused) {
     IsDone = true;
     countFallback(V.FellBack, Fallback::Refused);
     Error = launchOwn(Own);
     if (!Error)
-      Kernels.fail(V, Failure);
+      Kernels.fail(V, Failure.c_str());
   }
   return IsDone;
 }

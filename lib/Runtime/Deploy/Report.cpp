@@ -15,9 +15,10 @@
 #include "Shortage.h"
 #include "TunedKernels.h"
 
-#include <cinttypes>
+#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -278,21 +279,46 @@ static std::string expand(std::string Path) {
   return Path;
 }
 
+/// Writes a file that is never seen half written. \returns false with errno.
+/// May throw.
+static bool writeFile(const std::string &Path, const std::string &Text) {
+  struct stat Status;
+  // A pipe, device or link stays one.
+  bool InPlace = !lstat(Path.c_str(), &Status) && !S_ISREG(Status.st_mode);
+  std::string Part =
+      InPlace ? Path : Path + "." + std::to_string(getpid()) + ".tmp";
+  OwnedDescriptor Fd(moveAway(
+      ::open(Part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)));
+  if (Fd < 0)
+    return false;
+  if (writeAll(Fd, Text.data(), Text.size()) &&
+      (InPlace || !rename(Part.c_str(), Path.c_str())))
+    return true;
+  int Error = errno;
+  if (!InPlace)
+    unlink(Part.c_str());
+  errno = Error;
+  return false;
+}
+
 void TunedKernels::finish() {
   if (std::exchange(Finished, true) || ReportPath.empty() || !HasKernels)
     return;
   Uncancelled Here;
-  // Another thread may be in a launch that never ends.
   std::unique_lock<std::mutex> Guard(Lock, std::try_to_lock);
+  // Another thread may be in a launch that never ends: wait for one second.
+  for (unsigned Tries = 0; !Guard && Tries != 100; ++Tries) {
+    usleep(10000);
+    Guard.try_lock();
+  }
   if (!Guard)
-    return;
+    return tell("mneme: warning: no report of tuned kernels: another thread "
+                "uses them\n");
   if (!attempt([&] {
         if (ReportPath == "-")
           return tell("%s", reportText().c_str());
         std::string Path = expand(ReportPath), Text = reportJSON();
-        OwnedDescriptor Fd(moveAway(::open(
-            Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)));
-        if (Fd < 0 || !writeAll(Fd, Text.data(), Text.size()))
+        if (!writeFile(Path, Text))
           tell("mneme: warning: cannot write '%s': %s\n", Path.c_str(),
                strerror(errno));
       }))

@@ -85,8 +85,9 @@ void TunedKernels::startIfStrict() {
     start();
 }
 
-/// Program::Lock is held, and only here taken before any lock of ours: \p Lock
-/// is not needed before Active is set.
+/// Takes no lock, because patchSlots() calls it with Program::Lock, which is
+/// taken after \p Lock elsewhere. No other thread uses the packages before
+/// Active is set.
 void TunedKernels::start() {
   if (std::exchange(Started, true))
     return;
@@ -218,7 +219,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
     for (const MnemePackageVariant &V : P->File.variants(*Here)) {
       auto T = std::make_unique<TunedVariant>();
       T->Of = New.get();
-      T->ToVerify = int64_t(Verifying.First);
+      T->ToVerify = Verifying.First;
       T->Tables = describeVariant(P->File, V);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
       New->Variants.push_back(std::move(T));
@@ -336,12 +337,12 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
 // Verification and failures
 //===----------------------------------------------------------------------===//
 
-bool TunedKernels::wantsToVerify(TunedVariant &V) const {
+VerifyReason TunedKernels::reasonToVerify(TunedVariant &V) const {
   if (!Verifying.isOn())
-    return false;
-  if (V.ToVerify.load(std::memory_order_relaxed) > 0 && V.ToVerify-- > 0)
-    return true;
-  return Verifying.picks();
+    return VerifyReason::None;
+  if (takeOne(V.ToVerify))
+    return VerifyReason::First;
+  return Verifying.picks() ? VerifyReason::Rate : VerifyReason::None;
 }
 
 /// Writes a line to the file of llvm-mneme-deploy.
@@ -355,12 +356,14 @@ void TunedKernels::log(const std::string &Line) const {
          strerror(errno));
 }
 
-void TunedKernels::finishVerification(TunedVariant &V, Verdict Result,
-                                      const Difference &D, const char *Error) {
+void TunedKernels::finishVerification(TunedVariant &V, VerifyReason Why,
+                                      Verdict Result, const Difference &D,
+                                      const char *Error) {
   ++V.Verdicts[size_t(Result)];
   if (Result != Verdict::Different) {
     // The first launches that can be verified are.
-    if (Result == Verdict::Capture || Result == Verdict::Memory)
+    if (Why == VerifyReason::First &&
+        (Result == Verdict::Capture || Result == Verdict::Memory))
       ++V.ToVerify;
     return;
   }
@@ -380,14 +383,14 @@ void TunedKernels::finishVerification(TunedVariant &V, Verdict Result,
     tell("mneme: warning: a tuned kernel differs from the application's own\n");
 }
 
-void TunedKernels::fail(TunedVariant &V, const std::string &Why) {
+void TunedKernels::fail(TunedVariant &V, const char *Why) {
   if (V.Failures.fetch_add(1))
     return;
   tell("mneme: warning: kernel '%s': the application's own is launched: %s\n",
-       V.Of->Name.c_str(), Why.c_str());
+       V.Of->Name.c_str(), Why);
 }
 
-void TunedKernels::noteFault(const std::string &Why) {
+void TunedKernels::noteFault(const char *Why) {
   const TunedVariant *V = lastLaunch();
   if (!V || HasFault.exchange(true))
     return;
@@ -398,7 +401,7 @@ void TunedKernels::noteFault(const std::string &Why) {
     Faulty = V;
     tell("mneme: error: the device failed: %s; the last tuned kernel that was "
          "launched is %s, of kernel '%s'\n",
-         Why.c_str(), describe(*V).c_str(), V->Of->Name.c_str());
+         Why, describe(*V).c_str(), V->Of->Name.c_str());
   });
 }
 

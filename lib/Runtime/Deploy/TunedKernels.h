@@ -53,7 +53,7 @@ struct TunedVariant {
   std::vector<uint64_t> Times;
 
   /// Launches to verify yet, before MNEME_TUNED_VERIFY_RATE applies.
-  std::atomic<int64_t> ToVerify{0};
+  std::atomic<uint64_t> ToVerify{0};
   /// Verifications by result.
   std::array<std::atomic<uint64_t>, NumVerdicts> Verdicts{};
   /// Set by a verification: the result differed.
@@ -87,7 +87,7 @@ struct TunedKernel {
   std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
 };
 
-/// Whose launches are timed.
+/// The code whose launches are timed.
 enum class TimedCode : uint8_t { None, Plain, Tuned };
 
 /// What the launches of a stub lead to. Lives as long as the process.
@@ -142,16 +142,16 @@ public:
   /// Whether any launches are verified. False in a forked child, too.
   bool verifies() const { return isActive() && Verifying.isOn(); }
   const VerifyPolicy &verifyPolicy() const { return Verifying; }
-  /// Whether the next launch of \p V is to be verified.
-  bool wantsToVerify(TunedVariant &V) const;
-  /// Counts the result of a verification. \p D: the difference, if known;
-  /// \p Error: how the tuned kernel failed. Disables the variant if the result
-  /// is Different. Throws nothing.
-  void finishVerification(TunedVariant &V, Verdict Result, const Difference &D,
-                          const char *Error);
+  /// Returns why the next launch of \p V is to be verified, if it is.
+  VerifyReason reasonToVerify(TunedVariant &V) const;
+  /// Counts the result of a verification for \p Why. \p D: the difference, if
+  /// known; \p Error: how the tuned kernel failed. Disables the variant if the
+  /// result is Different. Throws nothing.
+  void finishVerification(TunedVariant &V, VerifyReason Why, Verdict Result,
+                          const Difference &D, const char *Error);
 
   /// Counts a failure of \p V, and reports the first one. Throws nothing.
-  void fail(TunedVariant &V, const std::string &Why);
+  void fail(TunedVariant &V, const char *Why);
   /// Before the launch of a variant: should the device fail, it is reported.
   void noteLaunch(const TunedVariant &V) {
     Last.store(&V, std::memory_order_relaxed);
@@ -165,7 +165,7 @@ public:
   }
   /// After the device failed for good, with the error \p Why: reports the last
   /// variant that was launched, once. Throws nothing.
-  void noteFault(const std::string &Why);
+  void noteFault(const char *Why);
 
   /// Counts a launch through the driver.
   void countForeign() { Foreign.fetch_add(1, std::memory_order_relaxed); }

@@ -40,6 +40,40 @@ std::string Difference::text() const {
 // Memory
 //===----------------------------------------------------------------------===//
 
+std::vector<ArgumentWord> mneme::wordsOf(PackageRange<MnemePackageArg> Args,
+                                         const void *const *Values) {
+  std::vector<ArgumentWord> Words;
+  for (size_t I = 0; Values && I != Args.size(); ++I)
+    for (uint32_t At = 0; At + sizeof(uint64_t) <= Args[I].Size;
+         At += sizeof(uint64_t)) {
+      uint64_t Word;
+      memcpy(&Word, static_cast<const char *>(Values[I]) + At, sizeof(Word));
+      Words.push_back({I, Word});
+    }
+  return Words;
+}
+
+MemoryRange *mneme::findRange(std::vector<MemoryRange> &Ranges,
+                              uint64_t Address) {
+  for (MemoryRange &R : Ranges)
+    if (Address - R.Address < R.Size)
+      return &R;
+  return nullptr;
+}
+
+void mneme::nameRanges(std::vector<MemoryRange> &Ranges,
+                       const std::vector<ArgumentWord> &Words) {
+  for (const ArgumentWord &W : Words)
+    if (MemoryRange *R = findRange(Ranges, W.Value); R && R->Name.empty())
+      R->Name = "argument " + std::to_string(W.Arg);
+  for (MemoryRange &R : Ranges)
+    if (R.Name.empty()) {
+      char Text[48];
+      snprintf(Text, sizeof(Text), "memory at %#" PRIx64, R.Address);
+      R.Name = Text;
+    }
+}
+
 /// Throws if the copies take more memory than they may.
 void LaunchComparison::use(uint64_t Bytes) {
   if (Bytes > Limit - Used)

@@ -16,6 +16,7 @@
 #define MNEME_LIB_RUNTIME_DEPLOY_VERIFICATION_H
 
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/Package.h"
 
 #include <array>
 #include <atomic>
@@ -49,6 +50,25 @@ struct MemoryRange {
   std::string Name; ///< For messages: "argument 0".
 };
 
+/// Eight bytes of an argument, which may be a pointer.
+struct ArgumentWord {
+  size_t Arg;
+  uint64_t Value;
+};
+
+/// Returns the words of a launch's arguments. \p Values has a pointer per
+/// argument, or is null. May throw.
+std::vector<ArgumentWord> wordsOf(PackageRange<MnemePackageArg> Args,
+                                  const void *const *Values);
+
+/// Returns the range that \p Address lies in, or null.
+MemoryRange *findRange(std::vector<MemoryRange> &Ranges, uint64_t Address);
+
+/// Names the ranges without a name: "argument 0" for the first argument that
+/// points there, otherwise "memory at 0x7f0000000000". May throw.
+void nameRanges(std::vector<MemoryRange> &Ranges,
+                const std::vector<ArgumentWord> &Words);
+
 /// Access to the memory of a device that is idle.
 class DeviceMemory {
 public:
@@ -81,11 +101,13 @@ public:
       : Memory(Memory), Ranges(std::move(Ranges)), Limit(Limit) {}
 
   /// Launches the tuned kernel with \p RunTuned, which waits for it and returns
-  /// Same, or Refused if nothing was executed, or Different if it failed. Then
-  /// restores the memory, and launches the application's with \p RunOwn, which
-  /// returns false if it failed. \p RunOwn is called twice if the results
-  /// differ, because they may differ each time. \p D is set if the result is
-  /// Different, unless the tuned kernel failed. Throws nothing.
+  /// Same, or Refused if nothing was executed, or Faulted if it failed, or
+  /// Different if the device failed with it, so that the application's own
+  /// kernel cannot be tried. Then restores the memory, and launches the
+  /// application's with \p RunOwn, which returns false if it failed. \p RunOwn
+  /// is called twice if the results differ, because they may differ each time.
+  /// \p D is set if the result is Different, unless the tuned kernel failed.
+  /// Throws nothing.
   template <typename TunedFn, typename OwnFn>
   Verdict verify(TunedFn RunTuned, OwnFn RunOwn, Difference &D) {
     Verdict Problem = guarded([&] { return store(); });
@@ -98,8 +120,8 @@ public:
     bool IsRestored = restore(Problem == Verdict::Same ? &Tuned : nullptr);
     if (!RunOwn())
       return End == Verdict::Different ? End : Verdict::OwnFailed;
-    if (End == Verdict::Different)
-      return End;
+    if (End != Verdict::Same)
+      return Verdict::Different;
     if (!IsRestored)
       return Verdict::Unreadable;
     if (Problem == Verdict::Same)
@@ -195,6 +217,22 @@ private:
   std::condition_variable Changed;
   unsigned Inside = 0;
   bool IsClosed = false;
+};
+
+/// Decrements \p Count unless it is 0. \returns whether it did.
+inline bool takeOne(std::atomic<uint64_t> &Count) {
+  uint64_t Left = Count.load(std::memory_order_relaxed);
+  while (Left)
+    if (Count.compare_exchange_weak(Left, Left - 1))
+      return true;
+  return false;
+}
+
+/// Why a launch is verified.
+enum class VerifyReason : uint8_t {
+  None,  ///< It is not.
+  First, ///< It is one of VerifyPolicy::First.
+  Rate,  ///< VerifyPolicy::picks() chose it.
 };
 
 /// Which launches are verified, as the user set it.

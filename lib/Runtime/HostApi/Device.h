@@ -192,10 +192,10 @@ private:
                      const MnemeHostLaunch &L);
   TunedVariant *selectTuned(HostKernel &K, const LaunchShape &Shape,
                             const MnemeHostLaunch &L, LaunchPlan &Plan);
-  bool verifyTuned(HostKernel &K, TunedVariant &V, const MnemeHostKernel &Code,
-                   const MnemeHostLaunch &Changed, const MnemeHostLaunch &L,
-                   CudaError &E);
-  std::vector<MemoryRange> findVerified(const HostKernel &K, void **Args);
+  bool verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
+                   const MnemeHostKernel &Code, const MnemeHostLaunch &Changed,
+                   const MnemeHostLaunch &L, CudaError &E);
+  std::vector<MemoryRange> findVerified(const TunedKernel &K, void **Args);
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);

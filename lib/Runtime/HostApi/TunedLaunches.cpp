@@ -83,7 +83,7 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     Code = &(K.Variants[&V] = New);
     return Fallback::None;
   }
-  TunedKernels::get().fail(V, Error);
+  TunedKernels::get().fail(V, Error.c_str());
   return Fallback::Load;
 }
 
@@ -148,11 +148,15 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
                                                  Plan.DynamicShared))
     return Refuse(Fallback::Resources);
   CudaError E;
-  if (Kernels.wantsToVerify(*V) && verifyTuned(K, *V, *Code, Changed, L, E))
+  VerifyReason Why = Kernels.reasonToVerify(*V);
+  if (Why != VerifyReason::None &&
+      verifyTuned(K, *V, Why, *Code, Changed, L, E))
     return E;
-  if (Kernels.timed() != TimedCode::None)
+  uint64_t Start = 0;
+  if (Kernels.timed() != TimedCode::None) {
     ++V->Matched;
-  uint64_t Start = Recorder::now();
+    Start = Recorder::now();
+  }
   if (Kernels.timed() == TimedCode::Plain) {
     E = run(K, L);
     if (!E)
@@ -201,7 +205,7 @@ public:
 
 /// Returns the memory that a launch may change. With MemoryLock held. May
 /// throw.
-std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
+std::vector<MemoryRange> Device::findVerified(const TunedKernel &K,
                                               void **Args) {
   std::vector<MemoryRange> Found;
   for (const auto &[Address, A] : Memory.allocations()) {
@@ -216,24 +220,13 @@ std::vector<MemoryRange> Device::findVerified(const HostKernel &K,
   }
   for (const auto &[Address, M] : RegisteredHost)
     Found.push_back({Address, M.Size, ""});
-  for (size_t I = 0; Args && I != K.Args.size(); ++I)
-    for (uint32_t At = 0; At + sizeof(uint64_t) <= K.Args[I].Size;
-         At += sizeof(uint64_t)) {
-      uint64_t Word;
-      memcpy(&Word, static_cast<const char *>(Args[I]) + At, sizeof(Word));
-      for (MemoryRange &R : Found)
-        if (Word - R.Address < R.Size && R.Name.empty())
-          R.Name = "argument " + std::to_string(I);
-    }
-  for (MemoryRange &R : Found)
-    if (R.Name.empty())
-      R.Name = "other memory";
+  nameRanges(Found, wordsOf(K.Args, Args));
   return Found;
 }
 
 /// \returns true if the application's own kernel was run, with its error.
 /// Otherwise, nothing was executed.
-bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
+bool Device::verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
                          const MnemeHostKernel &Code,
                          const MnemeHostLaunch &Changed,
                          const MnemeHostLaunch &L, CudaError &E) {
@@ -248,7 +241,7 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
            : Status == MNEME_HOST_INVALID_CONFIG ||
                    Status == MNEME_HOST_OUT_OF_MEMORY
                ? Verdict::Refused
-               : Verdict::Different;
+               : Verdict::Faulted;
   };
   auto RunOwn = [&] {
     IsDone = true;
@@ -262,11 +255,11 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V,
     // Other threads must not change memory meanwhile.
     std::lock_guard<std::mutex> Guard(MemoryLock);
     attempt([&] {
-      LaunchComparison C(Access, findVerified(K, L.Args),
+      LaunchComparison C(Access, findVerified(*V.Of, L.Args),
                          Kernels.verifyPolicy().limit());
       Result = C.verify(RunTuned, RunOwn, D);
     });
   }
-  Kernels.finishVerification(V, Result, D, Tuned.Message);
+  Kernels.finishVerification(V, Why, Result, D, Tuned.Message);
   return IsDone;
 }

@@ -1,10 +1,12 @@
 // A kernel that is launched with the numbers of the command line, and variants of
 // it: "same" is right, "wrong" is not for 8 and 9, "faulty" accesses address 8 for
-// 8. "vary" gives another result each time.
+// 8. The kernel and "faulty" do so for -1. "vary" gives another result each time.
 //
-// "threads" launches from 16 threads, which copy memory meanwhile.
+// "threads" launches from 16 threads, which copy memory meanwhile. "unfreed" frees
+// memory during a capture, which fails. "beside" launches during a capture, after
+// ending one of another stream, which fails.
 //
-//   verify NUMBER|graph|vary|threads...
+//   verify NUMBER|graph|vary|threads|unfreed|beside...
 #ifdef TUNED
 extern "C" __global__ void same(int *P, int **Q, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
@@ -19,7 +21,7 @@ extern "C" __global__ void wrong(int *P, int **Q, int N) {
 extern "C" __global__ void faulty(int *P, int **Q, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   P[I] = 1;
-  if (N == 8)
+  if (N == 8 || N == -1)
     *reinterpret_cast<volatile int *>(8) = 1;
   (*Q)[I] += N - I;
 }
@@ -33,6 +35,8 @@ extern "C" __global__ void stamp(long long *P) { *P = -1; }
 
 __global__ void fill(int *P, int **Q, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
+  if (N == -1)
+    *reinterpret_cast<volatile int *>(8) = 1;
   P[I] = N + I;
   (*Q)[I] += N - I;
 }
@@ -93,6 +97,28 @@ int main(int Argc, char **Argv) {
       OK(cudaGraphInstantiate(&Exec, G, 0));
       OK(cudaGraphLaunch(Exec, S));
       OK(cudaStreamSynchronize(S));
+      check(8, 8);
+    } else if (!strcmp(Argv[I], "unfreed")) {
+      cudaStream_t S;
+      cudaGraph_t G;
+      OK(cudaStreamCreate(&S));
+      OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
+      if (!cudaFree(D) || !cudaStreamEndCapture(S, &G))
+        return 4;
+      cudaGetLastError();
+    } else if (!strcmp(Argv[I], "beside")) {
+      cudaStream_t S, Other;
+      cudaGraph_t G;
+      OK(cudaStreamCreateWithFlags(&S, cudaStreamNonBlocking));
+      OK(cudaStreamCreateWithFlags(&Other, cudaStreamNonBlocking));
+      OK(cudaDeviceSynchronize());
+      OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeRelaxed));
+      if (!cudaStreamEndCapture(Other, &G))
+        return 4;
+      cudaGetLastError();
+      fill<<<4, 32, 0, Other>>>(P, Q, 8);
+      OK(cudaStreamSynchronize(Other));
+      OK(cudaStreamEndCapture(S, &G));
       check(8, 8);
     } else if (!strcmp(Argv[I], "vary")) {
       vary<<<1, 1>>>(T);

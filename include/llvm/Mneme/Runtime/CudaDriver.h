@@ -198,6 +198,23 @@ enum : CUresult {
   CUDA_ERROR_UNKNOWN = 999,
 };
 
+/// Whether a kernel failed, after which its context is of no use.
+inline bool isDeviceFault(CUresult R) {
+  switch (R) {
+  case CUDA_ERROR_ILLEGAL_ADDRESS:
+  case CUDA_ERROR_LAUNCH_TIMEOUT:
+  case CUDA_ERROR_ASSERT:
+  case CUDA_ERROR_HARDWARE_STACK_ERROR:
+  case CUDA_ERROR_ILLEGAL_INSTRUCTION:
+  case CUDA_ERROR_MISALIGNED_ADDRESS:
+  case CUDA_ERROR_INVALID_ADDRESS_SPACE:
+  case CUDA_ERROR_INVALID_PC:
+  case CUDA_ERROR_LAUNCH_FAILED:
+    return true;
+  }
+  return false;
+}
+
 /// The driver's functions; null before load().
 struct CudaDriver {
 #define CUDA_DRIVER(Name, Symbol, Parameters) CUresult(*Name) Parameters;
