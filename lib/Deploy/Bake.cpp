@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Deploy/Bake.h"
+#include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -102,6 +103,10 @@ Error KernelBaker::checkConfig() const {
       !Effects.empty())
     return fail(toString(Effects.front()) +
                 ", which a compilation must not do: " + UsePackage);
+  if (StringRef Pass = findUnguardedPass(Config.Passes.value_or(""));
+      !Pass.empty())
+    return fail("no guards are known for the pass '" + Pass +
+                "' of the pipeline: tune without it");
   return Error::success();
 }
 
@@ -336,13 +341,6 @@ static std::string hashKernel(StringRef Bitcode, StringRef Kernel) {
       Kernel)));
 }
 
-/// Returns true if the code is for the recorded values only.
-static bool isSpecialized(const json::Object &Config) {
-  return any_of(
-      ArrayRef<StringRef>{"specialize", "specialize_dims", "specialize_ranges"},
-      [&](StringRef Key) { return Config.getBoolean(Key).value_or(false); });
-}
-
 /// Returns the configuration for a kernel; null if it has none.
 static Expected<const TunedConfig *>
 chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
@@ -374,7 +372,11 @@ chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
                     "has several configurations: " + UsePackage
               : Kernel + "has different configurations in '" +
                     Found.front()->File + "' and '" + T->File + "'");
-  if (!isSpecialized(Found.front()->Config))
+  KernelConfig Config;
+  if (Error E = applyConfig(Found.front()->Config, Config))
+    return createStringError("'" + Found.front()->File + "': " + Kernel + ": " +
+                             toString(std::move(E)));
+  if (!isSpecialized(Config))
     return Found.front();
   Warn(Kernel + "is compiled as without '" + Found.front()->File +
        "': the winner is specialized for the values of a launch; " +

@@ -148,14 +148,12 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
   auto K = find_if(P.Kernels,
                    [&](const PayloadKernel &K) { return K.Name == Kernel; });
   assert(K != P.Kernels.end() && "the payload has no such kernel");
-  if (O.Config.Specialize || O.Config.SpecializeDims ||
-      O.Config.SpecializeRanges ||
-      (O.Config.SetLaunchBounds && !O.Config.MaxThreads))
+  if (needsLaunch(O.Config))
     return createStringError("it needs the values of a launch");
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
-    if (StringRef(O.Config.Passes.value_or("")).contains(Pass))
-      return createStringError("no guards are known for the pass '" + Pass +
-                               "' of the pipeline");
+  if (StringRef Pass = findUnguardedPass(O.Config.Passes.value_or(""));
+      !Pass.empty())
+    return createStringError("no guards are known for the pass '" + Pass +
+                             "' of the pipeline");
   if (!O.OnHost)
     if (Error E =
             checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))

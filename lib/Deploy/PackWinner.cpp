@@ -71,10 +71,10 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
   // Guards come from the configuration and the recorded IR.
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
-    if (StringRef(Plan.compiler().pipeline()).contains(Pass))
-      return refuse("no guards are known for the pass '" + Pass +
-                    "' of the pipeline: use --specialize");
+  if (StringRef Pass = findUnguardedPass(Plan.compiler().pipeline());
+      !Pass.empty())
+    return refuse("no guards are known for the pass '" + Pass +
+                  "' of the pipeline: use --specialize");
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
   if (!O.AcceptTolerance)
