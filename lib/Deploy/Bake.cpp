@@ -376,8 +376,16 @@ chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
   if (Error E = applyConfig(Found.front()->Config, Config))
     return createStringError("'" + Found.front()->File + "': " + Kernel + ": " +
                              toString(std::move(E)));
-  if (!isSpecialized(Config))
+  if (!isSpecialized(Config)) {
+    if (Found.front()->IsFromHost)
+      Warn(Kernel + "was measured on the host device ('" +
+           Found.front()->File + "'): tune it on a GPU");
+    if (Found.front()->HasOwnWinners)
+      Warn(Kernel + "is compiled with the common winner of '" +
+           Found.front()->File + "', not with those of single launches: " +
+           UsePackage);
     return Found.front();
+  }
   Warn(Kernel + "is compiled as without '" + Found.front()->File +
        "': the winner is specialized for the values of a launch; " +
        UsePackage);

@@ -34,13 +34,16 @@ struct TunedLaunch {
 
 /// The winner of a study, without its machine code.
 struct TunedConfig {
-  std::string File; ///< That it was read from.
+  std::string File; ///< The source file.
   std::string Kernel, StaticHash;
   /// The architecture and -O level of the recorded application, and its
   /// launches; empty if an older version wrote the file.
   std::string Arch, OptLevel;
   std::vector<TunedLaunch> Launches;
   json::Object Config;
+  bool IsFromHost = false; ///< Measured on the host device.
+  /// The study has winners of single launches, which are not read.
+  bool HasOwnWinners = false;
 };
 
 /// Reads the winners in a best.json or a package. Calls \p Warn for a study
