@@ -164,6 +164,10 @@ RebaseCounts Rebase::run(TunedPackage &P) const {
       ++Counts.Recompiled;
       continue;
     }
+    if (Same)
+      Note(formatv("kernel '{0}' (static hash {1}) is dropped: the package has "
+                   "variants that were tuned for its new code",
+                   K->Name, toHexString(K->StaticHash)));
     ++Counts.Dropped;
   }
   addLinks(New, Kernels);
