@@ -64,17 +64,10 @@ Error AheadCompilation::checkModule(const Module &M) const {
 }
 
 CompileOptions AheadCompilation::getOptions() const {
-  CompileOptions CO;
-  static_cast<CompileConfig &>(CO) = O.Config;
-  CO.Kernel = K.Name;
+  CompileOptions CO = makeCompileOptions(K.Name, O.Config);
   CO.NumberingLimit = O.Seconds / 2;
   CO.OptLevel = std::string(1, P.OptLevel);
   CO.CudaPath = O.CudaPath;
-  CO.Specialize.Kernel = K.Name;
-  if (O.Config.SetLaunchBounds) {
-    CO.Specialize.MaxThreads = O.Config.MaxThreads;
-    CO.Specialize.MinBlocks = O.Config.MinBlocks;
-  }
   if (O.SpecializeDims && O.Block) {
     CO.Specialize.Block = O.Block;
     CO.Specialize.Grid = O.Grid;

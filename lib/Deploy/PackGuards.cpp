@@ -438,6 +438,19 @@ bool mneme::needsLaunch(const KernelConfig &C) {
   return isSpecialized(C) || (C.SetLaunchBounds && !C.MaxThreads);
 }
 
+CompileOptions mneme::makeCompileOptions(StringRef Kernel,
+                                         const KernelConfig &C) {
+  CompileOptions CO;
+  static_cast<CompileConfig &>(CO) = C;
+  CO.Kernel = Kernel.str();
+  CO.Specialize.Kernel = Kernel.str();
+  if (C.SetLaunchBounds) {
+    CO.Specialize.MaxThreads = C.MaxThreads;
+    CO.Specialize.MinBlocks = C.MinBlocks;
+  }
+  return CO;
+}
+
 StringRef mneme::findUnguardedPass(StringRef Pipeline) {
   for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
     if (Pipeline.contains(Pass))

@@ -16,6 +16,7 @@ class Function;
 class Module;
 namespace mneme {
 struct CompiledKernel;
+struct CompileOptions;
 struct KernelConfig;
 
 /// Sets the launch, its grade, the guards and the number of threads per block
@@ -59,6 +60,10 @@ bool needsLaunch(const KernelConfig &C);
 /// Returns the pass of a pipeline that specializes or initializes the code, for
 /// which no guards are known; empty if there is none.
 StringRef findUnguardedPass(StringRef Pipeline);
+
+/// Returns the options for a kernel without values of a launch: launch bounds
+/// are those that the configuration has as numbers.
+CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
 
 /// Copies the properties of an image.
 void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);

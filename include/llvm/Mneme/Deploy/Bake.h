@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Support/Launch.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -71,13 +72,13 @@ struct BakedKernel {
   std::optional<BlockRule> Rule;
 };
 
-/// Optimizes the kernels of a device module that \p Tuned has. \p Bitcode is
+/// Optimizes the kernels of a device module that \p Tuned has. \p IR is
 /// the module before all passes. Fails, with one error, if the measured code
 /// cannot be made from the module with these options. Calls \p Warn for a
 /// kernel that is not replaced: its code was changed since, or it was
 /// specialized for one launch.
 Expected<std::vector<BakedKernel>>
-bakeKernels(StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
+bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
             const BakeOptions &O, function_ref<void(const Twine &)> Warn);
 
 } // namespace mneme
