@@ -95,7 +95,7 @@ static Expected<json::Object> bake() {
   if (!Module)
     return Module.takeError();
   Expected<std::vector<BakedKernel>> Baked =
-      bakeKernels((*Module)->getBuffer(), Configs, O, Warn);
+      bakeKernels((*Module)->getMemBufferRef(), Configs, O, Warn);
   if (!Baked)
     return Baked.takeError();
   for (const BakedKernel &K : *Baked) {
@@ -108,7 +108,7 @@ static Expected<json::Object> bake() {
                       {"warnings", std::move(Warnings)}};
 }
 
-Expected<int> mneme::runBake() {
+Expected<int> mneme::runBake(int, char **) {
   if (std::error_code EC = sys::fs::create_directories(Output))
     return createFileError(Output, EC);
   Expected<json::Object> List = bake();

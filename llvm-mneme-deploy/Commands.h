@@ -33,15 +33,15 @@ extern cl::SubCommand ImportCommand;
 extern cl::SubCommand ProveCommand;
 extern cl::SubCommand RunCommand;
 
-/// Return the exit code, or an error that main() prints.
-Expected<int> runBake();
-Expected<int> runPack();
-Expected<int> runShow();
-Expected<int> runCheck();
-Expected<int> runMerge();
-Expected<int> runRebase();
-Expected<int> runImport();
-/// The arguments are those of main().
+/// Return the exit code, or an error that main() prints. The arguments are
+/// those of main().
+Expected<int> runBake(int Argc, char **Argv);
+Expected<int> runPack(int Argc, char **Argv);
+Expected<int> runShow(int Argc, char **Argv);
+Expected<int> runCheck(int Argc, char **Argv);
+Expected<int> runMerge(int Argc, char **Argv);
+Expected<int> runRebase(int Argc, char **Argv);
+Expected<int> runImport(int Argc, char **Argv);
 Expected<int> runProve(int Argc, char **Argv);
 Expected<int> runRun(int Argc, char **Argv);
 

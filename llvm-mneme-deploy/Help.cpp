@@ -32,7 +32,7 @@ static constexpr CommandHelp Help[] = {
     {"import", "llvm-mneme-deploy import tuned.json --app=./app -o app.mneme\n",
      "0    success\n"
      "1    error\n"
-     "2    an entry cannot be compiled ahead of time\n"},
+     "2    an entry was not imported\n"},
     {"merge", "llvm-mneme-deploy merge -o app.mneme saxpy.mneme jacobi.mneme\n",
      ZeroOrError},
     {"pack",
@@ -44,7 +44,7 @@ static constexpr CommandHelp Help[] = {
     {"rebase", "llvm-mneme-deploy rebase app.mneme --app=./app -o new.mneme\n",
      "0    success\n"
      "1    error\n"
-     "2    kernels of the package were dropped\n"},
+     "2    variants or kernels were dropped\n"},
     {"prove",
      "llvm-mneme-deploy prove app.mneme -- ./app\n"
      "llvm-mneme-deploy prove --check='cmp result.ref result.txt' app.mneme -- "

@@ -66,7 +66,7 @@ static std::string describeOrigin(const ProteusEntry &E) {
       .str();
 }
 
-/// Adds the kernel of each payload that has it.
+/// Adds the kernel of each payload that has it, or nothing after an error.
 static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
                          const PackOptions &Pack, TunedPackage &P) {
   if (!E.Problem.empty())
@@ -81,7 +81,8 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
     return createStringError(toString(Effects.front()));
   E.Options.OnHost = DeviceKind == Target::Host;
   E.Options.CudaPath = CudaPath;
-  bool HasKernel = false, HasHash = false;
+  bool HasKernel = false;
+  std::vector<PackagedKernel> Found;
   for (auto [I, Unit] : enumerate(Payloads)) {
     if (none_of(Unit.Kernels,
                 [&](const PayloadKernel &K) { return K.Name == E.Kernel; }))
@@ -92,20 +93,21 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
       return K.takeError();
     if (!E.StaticHash.empty() && E.StaticHash != toHexString(K->StaticHash))
       continue;
-    HasHash = true;
     K->Variants.front().Provenance = describeOrigin(E);
-    updatePackage(P, std::move(*K));
+    Found.push_back(std::move(*K));
   }
   if (!HasKernel)
     return createStringError("'" + App + "' has no such kernel");
-  if (!HasHash)
+  if (Found.empty())
     return createStringError("it was tuned for other code: its static hash "
                              "is " +
                              E.StaticHash);
+  for (PackagedKernel &K : Found)
+    updatePackage(P, std::move(K));
   return Error::success();
 }
 
-Expected<int> mneme::runImport() {
+Expected<int> mneme::runImport(int, char **) {
   PackOptions Pack;
   if (Error E = parseLaunchShape(LaunchShape, Pack))
     return std::move(E);

@@ -123,7 +123,7 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   return packWinner(Plans, *Best, O, printNote);
 }
 
-Expected<int> mneme::runPack() {
+Expected<int> mneme::runPack(int, char **) {
   Expected<PackOptions> O = readPackOptions();
   if (!O)
     return O.takeError();

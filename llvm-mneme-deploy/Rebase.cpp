@@ -16,7 +16,7 @@ using namespace llvm::mneme;
 
 cl::SubCommand
     mneme::RebaseCommand("rebase",
-                         "Make a package one for a rebuilt application");
+                         "Update a package for a rebuilt application");
 
 static cl::opt<std::string> Input(cl::Positional, cl::Required,
                                   cl::desc("<package>"), cl::sub(RebaseCommand),
@@ -41,7 +41,7 @@ static cl::opt<std::string>
              cl::value_desc("dir"), cl::sub(RebaseCommand),
              cl::cat(CommandCategory));
 
-Expected<int> mneme::runRebase() {
+Expected<int> mneme::runRebase(int, char **) {
   AheadOptions O;
   O.CudaPath = CudaPath;
   if (Error E = parseHostFinish(FinishName).moveInto(O.Finish))
@@ -64,7 +64,7 @@ Expected<int> mneme::runRebase() {
   if (Error E = writePackage(Output, *P))
     return std::move(E);
   textOuts() << Counts->Unchanged << " unchanged, " << Counts->Recompiled
-             << " changed without effect on the code, " << Counts->Dropped
+             << " recompiled to the same code, " << Counts->Dropped
              << " dropped; " << Output << " has "
              << formatCount(P->Kernels.size(), "kernel") << '\n';
   return LosesVariants ? 2 : 0;

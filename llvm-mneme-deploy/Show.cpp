@@ -231,7 +231,7 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
              .str());
 }
 
-Expected<int> mneme::runShow() {
+Expected<int> mneme::runShow(int, char **) {
   Expected<TunedPackage> P = readPackage(Input);
   if (!P)
     return P.takeError();

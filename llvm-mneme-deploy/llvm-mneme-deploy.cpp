@@ -47,16 +47,16 @@ int main(int argc, char **argv) {
   // Make writes beyond `ulimit -f` fail with an ordinary error.
   std::signal(SIGXFSZ, [](int) {});
   cl::AddExtraVersionPrinter(printVersion);
-  const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
-      {&PackCommand, runPack},     {&getShowCommand(), runShow},
-      {&CheckCommand, runCheck},   {&MergeCommand, runMerge},
-      {&RebaseCommand, runRebase}, {&ImportCommand, runImport},
-      {&BakeCommand, runBake},
-  };
+  const std::pair<cl::SubCommand *, Expected<int> (*)(int, char **)>
+      Commands[] = {
+          {&PackCommand, runPack},     {&getShowCommand(), runShow},
+          {&CheckCommand, runCheck},   {&MergeCommand, runMerge},
+          {&RebaseCommand, runRebase}, {&ImportCommand, runImport},
+          {&ProveCommand, runProve},   {&RunCommand, runRun},
+          {&BakeCommand, runBake},
+      };
   cl::HideUnrelatedOptions(getColorCategory());
   for (const auto &[Command, Run] : Commands)
-    cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
-  for (cl::SubCommand *Command : {&ProveCommand, &RunCommand})
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
   addHelp(argc, argv);
   cl::ParseCommandLineOptions(
@@ -68,13 +68,9 @@ int main(int argc, char **argv) {
   Expected<int> ExitCode = [&]() -> Expected<int> {
     for (const auto &[Command, Run] : Commands)
       if (*Command)
-        return Run();
-    if (ProveCommand)
-      return runProve(argc, argv);
-    if (RunCommand)
-      return runRun(argc, argv);
+        return Run(argc, argv);
     return createStringError("no command: expected pack, show, check, merge, "
-                             "rebase, import, prove or run (see --help)");
+                             "rebase, import, prove, run or bake (see --help)");
   }();
   if (ExitCode)
     return *ExitCode;

@@ -485,7 +485,9 @@ Error ReplayBisection::addProof(BisectCommand C, const json::Object &Config) {
   // Three runs without packages, and one with it.
   if (!O.Program.empty())
     if (Error E = check(C, Words, 4 * O.App->Timeout))
-      return E;
+      R.Outcome.Notes.push_back(
+          "the command of '" + C.What +
+          "' could not be run: " + toString(std::move(E)));
   R.Commands.push_back(std::move(C));
   return Error::success();
 }

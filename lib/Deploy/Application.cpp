@@ -128,27 +128,28 @@ static Error waitForEnd(Child &Process, ApplicationRun &R) {
   return Error::success();
 }
 
-bool Application::usesCuda() const {
-  return O.Device == LaunchDevice::Cuda ||
-         (O.Device == LaunchDevice::Auto &&
+bool mneme::runsOnGPU(LaunchDevice Device) {
+  return Device == LaunchDevice::Cuda ||
+         (Device == LaunchDevice::Auto &&
           sys::fs::exists(LaunchOptions().CudaNode));
 }
 
-static Expected<Variables> makeVariables(const ApplicationOptions &O,
-                                         const RunSettings &S,
-                                         const ApplicationRun &R,
-                                         bool UsesCuda) {
-  // An empty value hides that of the tool's environment.
-  Variables V = {{MNEME_ENV_TUNED, join(S.Packages, ":")},
-                 {MNEME_ENV_TUNED_SCOPE, S.Scope},
-                 {MNEME_ENV_TUNED_LAUNCH_SHAPE, S.LaunchShape},
-                 {MNEME_ENV_TUNED_STRICT, "1"},
-                 {MNEME_ENV_TUNED_TIMES, S.Times},
-                 {MNEME_ENV_TUNED_REPORT,
-                  S.Packages.empty() ? "" : R.Folder.pathOf("report.%p.json")}};
-  if (!UsesCuda || S.Packages.empty())
-    return V;
-  std::string Library = pathIn(O.LibraryPath, "libmneme_deploy.so");
+Expected<std::vector<std::string>>
+mneme::resolvePackages(ArrayRef<std::string> Paths) {
+  std::vector<std::string> Packages;
+  for (const std::string &Given : Paths) {
+    SmallString<128> Path(Given);
+    sys::fs::make_absolute(Path);
+    if (StringRef(Path).contains(':'))
+      return createFileError(
+          Given, createStringError("a package's path cannot contain ':'"));
+    Packages.push_back(std::string(Path));
+  }
+  return Packages;
+}
+
+Expected<std::string> mneme::getPreloadValue(StringRef LibraryPath) {
+  std::string Library = pathIn(LibraryPath, "libmneme_deploy.so");
   if (!sys::fs::exists(Library))
     return createFileError(
         Library, std::make_error_code(std::errc::no_such_file_or_directory));
@@ -158,10 +159,42 @@ static Expected<Variables> makeVariables(const ApplicationOptions &O,
         Library,
         createStringError("a path with a space or colon cannot be preloaded"));
   const char *Others = ::getenv("LD_PRELOAD");
-  V.push_back({"LD_PRELOAD", Others && *Others
-                                 ? Library + ":" + std::string(Others)
-                                 : Library});
-  return V;
+  return Others && *Others ? Library + ":" + Others : Library;
+}
+
+LaunchOptions mneme::makeHostLaunch(std::vector<std::string> Command,
+                                    StringRef LibraryPath) {
+  LaunchOptions L;
+  L.Command = std::move(Command);
+  L.RuntimePath = pathIn(LibraryPath, "libmneme_rt.so");
+  L.DriverPath = pathIn(LibraryPath, "MnemeHostDriver.so");
+  L.Device = LaunchDevice::Host;
+  L.Record = false;
+  L.Quiet = true;
+  L.AnyExecutable = true;
+  return L;
+}
+
+static Expected<Variables> makeVariables(const ApplicationOptions &O,
+                                         const RunSettings &S,
+                                         const ApplicationRun &R,
+                                         bool UsesCuda) {
+  // An empty value hides that of the tool's environment.
+  std::map<std::string, std::string> V;
+  for (const char *Name : MNEME_ENV_TUNED_ALL)
+    V[Name] = "";
+  V[MNEME_ENV_TUNED] = join(S.Packages, ":");
+  V[MNEME_ENV_TUNED_SCOPE] = S.Serve.Scope;
+  V[MNEME_ENV_TUNED_LAUNCH_SHAPE] = S.Serve.LaunchShape;
+  V[MNEME_ENV_TUNED_DEVICE_MATCH] = S.Serve.DeviceMatch;
+  V[MNEME_ENV_TUNED_STRICT] = "1";
+  V[MNEME_ENV_TUNED_TIMES] = S.Times;
+  if (!S.Packages.empty())
+    V[MNEME_ENV_TUNED_REPORT] = R.Folder.pathOf("report.%p.json");
+  if (UsesCuda && !S.Packages.empty())
+    if (Error E = getPreloadValue(O.LibraryPath).moveInto(V["LD_PRELOAD"]))
+      return std::move(E);
+  return Variables(V.begin(), V.end());
 }
 
 std::string mneme::getLibraryFolder(const char *Argv0) {
@@ -176,14 +209,7 @@ static void launchOnHost(const ApplicationOptions &O, const Variables &V,
                          int Errors) {
   for (const auto &[Name, Value] : V)
     ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
-  LaunchOptions L;
-  L.Command = O.Command;
-  L.RuntimePath = pathIn(O.LibraryPath, "libmneme_rt.so");
-  L.DriverPath = pathIn(O.LibraryPath, "MnemeHostDriver.so");
-  L.Device = LaunchDevice::Host;
-  L.Record = false;
-  L.Quiet = true;
-  L.AnyExecutable = true;
+  LaunchOptions L = makeHostLaunch(O.Command, O.LibraryPath);
   L.ReportError = [&](Error E) {
     consumeError(writeAll(Errors, toString(std::move(E))));
   };
@@ -263,7 +289,6 @@ Expected<ApplicationRun> Application::run(const RunSettings &S) {
   ApplicationRun R;
   if (Error E = PrivateFolder::create(Folder.path(), "run-").moveInto(R.Folder))
     return std::move(E);
-  R.IsTuned = S.isTuned();
   R.Limit = O.Timeout;
   if (double Limit = 10 * Longest + 10; Longest > 0)
     R.Limit = O.Timeout > 0 ? std::min(O.Timeout, Limit) : Limit;
@@ -272,7 +297,7 @@ Expected<ApplicationRun> Application::run(const RunSettings &S) {
   E = joinErrors(std::move(E), collectFiles(R));
   if (E)
     return std::move(E);
-  if (!R.IsTuned)
+  if (!S.isTuned())
     Longest = std::max(Longest, R.Seconds);
   if (!S.Packages.empty())
     if (Error E = readPackageUse(R.Folder.path()).moveInto(R.Use))
@@ -335,8 +360,9 @@ Error Application::comparePlain(const ApplicationRun &R) {
   if (Difference->empty())
     return Error::success();
   if (!O.Check.empty())
-    return createStringError("two runs without packages are not the same: " +
-                             *Difference + ": it has to accept them");
+    return createStringError(
+        "two runs without packages are not the same: " + *Difference +
+        "; --check must accept two plain runs");
   return createStringError(
       "two runs without packages are not the same: " + *Difference +
       "; judge the results with --check=COMMAND");

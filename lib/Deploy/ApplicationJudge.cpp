@@ -44,8 +44,8 @@ Expected<ApplicationVerdict> ApplicationJudge::run(const TunedPackage &P) {
     return std::move(E);
   RunSettings S;
   S.Packages = {Path};
-  S.Scope = "kernel";
-  S.LaunchShape = "unproven";
+  S.Serve.Scope = "kernel";
+  S.Serve.LaunchShape = "unproven";
   ++NumRuns;
   Expected<ApplicationRun> R = App->run(S);
   if (!R)

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Deploy/Bake.h"
+#include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -14,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -33,7 +35,7 @@ public:
   KernelBaker(StringRef Module, const TunedConfig &Tuned, const BakeOptions &O)
       : Whole(Module), Tuned(Tuned), O(O) {}
 
-  /// Sets baked() and the options that the command line has to have.
+  /// Sets Baked and the options that the command line must have.
   Error run();
 
   BakedKernel Baked;
@@ -66,8 +68,8 @@ private:
 };
 } // namespace
 
-/// Parses the kernel as a recording has it. The module is in order: this
-/// version of clang has just written it, and the kernel was found in it.
+/// Parses the kernel as a recording has it. A child process has checked and
+/// written the module, and the kernel was found in it.
 std::unique_ptr<Module> KernelBaker::parse(LLVMContext &Context) const {
   return cantFail(extractKernel(
       cantFail(parseBitcodeFile(MemoryBufferRef(Whole, ""), Context)),
@@ -102,6 +104,10 @@ Error KernelBaker::checkConfig() const {
       !Effects.empty())
     return fail(toString(Effects.front()) +
                 ", which a compilation must not do: " + UsePackage);
+  if (StringRef Pass = findUnguardedPass(Config.Passes.value_or(""));
+      !Pass.empty())
+    return fail("no guards are known for the pass '" + Pass +
+                "' of the pipeline: tune without it");
   return Error::success();
 }
 
@@ -123,16 +129,9 @@ Expected<Dim3> KernelBaker::chooseBlock() const {
 }
 
 Expected<CompileOptions> KernelBaker::makeOptions() const {
-  CompileOptions CO;
-  static_cast<CompileConfig &>(CO) = Config;
-  CO.Kernel = Tuned.Kernel;
+  CompileOptions CO = makeCompileOptions(Tuned.Kernel, Config);
   CO.OptLevel = Tuned.OptLevel.empty() ? O.OptLevel : Tuned.OptLevel;
-  CO.Specialize.Kernel = Tuned.Kernel;
-  if (!Config.SetLaunchBounds)
-    return CO;
-  CO.Specialize.MaxThreads = Config.MaxThreads;
-  CO.Specialize.MinBlocks = Config.MinBlocks;
-  if (Config.MaxThreads)
+  if (!Config.SetLaunchBounds || Config.MaxThreads)
     return CO;
   Expected<Dim3> Block = chooseBlock();
   if (!Block)
@@ -220,10 +219,9 @@ Error KernelBaker::optimize(const CompileOptions &CO, std::string &Assembly) {
     Context.setDiscardValueNames(true);
     std::unique_ptr<Module> M = parse(Context);
     if (std::string Name = findPrivateVariable(*M); !Name.empty())
-      return createStringError(
-          "it uses the static variable '" + Name +
-          "', which must stay one with that of other kernels: declare it "
-          "without 'static', or pass it as an argument");
+      return createStringError("it uses the static variable '" + Name +
+                               "', which other kernels share: declare it "
+                               "without 'static', or pass it as an argument");
     Expected<KernelCompiler> Compiler = KernelCompiler::create(*M, CO);
     if (!Compiler)
       return Compiler.takeError();
@@ -274,7 +272,7 @@ Error KernelBaker::checkCodeGenerator(const CompileOptions &CO,
     return Error::success();
   return fail("the compiler's code generator would not generate the measured "
               "code: it runs passes that the winner skips, or has -mllvm "
-              "options that the study had not: " +
+              "options that the study did not have: " +
               UsePackage);
 }
 
@@ -313,14 +311,9 @@ struct ModuleKernel {
 };
 } // namespace
 
-static Expected<std::vector<ModuleKernel>> findKernels(StringRef Bitcode) {
-  LLVMContext Context;
-  Expected<std::unique_ptr<Module>> M =
-      parseBitcodeFile(MemoryBufferRef(Bitcode, "module"), Context);
-  if (!M)
-    return M.takeError();
+static std::vector<ModuleKernel> findKernels(const Module &M) {
   std::vector<ModuleKernel> Kernels;
-  for (const Function &F : **M)
+  for (const Function &F : M)
     if (isKernel(F))
       Kernels.push_back(
           {F.getName().str(),
@@ -334,13 +327,6 @@ static std::string hashKernel(StringRef Bitcode, StringRef Kernel) {
   return computeStaticHash(*cantFail(extractKernel(
       cantFail(parseBitcodeFile(MemoryBufferRef(Bitcode, ""), Context)),
       Kernel)));
-}
-
-/// Returns true if the code is for the recorded values only.
-static bool isSpecialized(const json::Object &Config) {
-  return any_of(
-      ArrayRef<StringRef>{"specialize", "specialize_dims", "specialize_ranges"},
-      [&](StringRef Key) { return Config.getBoolean(Key).value_or(false); });
 }
 
 /// Returns the configuration for a kernel; null if it has none.
@@ -359,7 +345,7 @@ chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
   std::string Kernel = "kernel '" + demangleSymbol(K.Name) + "' ";
   if (Found.empty()) {
     Warn(Kernel + "is not the one that '" + Named.front()->File +
-         "' tuned, and is compiled as without: its code or its options were "
+         "' tuned, and is compiled without it: its code or its options were "
          "changed since" +
          (O.IsRDC ? ", or with -fgpu-rdc it needs other translation units"
                   : "") +
@@ -374,9 +360,21 @@ chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
                     "has several configurations: " + UsePackage
               : Kernel + "has different configurations in '" +
                     Found.front()->File + "' and '" + T->File + "'");
-  if (!isSpecialized(Found.front()->Config))
+  KernelConfig Config;
+  if (Error E = applyConfig(Found.front()->Config, Config))
+    return createStringError("'" + Found.front()->File + "': " + Kernel + ": " +
+                             toString(std::move(E)));
+  if (!isSpecialized(Config)) {
+    if (Found.front()->IsFromHost)
+      Warn(Kernel + "was measured on the host device ('" + Found.front()->File +
+           "'): tune it on a GPU");
+    if (Found.front()->HasOwnWinners)
+      Warn(Kernel + "is compiled with the common winner of '" +
+           Found.front()->File +
+           "', not with those of single launches: " + UsePackage);
     return Found.front();
-  Warn(Kernel + "is compiled as without '" + Found.front()->File +
+  }
+  Warn(Kernel + "is compiled without '" + Found.front()->File +
        "': the winner is specialized for the values of a launch; " +
        UsePackage);
   return nullptr;
@@ -432,14 +430,22 @@ static Error checkUnit(ArrayRef<std::unique_ptr<KernelBaker>> Kernels,
 }
 
 Expected<std::vector<BakedKernel>>
-mneme::bakeKernels(StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
+mneme::bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
                    const BakeOptions &O,
                    function_ref<void(const Twine &)> Warn) {
-  Expected<std::vector<ModuleKernel>> Kernels = findKernels(Bitcode);
-  if (!Kernels)
-    return Kernels.takeError();
+  SmallVector<char, 0> Checked;
+  std::vector<ModuleKernel> Kernels;
+  {
+    LLVMContext Context;
+    Expected<std::unique_ptr<Module>> M =
+        readIR(IR, DefaultIRSeconds, Context, Checked);
+    if (!M)
+      return createFileError(IR.getBufferIdentifier(), M.takeError());
+    Kernels = findKernels(**M);
+  }
+  StringRef Bitcode = toStringRef(Checked);
   std::vector<std::unique_ptr<KernelBaker>> Bakers;
-  for (ModuleKernel &K : *Kernels) {
+  for (ModuleKernel &K : Kernels) {
     Expected<const TunedConfig *> T = chooseConfig(K, Bitcode, Tuned, O, Warn);
     if (!T)
       return T.takeError();

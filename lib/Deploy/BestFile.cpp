@@ -9,10 +9,10 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/MemoryBuffer.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -136,16 +136,19 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   return B;
 }
 
-Expected<BestFile> mneme::readBestFile(StringRef Path) {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> File =
-      MemoryBuffer::getFile(Path, /*IsText=*/true);
-  if (!File)
-    return createFileError(Path, File.getError());
-  Expected<json::Value> V = parseJSON((*File)->getBuffer());
+Expected<BestFile> mneme::parseBestFile(StringRef Text, StringRef Path) {
+  Expected<json::Value> V = parseJSON(Text);
   if (!V)
-    return quoteText(Path, (*File)->getBuffer(), V.takeError());
+    return quoteText(Path, Text, V.takeError());
   const json::Object *O = V->getAsObject();
   if (!O)
     return createStringError("'" + Path + "' is not the best.json of a study");
   return readBest(*O, Path);
+}
+
+Expected<BestFile> mneme::readBestFile(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
+  if (!File)
+    return File.takeError();
+  return parseBestFile((*File)->getBuffer(), Path);
 }

@@ -64,17 +64,10 @@ Error AheadCompilation::checkModule(const Module &M) const {
 }
 
 CompileOptions AheadCompilation::getOptions() const {
-  CompileOptions CO;
-  static_cast<CompileConfig &>(CO) = O.Config;
-  CO.Kernel = K.Name;
+  CompileOptions CO = makeCompileOptions(K.Name, O.Config);
   CO.NumberingLimit = O.Seconds / 2;
   CO.OptLevel = std::string(1, P.OptLevel);
   CO.CudaPath = O.CudaPath;
-  CO.Specialize.Kernel = K.Name;
-  if (O.Config.SetLaunchBounds) {
-    CO.Specialize.MaxThreads = O.Config.MaxThreads;
-    CO.Specialize.MinBlocks = O.Config.MinBlocks;
-  }
   if (O.SpecializeDims && O.Block) {
     CO.Specialize.Block = O.Block;
     CO.Specialize.Grid = O.Grid;
@@ -148,14 +141,12 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
   auto K = find_if(P.Kernels,
                    [&](const PayloadKernel &K) { return K.Name == Kernel; });
   assert(K != P.Kernels.end() && "the payload has no such kernel");
-  if (O.Config.Specialize || O.Config.SpecializeDims ||
-      O.Config.SpecializeRanges ||
-      (O.Config.SetLaunchBounds && !O.Config.MaxThreads))
+  if (needsLaunch(O.Config))
     return createStringError("it needs the values of a launch");
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
-    if (StringRef(O.Config.Passes.value_or("")).contains(Pass))
-      return createStringError("no guards are known for the pass '" + Pass +
-                               "' of the pipeline");
+  if (StringRef Pass = findUnguardedPass(O.Config.Passes.value_or(""));
+      !Pass.empty())
+    return createStringError("no guards are known for the pass '" + Pass +
+                             "' of the pipeline");
   if (!O.OnHost)
     if (Error E =
             checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))

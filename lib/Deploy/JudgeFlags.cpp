@@ -54,10 +54,8 @@ JudgeFlags::JudgeFlags(cl::SubCommand &Command, cl::OptionCategory &Category)
 JudgeFlags::~JudgeFlags() = default;
 
 void JudgeFlags::takeCommand(SmallVectorImpl<const char *> &Arguments) {
-  auto Is = [](StringRef Text) {
-    return [Text](StringRef Word) { return Word == Text; };
-  };
-  auto Separator = find_if(Arguments, Is("--"));
+  auto Separator =
+      find_if(Arguments, [](StringRef Word) { return Word == "--"; });
   ArrayRef<const char *> Own(Arguments.begin(), Separator);
   bool IsByApp = any_of(Own, [](StringRef Word) {
     return Word.starts_with("-") && Word.ltrim('-') == "judge-by=app";

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Support/Endian.h"
@@ -423,4 +424,36 @@ void mneme::addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K) {
         return servesSameLaunches(Known, Between);
       }))
     K.Variants.push_back(std::move(Between));
+}
+
+//===----------------------------------------------------------------------===//
+// Configurations
+//===----------------------------------------------------------------------===//
+
+bool mneme::isSpecialized(const KernelConfig &C) {
+  return C.Specialize || C.SpecializeDims || C.SpecializeRanges;
+}
+
+bool mneme::needsLaunch(const KernelConfig &C) {
+  return isSpecialized(C) || (C.SetLaunchBounds && !C.MaxThreads);
+}
+
+CompileOptions mneme::makeCompileOptions(StringRef Kernel,
+                                         const KernelConfig &C) {
+  CompileOptions CO;
+  static_cast<CompileConfig &>(CO) = C;
+  CO.Kernel = Kernel.str();
+  CO.Specialize.Kernel = Kernel.str();
+  if (C.SetLaunchBounds) {
+    CO.Specialize.MaxThreads = C.MaxThreads;
+    CO.Specialize.MinBlocks = C.MinBlocks;
+  }
+  return CO;
+}
+
+StringRef mneme::findUnguardedPass(StringRef Pipeline) {
+  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
+    if (Pipeline.contains(Pass))
+      return Pass;
+  return "";
 }

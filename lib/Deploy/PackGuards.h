@@ -16,6 +16,8 @@ class Function;
 class Module;
 namespace mneme {
 struct CompiledKernel;
+struct CompileOptions;
+struct KernelConfig;
 
 /// Sets the launch, its grade, the guards and the number of threads per block
 /// of the winner. Fails with a PackRefusal if \p O does not admit the grade.
@@ -47,6 +49,21 @@ void addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K);
 /// Fails with a PackRefusal if the kernel uses a variable that can change: an
 /// image for a GPU has a copy of its own.
 Error checkVariables(const Module &M);
+
+/// Returns true if the code is for the values of the recorded launch only.
+bool isSpecialized(const KernelConfig &C);
+
+/// Returns true if the code depends on the recorded launch: it is specialized,
+/// or has launch bounds from the block.
+bool needsLaunch(const KernelConfig &C);
+
+/// Returns the pass of a pipeline that specializes or initializes the code, for
+/// which no guards are known; empty if there is none.
+StringRef findUnguardedPass(StringRef Pipeline);
+
+/// Returns the options for a kernel without values of a launch: launch bounds
+/// are those that the configuration has as numbers.
+CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
 
 /// Copies the properties of an image.
 void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);

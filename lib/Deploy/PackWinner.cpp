@@ -71,10 +71,10 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
   // Guards come from the configuration and the recorded IR.
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
-    if (StringRef(Plan.compiler().pipeline()).contains(Pass))
-      return refuse("no guards are known for the pass '" + Pass +
-                    "' of the pipeline: use --specialize");
+  if (StringRef Pass = findUnguardedPass(Plan.compiler().pipeline());
+      !Pass.empty())
+    return refuse("no guards are known for the pass '" + Pass +
+                  "' of the pipeline: use --specialize");
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
   if (!O.AcceptTolerance)
@@ -257,10 +257,10 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
       packFor(*Plans.front(), Best.Config, Best.Winner, O);
   if (!First)
     return First;
-  auto Explain = [&](const ReplayPlan &Plan, StringRef By, Error E) {
+  auto Explain = [&](StringRef Verb, const ReplayPlan &Plan, Error E) {
     return handleErrors(std::move(E), [&](const PackRefusal &R) {
-      Note("the package does not serve launch " + Plan.instance().DynamicHash +
-           By + ": " + R.message());
+      Note("the package does not " + Verb + " launch " +
+           Plan.instance().DynamicHash + ": " + R.message());
     });
   };
   SmallVector<const ReplayPlan *> All;
@@ -277,8 +277,8 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
               packFor(*Plan, Own.Config, Own.Winner, O)) {
         addOwnArguments(*Plan, All, O, Next->Variants.front());
         addVariants(K, *Next);
-      } else if (Error E = Explain(*Plan, " with a winner of its own",
-                                   Next.takeError()))
+      } else if (Error E =
+                     Explain("contain the winner for", *Plan, Next.takeError()))
         return std::move(E);
     }
   std::vector<ServedLaunch> Common;
@@ -291,7 +291,7 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
   for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
     Expected<PackagedKernel> Next = packFor(*Plan, Best.Config, Best.Winner, O);
     if (!Next) {
-      if (Error E = Explain(*Plan, "", Next.takeError()))
+      if (Error E = Explain("serve", *Plan, Next.takeError()))
         return std::move(E);
       continue;
     }

@@ -31,22 +31,21 @@ static void addReasons(const json::Object &O, PackageUse &Use) {
 static void addVariant(const json::Object &O, StringRef StaticHash,
                        PackageUse &Use) {
   addReasons(O, Use);
-  StringRef Package = O.getString("package").value_or("");
+  StringRef Image = O.getString("image").value_or("");
   uint64_t Number = getCount(O, "variant");
   auto Known = find_if(Use.Variants, [&](const VariantUse &V) {
-    return V.Package == Package && V.Number == Number &&
+    return V.ImageDigest == Image && V.Number == Number &&
            V.StaticHash == StaticHash;
   });
   if (Known == Use.Variants.end()) {
     VariantUse New;
-    New.Package = Package.str();
+    New.ImageDigest = Image.str();
     New.Number = Number;
     New.StaticHash = StaticHash.str();
     Use.Variants.push_back(std::move(New));
     Known = std::prev(Use.Variants.end());
   }
   Known->Served += getCount(O, "served");
-  Known->Matched += getCount(O, "matched");
   if (const json::Array *Times = O.getArray("times"))
     for (const json::Value &Time : *Times)
       Known->Times.push_back(Time.getAsNumber().value_or(0));
@@ -110,7 +109,7 @@ std::string PackageUse::explain() const {
                     " before the device was known");
   if (Unmatched)
     Texts.push_back(formatCount(Unmatched, "launch") +
-                    " of kernels that no package has");
+                    " of kernels in no package");
   return Texts.empty() ? "the application launched no kernel"
                        : join(Texts, "; ");
 }

@@ -77,15 +77,13 @@ json::Value mneme::toJSON(const Proof &P) {
 // Text
 //===----------------------------------------------------------------------===//
 
-/// \p Noun names what the pairs consist of.
-static std::string describeSpeedup(const MeasuredSpeedup &M, StringRef Noun) {
+static std::string describeSpeedup(const MeasuredSpeedup &M) {
   if (!M.Ratio)
     return "not measured";
   std::string Text = formatv("speed-up {0:f3}", M.Ratio->Value);
   if (M.hasInterval())
     Text += formatv(" ({0:f3} to {1:f3})", M.Ratio->Low, M.Ratio->High);
-  return (Twine(Text) + ", " + formatCount(M.Pairs, "pair") + " of " + Noun)
-      .str();
+  return Text + ", " + formatCount(M.Pairs, "pair") + " of runs";
 }
 
 static std::string describeAgreement(const ProvedVariant &V) {
@@ -113,12 +111,12 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
       Line("", Twine(Count) + " fell back: " + Reason);
   if (!P.holds())
     return;
-  Line("application", describeSpeedup(P.Application, "runs"));
+  Line("application", describeSpeedup(P.Application));
   for (const ProvedVariant &V : P.Variants) {
     Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +
                        " of '" + V.Package + "', " +
                        formatCount(V.Served, "launch"));
-    Line("  measured", describeSpeedup(V.Measured, "launches"));
+    Line("  measured", describeSpeedup(V.Measured));
     if (V.Promised)
       Line("  promised",
            formatv("speed-up {0:f3} ({1:f3} to {2:f3})", V.Promised->Value,

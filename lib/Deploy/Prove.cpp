@@ -70,10 +70,6 @@ public:
   Expected<Proof> run();
 
 private:
-  /// Times of a variant's launches.
-  struct Samples {
-    std::vector<double> Plain, Tuned;
-  };
   struct Pair {
     ApplicationRun Plain, Tuned;
   };
@@ -93,7 +89,8 @@ private:
   unsigned NumRun = 0; ///< Pairs, for their order.
   double Start = steadySeconds();
   std::vector<ProvedVariant> Known; ///< All variants of the packages.
-  std::vector<Samples> Times;       ///< Parallel to Known.
+  /// Ratios of the kernel's times, one a pair of runs. Parallel to Known.
+  std::vector<std::vector<double>> Ratios;
 };
 } // namespace
 
@@ -107,12 +104,13 @@ Error Prover::readPromises() {
         ProvedVariant &New = Known.emplace_back();
         New.Kernel = K.Name;
         New.StaticHash = toHexString(K.StaticHash);
+        New.ImageDigest = toHexString(digest128(V.Image));
         New.Package = Path;
         New.Number = I + 1;
         New.Promised = readPromise(V);
       }
   }
-  Times.resize(Known.size());
+  Ratios.resize(Known.size());
   return Error::success();
 }
 
@@ -121,8 +119,7 @@ Error Prover::readPromises() {
 Expected<bool> Prover::runOnce(bool IsTuned, bool TimesKernels,
                                ApplicationRun &R) {
   RunSettings S;
-  S.Scope = O.Scope;
-  S.LaunchShape = O.LaunchShape;
+  S.Serve = O.Serve;
   if (IsTuned || TimesKernels)
     S.Packages = O.Packages;
   if (TimesKernels)
@@ -136,10 +133,10 @@ Expected<bool> Prover::runOnce(bool IsTuned, bool TimesKernels,
   }
   if (Error E = App->compare(R).moveInto(Result.Difference))
     return std::move(E);
-  if (Result.PlainSeconds.empty() && Result.Use.NumReports == 0)
-    Result.Use = R.Use;
   // A run that was killed cannot report.
   NothingServed = R.Use.Served == 0 && !R.hasFailed();
+  if (NothingServed || Result.Use.NumReports == 0)
+    Result.Use = R.Use;
   return !isOver();
 }
 
@@ -156,29 +153,38 @@ Expected<bool> Prover::runPair(bool TimesKernels, Pair &P) {
   return true;
 }
 
+/// Returns the use of a variant; null if there is none. Reports do not have all
+/// bytes of a package's path.
+static const VariantUse *findUse(const PackageUse &Use,
+                                 const ProvedVariant &K) {
+  auto I = find_if(Use.Variants, [&](const VariantUse &V) {
+    return V.StaticHash == K.StaticHash && V.Number == K.Number &&
+           V.ImageDigest == K.ImageDigest;
+  });
+  return I == Use.Variants.end() ? nullptr : &*I;
+}
+
 void Prover::addKernelTimes(const Pair &P) {
-  auto Find = [](const PackageUse &Use, const ProvedVariant &K) {
-    auto I = find_if(Use.Variants, [&](const VariantUse &V) {
-      return V.Package == K.Package && V.Number == K.Number &&
-             V.StaticHash == K.StaticHash;
-    });
-    return I == Use.Variants.end() ? ArrayRef<double>() : ArrayRef(I->Times);
-  };
-  for (auto [K, S] : zip_equal(Known, Times)) {
-    ArrayRef<double> Plain = Find(P.Plain.Use, K), Tuned = Find(P.Tuned.Use, K);
+  for (auto [K, Own] : zip_equal(Known, Ratios)) {
+    const VariantUse *Uses[] = {findUse(P.Plain.Use, K),
+                                findUse(P.Tuned.Use, K)};
+    if (!Uses[0] || !Uses[1])
+      continue;
+    ArrayRef<double> Plain = Uses[0]->Times, Tuned = Uses[1]->Times;
     auto IsTimed = [](double Time) { return Time > 0; };
     if (!all_of(Plain, IsTimed) || !all_of(Tuned, IsTimed) || Plain.empty() ||
         Tuned.empty())
       continue;
     // The application makes the same launches, unless their number depends on
-    // chance, or several processes make them.
-    if (Plain.size() == Tuned.size() && P.Plain.Use.NumReports == 1) {
-      append_range(S.Plain, Plain);
-      append_range(S.Tuned, Tuned);
-    } else {
-      S.Plain.push_back(summarize(Plain).Median);
-      S.Tuned.push_back(summarize(Tuned).Median);
-    }
+    // chance, or several processes make them. Launches of one run are not
+    // independent, so that each pair of runs is one sample.
+    std::vector<double> Each;
+    if (Plain.size() == Tuned.size() && P.Plain.Use.NumReports == 1)
+      for (auto [A, B] : zip_equal(Plain, Tuned))
+        Each.push_back(A / B);
+    else
+      Each = {summarize(Plain).Median / summarize(Tuned).Median};
+    Own.push_back(summarize(Each).Median);
   }
 }
 
@@ -207,14 +213,13 @@ Error Prover::runPairs(unsigned Count, bool TimesKernels) {
 
 /// Keeps the variants that were used.
 void Prover::describeVariants() {
-  for (auto [K, S] : zip_equal(Known, Times)) {
-    for (const VariantUse &V : Result.Use.Variants)
-      if (V.Package == K.Package && V.Number == K.Number &&
-          V.StaticHash == K.StaticHash)
-        K.Served = V.Served;
-    K.Measured = measure(S.Plain, S.Tuned);
-    if (K.Served)
-      Result.Variants.push_back(K);
+  for (auto [K, Own] : zip_equal(Known, Ratios)) {
+    const VariantUse *Use = findUse(Result.Use, K);
+    if (!Use || !Use->Served)
+      continue;
+    K.Served = Use->Served;
+    K.Measured = measure(Own, std::vector<double>(Own.size(), 1));
+    Result.Variants.push_back(K);
   }
 }
 

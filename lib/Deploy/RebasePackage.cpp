@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -84,8 +85,7 @@ static Expected<KernelConfig> readRecipe(const PackagedVariant &V) {
   KernelConfig C;
   if (Error E = applyConfig(*Config, C))
     return std::move(E);
-  if (C.Specialize || C.SpecializeDims || C.SpecializeRanges ||
-      (C.SetLaunchBounds && !C.MaxThreads))
+  if (needsLaunch(C))
     return createStringError("its IR has changed, and it was specialized for "
                              "a launch");
   if (V.Fields.Launch != MNEME_LAUNCH_SAME ||
@@ -164,6 +164,10 @@ RebaseCounts Rebase::run(TunedPackage &P) const {
       ++Counts.Recompiled;
       continue;
     }
+    if (Same)
+      Note(formatv("kernel '{0}' (static hash {1}) is dropped: the package has "
+                   "variants that were tuned for its new code",
+                   K->Name, toHexString(K->StaticHash)));
     ++Counts.Dropped;
   }
   addLinks(New, Kernels);

@@ -16,23 +16,16 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static bool readNumber(const json::Object &O, StringRef Key, uint64_t Max,
-                       uint64_t &Out) {
-  std::optional<int64_t> N = O.getInteger(Key);
-  if (!N || *N < 0 || static_cast<uint64_t>(*N) > Max)
-    return false;
-  Out = *N;
-  return true;
-}
-
 static bool readDims(const json::Object &Launch, StringRef Key, Dim3 &D) {
   const json::Object *O = Launch.getObject(Key);
-  uint64_t Sizes[3];
-  for (unsigned Axis = 0; Axis != 3; ++Axis)
-    if (!O || !readNumber(*O, StringRef("xyz").substr(Axis, 1), UINT32_MAX,
-                          Sizes[Axis]))
+  if (!O)
+    return false;
+  for (auto [Axis, Size] : {std::pair("x", &D.X), {"y", &D.Y}, {"z", &D.Z}}) {
+    int64_t N = O->getInteger(Axis).value_or(0);
+    if (N < 1 || N > UINT32_MAX)
       return false;
-  D = {uint32_t(Sizes[0]), uint32_t(Sizes[1]), uint32_t(Sizes[2])};
+    *Size = N;
+  }
   return true;
 }
 
@@ -50,18 +43,21 @@ static Error readShared(const json::Object &O, TunedConfig &T) {
   for (const json::Value &V : *Launches) {
     const json::Object *Launch = V.getAsObject();
     TunedLaunch &L = T.Launches.emplace_back();
-    if (!Launch || !readDims(*Launch, "grid", L.Grid) ||
-        !readDims(*Launch, "block", L.Block) ||
-        !readNumber(*Launch, "shared_mem", INT64_MAX, L.SharedMem))
+    int64_t SharedMem =
+        Launch ? Launch->getInteger("shared_mem").value_or(-1) : -1;
+    if (SharedMem < 0 || !readDims(*Launch, "grid", L.Grid) ||
+        !readDims(*Launch, "block", L.Block))
       return createStringError("is damaged: invalid member of 'launches'");
+    L.SharedMem = SharedMem;
   }
   return Error::success();
 }
 
 static Expected<std::vector<TunedConfig>>
-readBestConfig(StringRef Path, function_ref<void(const Twine &)> Warn) {
+readBestConfig(StringRef Text, StringRef Path,
+               function_ref<void(const Twine &)> Warn) {
   std::vector<TunedConfig> Configs;
-  Expected<BestFile> Best = readBestFile(Path);
+  Expected<BestFile> Best = parseBestFile(Text, Path);
   if (!Best) {
     if (Error E =
             handleErrors(Best.takeError(), [&](const PackRefusal &Refusal) {
@@ -79,13 +75,16 @@ readBestConfig(StringRef Path, function_ref<void(const Twine &)> Warn) {
   T.File = Path.str();
   T.Kernel = Best->Kernel;
   T.StaticHash = Best->StaticHash;
+  T.IsFromHost = Best->Winner.OnHost;
+  T.HasOwnWinners = !Best->InstanceWinners.empty();
   if (Error E = readShared(Best->Winner.Provenance, T))
     return createStringError("'" + Path + "' " + toString(std::move(E)));
   return Configs;
 }
 
-static Expected<std::vector<TunedConfig>> readPackageConfigs(StringRef Path) {
-  Expected<TunedPackage> P = readPackage(Path);
+static Expected<std::vector<TunedConfig>> readPackageConfigs(StringRef Bytes,
+                                                             StringRef Path) {
+  Expected<TunedPackage> P = parsePackage(Bytes, Path);
   if (!P)
     return P.takeError();
   std::vector<TunedConfig> Configs;
@@ -95,6 +94,7 @@ static Expected<std::vector<TunedConfig>> readPackageConfigs(StringRef Path) {
       T.File = Path.str();
       T.Kernel = K.Name;
       T.StaticHash = toHexString(K.StaticHash);
+      T.IsFromHost = V.Fields.ImageKind == MNEME_IMAGE_OBJECT;
       Expected<json::Value> Provenance = parseJSON(V.Provenance);
       if (!Provenance)
         consumeError(Provenance.takeError());
@@ -102,6 +102,10 @@ static Expected<std::vector<TunedConfig>> readPackageConfigs(StringRef Path) {
       if (!O)
         return createStringError("'" + Path + "': kernel '" + K.Name +
                                  "' has no provenance with its configuration");
+      if (O->getObject("imported"))
+        return createStringError("'" + Path + "': kernel '" + K.Name +
+                                 "' was imported, not measured: use the "
+                                 "package at run time");
       if (Error E = readShared(*O, T))
         return createStringError("'" + Path + "' " + toString(std::move(E)));
       Configs.push_back(std::move(T));
@@ -115,6 +119,8 @@ mneme::readTunedConfigs(StringRef Path,
   Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
   if (!File)
     return File.takeError();
-  bool IsPackage = (*File)->getBuffer().starts_with(MNEME_PACKAGE_MAGIC);
-  return IsPackage ? readPackageConfigs(Path) : readBestConfig(Path, Warn);
+  StringRef Bytes = (*File)->getBuffer();
+  return Bytes.starts_with(MNEME_PACKAGE_MAGIC)
+             ? readPackageConfigs(Bytes, Path)
+             : readBestConfig(Bytes, Path, Warn);
 }

@@ -68,7 +68,7 @@ TEST(ProofTest, IntervalsOfOnePair) {
   std::string Text;
   raw_string_ostream OS(Text);
   printProof(OS, P);
-  EXPECT_NE(Text.find("measured   speed-up 2.000, 1 pair of launches\n"),
+  EXPECT_NE(Text.find("measured   speed-up 2.000, 1 pair of runs\n"),
             std::string::npos)
       << Text;
 }
@@ -82,7 +82,7 @@ TEST(ProofTest, ExplainsWhyNothingWasServed) {
   Use.Unmatched = 1;
   EXPECT_EQ(Use.explain(),
             "2 launches fell back: correct for other grids only; 1 launch of "
-            "kernels that no package has");
+            "kernels in no package");
 }
 
 } // namespace

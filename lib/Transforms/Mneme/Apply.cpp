@@ -17,10 +17,10 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
-#include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/IPO/GlobalDCE.h"
@@ -43,44 +43,34 @@ class BakeTool {
 public:
   BakeTool(const ApplyOptions &O, const CaptureOptions &Unit)
       : O(O), Unit(Unit) {}
-  ~BakeTool() {
-    if (!Folder.empty())
-      sys::fs::remove_directories(Folder);
-  }
 
   Error run(ArrayRef<char> Module);
   Expected<json::Value> readList() const;
-  Expected<std::string> read(const Twine &Name) const;
+  Expected<std::string> read(StringRef Name) const;
 
 private:
-  std::string pathOf(const Twine &Name) const {
-    SmallString<128> Path(Folder);
-    sys::path::append(Path, Name);
-    return std::string(Path);
-  }
   std::vector<std::string> makeCommand() const;
 
   const ApplyOptions &O;
   const CaptureOptions &Unit;
-  SmallString<128> Folder;
+  PrivateFolder Folder;
 };
 } // namespace
 
 static constexpr StringLiteral ModuleName = "module.bc",
                                MessagesName = "messages";
 
-Expected<std::string> BakeTool::read(const Twine &Name) const {
-  ErrorOr<std::unique_ptr<MemoryBuffer>> File =
-      MemoryBuffer::getFile(pathOf(Name));
+Expected<std::string> BakeTool::read(StringRef Name) const {
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Folder.pathOf(Name));
   if (!File)
-    return createFileError(pathOf(Name), File.getError());
+    return File.takeError();
   return (*File)->getBuffer().str();
 }
 
 std::vector<std::string> BakeTool::makeCommand() const {
   std::vector<std::string> Words = {O.Tool, "bake",
                                     std::string("--opt-level=") + Unit.OptLevel,
-                                    "-o", std::string(Folder)};
+                                    "-o", Folder.path()};
   if (Unit.IsRDC)
     Words.push_back("--rdc");
   for (const std::string &Option : O.PtxasOptions)
@@ -88,7 +78,7 @@ std::vector<std::string> BakeTool::makeCommand() const {
   for (const std::string &Option : O.LLVMOptions)
     Words.push_back("--mllvm=" + Option);
   Words.push_back("--");
-  Words.push_back(pathOf(ModuleName));
+  Words.push_back(Folder.pathOf(ModuleName));
   llvm::append_range(Words, O.Files);
   return Words;
 }
@@ -98,18 +88,19 @@ Error BakeTool::run(ArrayRef<char> Module) {
     return createStringError("'" + O.Tool +
                              "' is missing: -mneme-apply needs it where Mneme "
                              "installs it");
-  if (std::error_code EC =
-          sys::fs::createUniqueDirectory("mneme-apply", Folder))
-    return createFileError("mneme-apply", EC);
-  std::error_code EC;
-  raw_fd_ostream OS(pathOf(ModuleName), EC);
-  OS << StringRef(Module.data(), Module.size());
-  OS.close();
-  if (EC || OS.has_error())
-    return createFileError(pathOf(ModuleName), EC ? EC : OS.error());
+  if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
+    return E;
+  if (Error E = writeFileAtomically(
+          Folder.pathOf(ModuleName),
+          [&](raw_ostream &OS) {
+            OS << toStringRef(Module);
+            return Error::success();
+          },
+          /*Sync=*/false))
+    return E;
   std::vector<std::string> Words = makeCommand();
   SmallVector<StringRef, 16> Args(Words.begin(), Words.end());
-  std::string Messages = pathOf(MessagesName), Problem;
+  std::string Messages = Folder.pathOf(MessagesName), Problem;
   std::optional<StringRef> Streams[] = {StringRef(), StringRef(),
                                         StringRef(Messages)};
   int Code =
@@ -287,8 +278,8 @@ PreservedAnalyses ReplacePass::run(Module &M, ModuleAnalysisManager &MAM) {
     return PreservedAnalyses::all();
   if (IsOptimizedLater) {
     diagnose(M,
-             "-mneme-apply does not go with -foffload-lto, which optimizes "
-             "kernels once more when they are linked: use a package at run "
+             "-mneme-apply and -foffload-lto are mutually exclusive: the "
+             "linker would optimize the kernels again; use a package at run "
              "time (llvm-mneme-deploy)",
              DS_Error);
     return PreservedAnalyses::all();

@@ -63,7 +63,8 @@ Expected<std::vector<LaunchRule>> mneme::takeLaunchRules(const Module &M) {
     R.Kernel = Words[0].str();
     for (unsigned Axis = 0; Axis != 3; ++Axis)
       if (Words[1 + Axis].getAsInteger(10, R.From[Axis]) ||
-          Words[4 + Axis].getAsInteger(10, R.To[Axis]))
+          Words[4 + Axis].getAsInteger(10, R.To[Axis]) || R.From[Axis] == 0 ||
+          R.To[Axis] == 0)
         return createStringError("damaged launch rules of '" +
                                  M.getSourceFileName() + "'");
   }

@@ -6,7 +6,7 @@
 // RUN: llvm-mneme-replay rec "--passes=default<O3>" > replay.json
 // RUN: %best replay.json best.json "" rec
 // RUN: not %baking_cc -O1 %s -mllvm -mneme-apply=best.json -o baked 2>&1 | FileCheck %s
-// CHECK: error: mneme: 'best.json': kernel '_Z5countPi': {{.*}}it uses the static variable '_ZL5calls', which must stay one with that of other kernels: declare it without 'static', or pass it as an argument
+// CHECK: error: mneme: 'best.json': kernel '_Z5countPi': {{.*}}it uses the static variable '_ZL5calls', which other kernels share: declare it without 'static', or pass it as an argument
 
 static __device__ int calls;
 

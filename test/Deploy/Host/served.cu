@@ -35,7 +35,7 @@
 // NOAPP: error: no application: give it after '--'
 // RUN: not llvm-mneme-deploy run --scope=all %t/app.mneme -- %t/app 2>&1 \
 // RUN:   | FileCheck %s --check-prefix=SCOPE
-// SCOPE: error: --scope: expected recorded or kernel, got 'all'
+// SCOPE: error: invalid --scope=all: expected recorded or kernel
 
 #ifdef TUNED
 extern __device__ int Bias;

@@ -23,14 +23,25 @@ __global__ void add(int *P, int N) {
   P[blockIdx.x * blockDim.x + threadIdx.x] += N;
 }
 
+/// Adds a byte to a file, and returns its size.
+static long countRuns(const char *Path) {
+  FILE *F = fopen(Path, "a");
+  fputc('.', F);
+  long Size = ftell(F);
+  fclose(F);
+  return Size;
+}
+
 int main(int Argc, char **Argv) {
   const char *Mode = Argc > 1 ? Argv[1] : "";
   int *D, H[128];
   OK(cudaMalloc(&D, sizeof(H)));
   OK(cudaMemset(D, 0, sizeof(H)));
+  // The first four runs: two without packages, and a pair.
+  bool IsLater = !strcmp(Mode, "later") && countRuns(Argv[2]) > 4;
   for (int N : {1, 2, 3})
     if (strcmp(Mode, "idle"))
-      add<<<4, 32>>>(D, N);
+      add<<<IsLater ? 2 : 4, IsLater ? 64 : 32>>>(D, N);
   if (cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost)) {
     fprintf(stderr, "the kernel failed\n");
     return 4;

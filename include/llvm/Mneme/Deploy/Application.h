@@ -41,12 +41,26 @@ struct ApplicationOptions {
 /// Returns the folder of the libraries that belong to the tool \p Argv0.
 std::string getLibraryFolder(const char *Argv0);
 
-/// The launches that a variant served or matched.
+/// Returns true if kernels run on a GPU.
+bool runsOnGPU(LaunchDevice Device);
+
+/// Returns the absolute paths of packages. Fails for a path with a colon, which
+/// separates packages in MNEME_TUNED.
+Expected<std::vector<std::string>> resolvePackages(ArrayRef<std::string> Paths);
+
+/// Returns the value of LD_PRELOAD that adds libmneme_deploy.so.
+Expected<std::string> getPreloadValue(StringRef LibraryPath);
+
+/// Returns the options for an application on the host device that is not
+/// recorded. ReportError is the caller's.
+LaunchOptions makeHostLaunch(std::vector<std::string> Command,
+                             StringRef LibraryPath);
+
+/// The launches that a variant served.
 struct VariantUse {
-  std::string Package;
+  std::string StaticHash, ImageDigest; ///< Hexadecimal digits.
   uint64_t Number = 0; ///< From 1, within the kernel of the package.
-  std::string StaticHash;
-  uint64_t Served = 0, Matched = 0;
+  uint64_t Served = 0;
   std::vector<double> Times; ///< Nanoseconds.
 };
 
@@ -61,10 +75,15 @@ struct PackageUse {
   std::string explain() const;
 };
 
+/// The launches to serve, in the words of the environment. Empty: the default.
+struct ServeSettings {
+  std::string Scope, LaunchShape, DeviceMatch;
+};
+
 /// How an application runs.
 struct RunSettings {
   std::vector<std::string> Packages; ///< Absolute paths; empty: plain.
-  std::string Scope, LaunchShape;    ///< Empty: the default.
+  ServeSettings Serve;
   /// "plain", "tuned" (MNEME_TUNED_TIMES), or empty: launches are not timed.
   std::string Times;
 
@@ -76,7 +95,6 @@ struct RunSettings {
 /// standard error, "stderr", and the output files in "files".
 struct ApplicationRun {
   PrivateFolder Folder;
-  bool IsTuned = false;
   int ExitCode = 0; ///< 128 + N if signal N ended it.
   bool TimedOut = false;
   double Limit = 0;   ///< Seconds that it was given.
@@ -102,11 +120,11 @@ public:
   /// Returns an empty string if the results are those of the reference, else
   /// the difference. Fails if --check cannot judge them.
   Expected<std::string> compare(const ApplicationRun &R);
-  /// Like compare(), for a plain run, of which a difference is an error.
+  /// Like compare(), for a plain run; a difference is an error.
   Error comparePlain(const ApplicationRun &R);
 
   /// Returns true if kernels run on a GPU.
-  bool usesCuda() const;
+  bool usesCuda() const { return runsOnGPU(O.Device); }
   /// Returns a path in a private folder that lives as long as this object.
   std::string pathOf(StringRef Name) const { return Folder.pathOf(Name); }
 

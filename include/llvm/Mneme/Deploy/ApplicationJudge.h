@@ -20,7 +20,6 @@
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Study/Evaluator.h"
 #include <deque>
-#include <functional>
 
 namespace llvm {
 namespace mneme {

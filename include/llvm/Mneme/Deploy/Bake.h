@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Support/Launch.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include "llvm/Support/MemoryBufferRef.h"
 #include <optional>
 #include <string>
 #include <vector>
@@ -34,13 +35,16 @@ struct TunedLaunch {
 
 /// The winner of a study, without its machine code.
 struct TunedConfig {
-  std::string File; ///< That it was read from.
+  std::string File; ///< The source file.
   std::string Kernel, StaticHash;
   /// The architecture and -O level of the recorded application, and its
   /// launches; empty if an older version wrote the file.
   std::string Arch, OptLevel;
   std::vector<TunedLaunch> Launches;
   json::Object Config;
+  bool IsFromHost = false; ///< Measured on the host device.
+  /// The study has winners of single launches, which are not read.
+  bool HasOwnWinners = false;
 };
 
 /// Reads the winners in a best.json or a package. Calls \p Warn for a study
@@ -68,13 +72,13 @@ struct BakedKernel {
   std::optional<BlockRule> Rule;
 };
 
-/// Optimizes the kernels of a device module that \p Tuned has. \p Bitcode is
+/// Optimizes the kernels of a device module that \p Tuned has. \p IR is
 /// the module before all passes. Fails, with one error, if the measured code
 /// cannot be made from the module with these options. Calls \p Warn for a
 /// kernel that is not replaced: its code was changed since, or it was
 /// specialized for one launch.
 Expected<std::vector<BakedKernel>>
-bakeKernels(StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
+bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
             const BakeOptions &O, function_ref<void(const Twine &)> Warn);
 
 } // namespace mneme

@@ -100,7 +100,8 @@ struct BestFile {
 /// Reads best.json. Fails with a PackRefusal if the study has no winner that a
 /// re-test confirmed.
 Expected<BestFile> readBestFile(StringRef Path);
-/// The same for JSON that \p Path names in errors.
+/// The same for its text or JSON, which \p Path names in errors.
+Expected<BestFile> parseBestFile(StringRef Text, StringRef Path);
 Expected<BestFile> readBest(const json::Object &Best, StringRef Path);
 
 /// Returns the kernel with a variant for each recorded launch of the study: the

@@ -28,15 +28,15 @@ namespace mneme {
 struct ProveOptions {
   ApplicationOptions App;
   std::vector<std::string> Packages; ///< Absolute paths.
-  std::string Scope, LaunchShape;    ///< As in RunSettings.
+  ServeSettings Serve;
   unsigned Pairs = 10;      ///< Pairs of runs for the application's time.
-  unsigned KernelPairs = 3; ///< Pairs of runs for the kernels' times.
+  unsigned KernelPairs = 6; ///< Pairs of runs for the kernels' times.
   double Limit = 300; ///< Seconds after which no pair begins, but the first of
                       ///< each kind; 0: none.
   std::function<void(const Twine &)> Say; ///< Progress; may be null.
 };
 
-/// A ratio of times, plain to tuned, with the number of pairs behind it.
+/// A ratio of times, plain to tuned, and the number of pairs of runs.
 struct MeasuredSpeedup {
   size_t Pairs = 0;
   /// Unset without pairs. With a single pair, it has no interval.
@@ -46,7 +46,7 @@ struct MeasuredSpeedup {
 
 /// A variant that the application used.
 struct ProvedVariant {
-  std::string Kernel, StaticHash, Package;
+  std::string Kernel, StaticHash, ImageDigest, Package;
   uint64_t Number = 0; ///< Of the variant, from 1.
   uint64_t Served = 0; ///< Launches in one run.
   MeasuredSpeedup Measured;
@@ -61,7 +61,8 @@ struct Proof {
   /// How the results with the packages differ; empty if they are the same.
   std::string Difference;
   bool IsChecked = false; ///< --check judged.
-  PackageUse Use;         ///< Of the first run with packages.
+  /// Of the first run with packages, or the first in which nothing was served.
+  PackageUse Use;
   MeasuredSpeedup Application;
   std::vector<double> PlainSeconds, TunedSeconds; ///< Of each pair.
   std::vector<ProvedVariant> Variants;

@@ -50,4 +50,19 @@
 /// each launch to end.
 #define MNEME_ENV_TUNED_TIMES "MNEME_TUNED_TIMES"
 
+/// All of these variables, as an initializer list.
+#define MNEME_ENV_TUNED_ALL                                                    \
+  {MNEME_ENV_TUNED,                                                            \
+   MNEME_ENV_TUNED_SCOPE,                                                      \
+   MNEME_ENV_TUNED_LAUNCH_SHAPE,                                               \
+   MNEME_ENV_TUNED_DEVICE_MATCH,                                               \
+   MNEME_ENV_TUNED_CAPTURE,                                                    \
+   MNEME_ENV_TUNED_STRICT,                                                     \
+   MNEME_ENV_TUNED_REPORT,                                                     \
+   MNEME_ENV_TUNED_VERIFY,                                                     \
+   MNEME_ENV_TUNED_VERIFY_RATE,                                                \
+   MNEME_ENV_TUNED_VERIFY_MEMORY,                                              \
+   MNEME_ENV_TUNED_VERIFY_LOG,                                                 \
+   MNEME_ENV_TUNED_TIMES}
+
 #endif // LLVM_MNEME_RUNTIME_DEPLOYENVIRONMENT_H

@@ -11,8 +11,7 @@
 /// with -mllvm -mneme-apply=FILE:
 ///
 /// - ApplyPass, at the start of the device pipeline: llvm-mneme-deploy
-/// optimizes
-///   the tuned kernels apart, in another process
+///   optimizes the tuned kernels separately, in another process
 /// - ReplacePass, at its end: they replace the module's own
 ///
 //===----------------------------------------------------------------------===//
