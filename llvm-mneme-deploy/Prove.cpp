@@ -71,6 +71,16 @@ static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
     return V.takeError();
   if (Runs == 0)
     return createStringError("impossible --runs=0");
+  for (const auto *Seconds : {&Limit, &Timeout})
+    if (!(*Seconds >= 0 && *Seconds <= 1e9))
+      return createStringError(inconvertibleErrorCode(),
+                               "invalid --%s=%g: expected seconds",
+                               Seconds->ArgStr.data(), Seconds->getValue());
+  if (is_contained(OutputFiles, ""))
+    return createStringError("empty --output-file");
+  for (auto I = V->Packages.begin(); I != V->Packages.end(); ++I)
+    if (is_contained(make_range(V->Packages.begin(), I), *I))
+      return createStringError("package '" + *I + "' is given twice");
   ProveOptions O;
   O.App.Command = std::move(V->Command);
   O.App.Device = V->Device;

@@ -329,13 +329,21 @@ static std::string hashKernel(StringRef Bitcode, StringRef Kernel) {
       Kernel)));
 }
 
+/// With -fgpu-rdc, clang adds an identifier of the compilation, which depends
+/// on all options, to the names of static kernels.
+static StringRef nameInSource(StringRef Name) {
+  return Name.take_front(
+      std::min(Name.find("__intern__"), Name.find("__static__")));
+}
+
 /// Returns the configuration for a kernel; null if it has none.
 static Expected<const TunedConfig *>
 chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
              const BakeOptions &O, function_ref<void(const Twine &)> Warn) {
   SmallVector<const TunedConfig *, 4> Named, Found;
   for (const TunedConfig &T : Tuned)
-    if (T.Kernel == K.Name && (T.Arch.empty() || T.Arch == K.Arch))
+    if (nameInSource(T.Kernel) == nameInSource(K.Name) &&
+        (T.Arch.empty() || T.Arch == K.Arch))
       Named.push_back(&T);
   if (Named.empty())
     return nullptr;
@@ -347,7 +355,8 @@ chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
     Warn(Kernel + "is not the one that '" + Named.front()->File +
          "' tuned, and is compiled without it: its code or its options were "
          "changed since" +
-         (O.IsRDC ? ", or with -fgpu-rdc it needs other translation units"
+         (O.IsRDC ? ", or with -fgpu-rdc it needs other translation units, "
+                    "or is static, which needs the same -cuid in both builds"
                   : "") +
          "; record and tune it again");
     return nullptr;
@@ -435,6 +444,7 @@ mneme::bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
                    function_ref<void(const Twine &)> Warn) {
   SmallVector<char, 0> Checked;
   std::vector<ModuleKernel> Kernels;
+  bool HasDebugInfo;
   {
     LLVMContext Context;
     Expected<std::unique_ptr<Module>> M =
@@ -442,6 +452,8 @@ mneme::bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
     if (!M)
       return createFileError(IR.getBufferIdentifier(), M.takeError());
     Kernels = findKernels(**M);
+    HasDebugInfo =
+        (*M)->debug_compile_units_begin() != (*M)->debug_compile_units_end();
   }
   StringRef Bitcode = toStringRef(Checked);
   std::vector<std::unique_ptr<KernelBaker>> Bakers;
@@ -457,6 +469,10 @@ mneme::bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
   }
   if (Error E = checkUnit(Bakers, O))
     return std::move(E);
+  if (!Bakers.empty() && HasDebugInfo && O.OptLevel == "0")
+    Warn("with -O0 and -g, ptxas may generate other code for the tuned kernels "
+         "than the study measured: compile with -O1, or " +
+         UsePackage);
   std::vector<BakedKernel> Baked;
   for (const auto &B : Bakers)
     Baked.push_back(std::move(B->Baked));

@@ -205,10 +205,13 @@ static std::string checkCall(const CallBase &Call) {
                                                : "uses " + F->getName().str();
 }
 
+/// An operation, and the type of its operand.
+using AtomicKind = std::pair<AtomicRMWInst::BinOp, const Type *>;
+
 /// Atomics of one kind commute if they are on integers and no code reads the
-/// value that they return.
+/// value that they return. Those of several types may overlap.
 static std::string checkAtomic(const AtomicRMWInst &A,
-                               std::optional<AtomicRMWInst::BinOp> &Only) {
+                               std::optional<AtomicKind> &Only) {
   AtomicRMWInst::BinOp Op = A.getOperation();
   if (Op == AtomicRMWInst::Sub)
     Op = AtomicRMWInst::Add;
@@ -217,14 +220,35 @@ static std::string checkAtomic(const AtomicRMWInst &A,
       AtomicRMWInst::Xor,  AtomicRMWInst::Max, AtomicRMWInst::Min,
       AtomicRMWInst::UMax, AtomicRMWInst::UMin};
   if (!A.getType()->isIntegerTy() || !is_contained(Commute, Op) ||
-      !A.use_empty() || A.isVolatile() || (Only && *Only != Op))
+      !A.use_empty() || A.isVolatile() ||
+      (Only && *Only != AtomicKind(Op, A.getType())))
     return "the results of its atomics depend on their order";
-  Only = Op;
+  Only = {Op, A.getType()};
   return "";
 }
 
+/// Address spaces of NVPTX: shared memory of the block and of a cluster.
+static bool isShared(const Type *T) {
+  constexpr unsigned Block = 3, Cluster = 7;
+  auto *P = dyn_cast<PointerType>(T->getScalarType());
+  return P &&
+         (P->getAddressSpace() == Block || P->getAddressSpace() == Cluster);
+}
+
+/// Code can use shared memory without a variable, by a number as address.
+static bool usesShared(const Value &V) {
+  if (isShared(V.getType()))
+    return true;
+  auto *E = dyn_cast<ConstantExpr>(&V);
+  return E &&
+         any_of(E->operands(), [](const Use &U) { return usesShared(*U); });
+}
+
 static std::string checkInstruction(const Instruction &I,
-                                    std::optional<AtomicRMWInst::BinOp> &Only) {
+                                    std::optional<AtomicKind> &Only) {
+  if (usesShared(I) ||
+      any_of(I.operands(), [](const Use &U) { return usesShared(*U); }))
+    return "uses shared memory";
   if (auto *Call = dyn_cast<CallBase>(&I))
     return checkCall(*Call);
   if (auto *A = dyn_cast<AtomicRMWInst>(&I))
@@ -247,11 +271,10 @@ std::string mneme::findShapeDependence(Module &M, StringRef Kernel) {
   // expression. Transformations are correct for all launches.
   runPasses(M, "cgscc(inline),function(sroa,early-cse,instcombine,simplifycfg),"
                "globaldce");
-  constexpr unsigned SharedSpace = 3;
   for (const GlobalVariable &G : M.globals())
-    if (G.getAddressSpace() == SharedSpace)
+    if (isShared(G.getType()))
       return "uses shared memory";
-  std::optional<AtomicRMWInst::BinOp> Only;
+  std::optional<AtomicKind> Only;
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
       if (std::string Why = checkInstruction(I, Only); !Why.empty())

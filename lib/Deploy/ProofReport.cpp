@@ -83,7 +83,10 @@ static std::string describeSpeedup(const MeasuredSpeedup &M) {
   std::string Text = formatv("speed-up {0:f3}", M.Ratio->Value);
   if (M.hasInterval())
     Text += formatv(" ({0:f3} to {1:f3})", M.Ratio->Low, M.Ratio->High);
-  return Text + ", " + formatCount(M.Pairs, "pair") + " of runs";
+  Text += ", " + formatCount(M.Pairs, "pair") + " of runs";
+  if (!M.hasInterval())
+    Text += formatv(" (an interval needs {0})", M.MinPairs);
+  return Text;
 }
 
 static std::string describeAgreement(const ProvedVariant &V) {

@@ -141,6 +141,23 @@ TEST(LaunchShapeTest, SharedMemory) {
                        "store i32 %v, ptr %to"));
 }
 
+// The IR has no variable if the source names an address by a number.
+TEST(LaunchShapeTest, SharedMemoryByNumber) {
+  EXPECT_EQ("uses shared memory",
+            dependence("store i32 %i, ptr addrspace(3) null\n"));
+  EXPECT_EQ("uses shared memory",
+            dependence("store i32 %i, ptr addrspacecast (ptr addrspace(3) "
+                       "inttoptr (i64 16 to ptr addrspace(3)) to ptr)\n"));
+}
+
+TEST(LaunchShapeTest, AtomicsOfSeveralTypes) {
+  EXPECT_EQ("", dependence("atomicrmw add ptr %to, i32 1 monotonic\n"
+                           "atomicrmw add ptr %to, i32 2 monotonic\n"));
+  EXPECT_EQ("the results of its atomics depend on their order",
+            dependence("atomicrmw add ptr %to, i32 1 monotonic\n"
+                       "atomicrmw add ptr %to, i64 2 monotonic\n"));
+}
+
 TEST(LaunchShapeTest, Communication) {
   EXPECT_EQ(
       "uses llvm.nvvm.barrier.cta.sync.aligned.all",

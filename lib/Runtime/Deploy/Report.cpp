@@ -287,10 +287,13 @@ static bool writeFile(const std::string &Path, const std::string &Text) {
   bool InPlace = !lstat(Path.c_str(), &Status) && !S_ISREG(Status.st_mode);
   std::string Part =
       InPlace ? Path : Path + "." + std::to_string(getpid()) + ".tmp";
+  // Does not wait for the reader of a FIFO.
   OwnedDescriptor Fd(moveAway(
-      ::open(Part.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666)));
+      ::open(Part.c_str(),
+             O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666)));
   if (Fd < 0)
     return false;
+  fcntl(Fd, F_SETFL, O_WRONLY);
   if (writeAll(Fd, Text.data(), Text.size()) &&
       (InPlace || !rename(Part.c_str(), Path.c_str())))
     return true;

@@ -39,9 +39,12 @@ struct ProveOptions {
 /// A ratio of times, plain to tuned, and the number of pairs of runs.
 struct MeasuredSpeedup {
   size_t Pairs = 0;
-  /// Unset without pairs. With a single pair, it has no interval.
+  /// Unset without pairs.
   std::optional<RatioEstimate> Ratio;
-  bool hasInterval() const { return Pairs > 1; }
+  /// The range of fewer ratios contains their median in less than 95 % of all
+  /// cases.
+  static constexpr size_t MinPairs = 6;
+  bool hasInterval() const { return Pairs >= MinPairs; }
 };
 
 /// A variant that the application used.
