@@ -1,6 +1,6 @@
 """best.py REPLAY BEST GPU [RECORDINGS]: writes the best.json of a study that measured what a replay ran.
 
-With the folder RECORDINGS, it has the launch that was recorded."""
+GPU is "host" for the host device. With the folder RECORDINGS, it has the launch that was recorded."""
 import json
 import os
 import sys
@@ -18,7 +18,7 @@ best = {
     "trial": 0,
     "expected": {"speedup": {"value": 2, "low": 1.9, "high": 2.1}},
     "code_hash": result["code_hash"],
-    "gpu": sys.argv[3],
+    "gpu": None if sys.argv[3] == "host" else sys.argv[3],
     "exact": True,
 }
 if len(sys.argv) > 4:
