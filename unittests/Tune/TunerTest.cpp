@@ -528,7 +528,8 @@ TEST_F(TunerTest, NeedsABaseline) {
   EXPECT_EQ(toString(std::move(Err)),
             "the recorded configuration of instance 'one' does not verify, so "
             "nothing can be tuned (Mismatch: as planned); allow an error with "
-            "--dtype and --tolerance");
+            "--dtype and --tolerance, or let the application judge with "
+            "--judge-by=app");
 }
 
 TEST_F(TunerTest, NeedsTheMetric) {
