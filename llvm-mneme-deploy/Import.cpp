@@ -84,8 +84,7 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
   bool HasKernel = false;
   std::vector<PackagedKernel> Found;
   for (auto [I, Unit] : enumerate(Payloads)) {
-    if (none_of(Unit.Kernels,
-                [&](const PayloadKernel &K) { return K.Name == E.Kernel; }))
+    if (!Unit.findKernel(E.Kernel))
       continue;
     HasKernel = true;
     Expected<PackagedKernel> K = compileAhead(Payloads, I, E.Kernel, E.Options);

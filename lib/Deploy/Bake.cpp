@@ -21,6 +21,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -32,8 +33,11 @@ namespace {
 /// Bakes one kernel.
 class KernelBaker {
 public:
-  KernelBaker(StringRef Module, const TunedConfig &Tuned, const BakeOptions &O)
-      : Whole(Module), Tuned(Tuned), O(O) {}
+  KernelBaker(StringRef Module, StringRef Kernel, const TunedConfig &Tuned,
+              const BakeOptions &O)
+      : Whole(Module), Tuned(Tuned), O(O) {
+    Baked.Name = Kernel.str();
+  }
 
   /// Sets Baked and the options that the command line must have.
   Error run();
@@ -73,7 +77,7 @@ private:
 std::unique_ptr<Module> KernelBaker::parse(LLVMContext &Context) const {
   return cantFail(extractKernel(
       cantFail(parseBitcodeFile(MemoryBufferRef(Whole, ""), Context)),
-      Tuned.Kernel));
+      Baked.Name));
 }
 
 /// Passes may crash, and some LLVM options last.
@@ -129,7 +133,7 @@ Expected<Dim3> KernelBaker::chooseBlock() const {
 }
 
 Expected<CompileOptions> KernelBaker::makeOptions() const {
-  CompileOptions CO = makeCompileOptions(Tuned.Kernel, Config);
+  CompileOptions CO = makeCompileOptions(Baked.Name, Config);
   CO.OptLevel = Tuned.OptLevel.empty() ? O.OptLevel : Tuned.OptLevel;
   if (!Config.SetLaunchBounds || Config.MaxThreads)
     return CO;
@@ -177,9 +181,9 @@ Error KernelBaker::planLaunch() {
     LLVMContext Context;
     std::unique_ptr<Module> M = parse(Context);
     for (StringRef Name : {"nvvm.reqntid", "nvvm.cluster_dim"})
-      if (M->getFunction(Tuned.Kernel)->hasFnAttribute(Name))
+      if (M->getFunction(Baked.Name)->hasFnAttribute(Name))
         return "the kernel has the attribute " + Name.str();
-    return findShapeDependence(*M, Tuned.Kernel);
+    return findShapeDependence(*M, Baked.Name);
   });
   if (!Why)
     return Why.takeError();
@@ -204,10 +208,9 @@ Error KernelBaker::planBlocks(const Dim3 &From, const Dim3 &To) {
 /// Returns the name of a variable of which the kernel alone has no copy that
 /// other kernels could see; empty if there is none.
 static std::string findPrivateVariable(const Module &M) {
-  constexpr unsigned SharedSpace = 3;
   for (const GlobalVariable &G : M.globals())
     if (G.hasLocalLinkage() && G.hasInitializer() && !G.isConstant() &&
-        G.getAddressSpace() != SharedSpace)
+        G.getAddressSpace() != NVPTXAS::ADDRESS_SPACE_SHARED)
       return G.getName().str();
   return "";
 }
@@ -277,7 +280,6 @@ Error KernelBaker::checkCodeGenerator(const CompileOptions &CO,
 }
 
 Error KernelBaker::run() {
-  Baked.Name = Tuned.Kernel;
   if (Error E = applyConfig(Tuned.Config, Config))
     return fail(toString(std::move(E)));
   if (Error E = checkConfig())
@@ -329,20 +331,13 @@ static std::string hashKernel(StringRef Bitcode, StringRef Kernel) {
       Kernel)));
 }
 
-/// With -fgpu-rdc, clang adds an identifier of the compilation, which depends
-/// on all options, to the names of static kernels.
-static StringRef nameInSource(StringRef Name) {
-  return Name.take_front(
-      std::min(Name.find("__intern__"), Name.find("__static__")));
-}
-
 /// Returns the configuration for a kernel; null if it has none.
 static Expected<const TunedConfig *>
 chooseConfig(ModuleKernel &K, StringRef Bitcode, ArrayRef<TunedConfig> Tuned,
              const BakeOptions &O, function_ref<void(const Twine &)> Warn) {
   SmallVector<const TunedConfig *, 4> Named, Found;
   for (const TunedConfig &T : Tuned)
-    if (nameInSource(T.Kernel) == nameInSource(K.Name) &&
+    if (withoutCompileId(T.Kernel) == withoutCompileId(K.Name) &&
         (T.Arch.empty() || T.Arch == K.Arch))
       Named.push_back(&T);
   if (Named.empty())
@@ -463,7 +458,7 @@ mneme::bakeKernels(MemoryBufferRef IR, ArrayRef<TunedConfig> Tuned,
       return T.takeError();
     if (!*T)
       continue;
-    Bakers.push_back(std::make_unique<KernelBaker>(Bitcode, **T, O));
+    Bakers.push_back(std::make_unique<KernelBaker>(Bitcode, K.Name, **T, O));
     if (Error E = Bakers.back()->run())
       return std::move(E);
   }

@@ -138,9 +138,8 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
                                              size_t Index, StringRef Kernel,
                                              const AheadOptions &O) {
   const Payload &P = Payloads[Index];
-  auto K = find_if(P.Kernels,
-                   [&](const PayloadKernel &K) { return K.Name == Kernel; });
-  assert(K != P.Kernels.end() && "the payload has no such kernel");
+  const PayloadKernel *K = P.findKernel(Kernel);
+  assert(K && "the payload has no such kernel");
   if (needsLaunch(O.Config))
     return createStringError("it needs the values of a launch");
   if (StringRef Pass = findUnguardedPass(O.Config.Passes.value_or(""));

@@ -15,6 +15,7 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Support/NVPTXAddrSpace.h"
 #include <optional>
 
 using namespace llvm;
@@ -227,12 +228,11 @@ static std::string checkAtomic(const AtomicRMWInst &A,
   return "";
 }
 
-/// Address spaces of NVPTX: shared memory of the block and of a cluster.
+/// Returns true for pointers to shared memory of a block or a cluster.
 static bool isShared(const Type *T) {
-  constexpr unsigned Block = 3, Cluster = 7;
   auto *P = dyn_cast<PointerType>(T->getScalarType());
-  return P &&
-         (P->getAddressSpace() == Block || P->getAddressSpace() == Cluster);
+  return P && (P->getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED ||
+               P->getAddressSpace() == NVPTXAS::ADDRESS_SPACE_SHARED_CLUSTER);
 }
 
 /// Code can use shared memory without a variable, by a number as address.

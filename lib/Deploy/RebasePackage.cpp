@@ -103,8 +103,7 @@ Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
   bool HasKernel = false;
   for (ArrayRef<Payload> File : Payloads)
     for (auto [I, P] : enumerate(File)) {
-      if (none_of(P.Kernels,
-                  [&](const PayloadKernel &K) { return K.Name == Old.Name; }))
+      if (!P.findKernel(Old.Name))
         continue;
       HasKernel = true;
       if (Error E = readRecipe(V).moveInto(Options.Config))

@@ -224,10 +224,7 @@ Error mneme::checkComplete(const Module &Extracted) {
   return Error::success();
 }
 
-/// Returns "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which
-/// clang derives from the source's path and the command line, and without the
-/// suffix that DeviceLink adds.
-static StringRef withoutCompileId(StringRef Name, bool KeepInfix = true) {
+StringRef mneme::withoutCompileId(StringRef Name, bool KeepInfix) {
   if (size_t At = Name.rfind(UnitInfix); At != StringRef::npos)
     return Name.take_front(At);
   for (StringRef Infix : {"__intern__", ".intern.", "__static__", ".static."}) {

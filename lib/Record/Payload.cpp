@@ -314,6 +314,12 @@ Error PayloadCollector::addArchive(MemoryBufferRef Buffer, StringRef Where) {
   return Error::success();
 }
 
+const PayloadKernel *Payload::findKernel(StringRef Name) const {
+  auto K =
+      find_if(Kernels, [&](const PayloadKernel &K) { return K.Name == Name; });
+  return K == Kernels.end() ? nullptr : &*K;
+}
+
 Expected<std::vector<Payload>> mneme::readPayloads(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
   if (!Buffer)

@@ -46,6 +46,9 @@ struct Payload {
   std::string Hash; ///< XXH3-128 of the bitcode, 32 hexadecimal digits.
   std::vector<PayloadKernel> Kernels;
   std::string Bitcode; ///< Decompressed.
+
+  /// Returns null if there is no such kernel.
+  const PayloadKernel *findKernel(StringRef Name) const;
 };
 
 /// Why a slim payload cannot be used, to follow the name of its source.
@@ -91,6 +94,11 @@ inline constexpr StringLiteral UnitInfix = "__unit__";
 /// Returns \p Symbol as written in the source, even if -fgpu-rdc has made the
 /// symbol of a static kernel unique.
 std::string demangleSymbol(StringRef Symbol);
+
+/// Returns "_ZL4statPf__intern__30cfadfdce6e7060" without the number, which
+/// clang derives from the source's path and the command line, and without the
+/// suffix that DeviceLink adds.
+StringRef withoutCompileId(StringRef Name, bool KeepInfix = true);
 
 /// Returns true if \p F is a kernel definition that the host can launch.
 bool isKernel(const Function &F);
