@@ -23,6 +23,17 @@ namespace mneme {
 
 extern cl::OptionCategory CommandCategory;
 
+/// --format of a command.
+enum class OutputFormat { Text, JSON };
+struct FormatOption : cl::opt<OutputFormat> {
+  explicit FormatOption(cl::SubCommand &Command)
+      : opt("format", cl::desc("Output format"),
+            cl::values(clEnumValN(OutputFormat::Text, "text", "for humans"),
+                       clEnumValN(OutputFormat::JSON, "json", "for programs")),
+            cl::init(OutputFormat::Text), cl::sub(Command),
+            cl::cat(CommandCategory)) {}
+};
+
 extern cl::SubCommand BakeCommand;
 extern cl::SubCommand PackCommand;
 cl::SubCommand &getShowCommand();

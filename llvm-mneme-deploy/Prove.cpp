@@ -55,15 +55,7 @@ static cl::opt<double>
                      "and ten seconds more"),
             cl::value_desc("seconds"), cl::init(600), cl::sub(ProveCommand),
             cl::cat(CommandCategory));
-namespace {
-enum class OutputFormat { Text, JSON };
-} // namespace
-static cl::opt<OutputFormat>
-    Format("format", cl::desc("Output format"),
-           cl::values(clEnumValN(OutputFormat::Text, "text", "for humans"),
-                      clEnumValN(OutputFormat::JSON, "json", "for programs")),
-           cl::init(OutputFormat::Text), cl::sub(ProveCommand),
-           cl::cat(CommandCategory));
+static FormatOption Format(ProveCommand);
 
 static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
   Expected<RunFlags::Values> V = Flags.read(Argc, Argv);
@@ -71,13 +63,10 @@ static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
     return V.takeError();
   if (Runs == 0)
     return createStringError("impossible --runs=0");
-  for (const auto *Seconds : {&Limit, &Timeout})
-    if (!(*Seconds >= 0 && *Seconds <= 1e9))
-      return createStringError(inconvertibleErrorCode(),
-                               "invalid --%s=%g: expected seconds",
-                               Seconds->ArgStr.data(), Seconds->getValue());
-  if (is_contained(OutputFiles, ""))
-    return createStringError("empty --output-file");
+  if (Error E = checkSeconds("limit", Limit))
+    return std::move(E);
+  if (Error E = checkSeconds("timeout", Timeout))
+    return std::move(E);
   for (auto I = V->Packages.begin(); I != V->Packages.end(); ++I)
     if (is_contained(make_range(V->Packages.begin(), I), *I))
       return createStringError("package '" + *I + "' is given twice");

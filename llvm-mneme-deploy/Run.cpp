@@ -8,13 +8,13 @@
 
 #include "Commands.h"
 #include "RunFlags.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Program.h"
 #include <csignal>
 #include <cstdlib>
@@ -136,14 +136,16 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   if (UseCuda && !IsVerified)
     return becomeApplication(Options.Command);
   // Any process of the application adds a line for each difference.
-  SmallString<128> Log;
+  PrivateFolder Folder;
+  std::string Log;
   if (IsVerified) {
-    if (std::error_code EC =
-            sys::fs::createTemporaryFile("mneme-differences", "", Log))
-      return createFileError("mneme-differences", EC);
+    if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
+      return std::move(E);
+    Log = Folder.pathOf("differences");
+    if (Error E = writeFileAtomically(Log, ""))
+      return std::move(E);
     setVariable(MNEME_ENV_TUNED_VERIFY_LOG, Log);
   }
-  FileRemover Remover(Log, IsVerified);
   Options.ReportError = printError;
   Expected<int> Code =
       UseCuda ? runApplication(Options.Command) : launchApplication(Options);

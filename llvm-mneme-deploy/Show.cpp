@@ -28,15 +28,7 @@ static cl::opt<std::string> Input(cl::Positional, cl::Required,
                                   cl::desc("<package>"),
                                   cl::sub(getShowCommand()),
                                   cl::cat(CommandCategory));
-namespace {
-enum class OutputFormat { Text, JSON };
-} // namespace
-static cl::opt<OutputFormat>
-    Format("format", cl::desc("Output format"),
-           cl::values(clEnumValN(OutputFormat::Text, "text", "for humans"),
-                      clEnumValN(OutputFormat::JSON, "json", "for programs")),
-           cl::init(OutputFormat::Text), cl::sub(getShowCommand()),
-           cl::cat(CommandCategory));
+static FormatOption Format(getShowCommand());
 
 //===----------------------------------------------------------------------===//
 // Names

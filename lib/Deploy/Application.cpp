@@ -128,6 +128,14 @@ static Error waitForEnd(Child &Process, ApplicationRun &R) {
   return Error::success();
 }
 
+Error mneme::checkSeconds(StringRef Option, double Seconds) {
+  if (Seconds >= 0 && Seconds <= 1e9)
+    return Error::success();
+  return createStringError(inconvertibleErrorCode(),
+                           "invalid --%s=%g: expected seconds",
+                           Option.str().c_str(), Seconds);
+}
+
 bool mneme::runsOnGPU(LaunchDevice Device) {
   return Device == LaunchDevice::Cuda ||
          (Device == LaunchDevice::Auto &&
@@ -371,6 +379,8 @@ Error Application::comparePlain(const ApplicationRun &R) {
 Error Application::prepare() {
   StringSet<> Names;
   for (const std::string &Path : O.OutputFiles) {
+    if (Path.empty())
+      return createStringError("empty --output-file");
     StringRef Name = sys::path::filename(Path);
     if (sys::fs::exists(Path))
       return createStringError("--output-file: '" + Path +

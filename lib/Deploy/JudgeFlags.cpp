@@ -93,6 +93,8 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
   if (Command.empty())
     return createStringError(
         "--judge-by=app: no application: give it after '--'");
+  if (Error E = checkSeconds("app-timeout", O->Timeout))
+    return std::move(E);
   ApplicationOptions A;
   A.Command = Command;
   A.Check = O->Check;

@@ -41,6 +41,9 @@ struct ApplicationOptions {
 /// Returns the folder of the libraries that belong to the tool \p Argv0.
 std::string getLibraryFolder(const char *Argv0);
 
+/// Fails if \p Seconds, the value of --\p Option, is no time limit.
+Error checkSeconds(StringRef Option, double Seconds);
+
 /// Returns true if kernels run on a GPU.
 bool runsOnGPU(LaunchDevice Device);
 
