@@ -14,13 +14,13 @@
 #   --no-build        take what is built; else all, unit tests and benchmarks are built first
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
 #   --tests=PATTERN   unit tests to pack (default: *)
-#   --limit=MIB       fail when both archives together are larger (default: 58)
-#   --level=N         of xz for mneme-gpu.tar.xz (default: 6)
+#   --limit=MIB       fail when both archives together are larger (default: 54)
+#   --level=N         of xz for mneme-gpu.tar.xz (default: 9)
 set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= tests='*' limit=58 level=6 out=
+BUILD=$ROOT/build build=1 programs= tests='*' limit=54 level=9 out=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
