@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -33,7 +34,7 @@ public:
 
 private:
   Error checkModule(const Module &M) const;
-  CompileOptions getOptions() const;
+  CompileOptions getOptions(const Module &M) const;
   Expected<CompiledKernel> compile(std::unique_ptr<Module> M,
                                    const KernelCompiler &C) const;
 
@@ -50,9 +51,6 @@ Error AheadCompilation::checkModule(const Module &M) const {
   if (P.IsRDC)
     if (Error E = checkComplete(M))
       return E;
-  if (!O.OnHost)
-    if (Error E = checkVariables(M))
-      return E;
   bool ReadsSize = any_of(findLaunchRegisters(M), [](const auto &R) {
     return R.first == LaunchRegister::BlockSize ||
            R.first == LaunchRegister::GridSize;
@@ -63,8 +61,9 @@ Error AheadCompilation::checkModule(const Module &M) const {
   return Error::success();
 }
 
-CompileOptions AheadCompilation::getOptions() const {
+CompileOptions AheadCompilation::getOptions(const Module &M) const {
   CompileOptions CO = makeCompileOptions(K.Name, O.Config);
+  CO.Deployable |= !O.OnHost && !findOwnVariable(M).empty();
   CO.NumberingLimit = O.Seconds / 2;
   CO.OptLevel = std::string(1, P.OptLevel);
   CO.CudaPath = O.CudaPath;
@@ -86,6 +85,7 @@ AheadCompilation::compile(std::unique_ptr<Module> M,
     LLVMOptionScope Scope;
     if (Error E = C.enterLLVMOptions(Scope))
       return std::move(E);
+    resolveVariableSlots(*M);
     HostOptions Host;
     Host.Finish = O.Finish;
     if (Error E = compileKernelForHost(*M, K.Name, Host).moveInto(Code.Image))
@@ -119,12 +119,14 @@ Expected<PackagedKernel> AheadCompilation::run(std::unique_ptr<Module> M) {
       V.Fields.Grid[Axis] = (*O.Grid)[Axis];
     }
   }
-  Expected<KernelCompiler> C = KernelCompiler::create(*M, getOptions());
+  Expected<KernelCompiler> C = KernelCompiler::create(*M, getOptions(*M));
   if (!C)
     return C.takeError();
   LLVMContext Fresh;
   std::unique_ptr<Module> Compiled = copyModule(*M, Fresh);
   C->preprocess(*Compiled);
+  if (C->options().Deployable && !O.OnHost)
+    addVariables(*Compiled, V);
   if (Error E = limitThreads(*Compiled->getFunction(K.Name), O.Block, V))
     return std::move(E);
   Expected<CompiledKernel> Code = compile(std::move(M), *C);

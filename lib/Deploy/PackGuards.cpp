@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -42,7 +43,7 @@ private:
 
   Error chooseLaunch();
   void setFixed(uint32_t Grade);
-  Error limitThreads();
+  Error describeCompiled();
   void guardSpecializedArgs();
   void guardSpecializedDims();
   void guardEverything();
@@ -190,7 +191,7 @@ void GuardMaker::guardMeasured() {
   G.Fields.What = MNEME_GUARD_DEVICE;
   G.Fields.Test = MNEME_TEST_EQUAL;
   G.Fields.Flags = MNEME_GUARD_SOFT;
-  G.Device = Winner.GPU;
+  G.Name = Winner.GPU;
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,19 +299,37 @@ Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
   return Error::success();
 }
 
-Error GuardMaker::limitThreads() {
+/// Preprocessing sets launch bounds, and finds the variables.
+Error GuardMaker::describeCompiled() {
   LLVMContext Fresh;
   std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
   Plan.compiler().preprocess(*Compiled);
+  if (Plan.options().Deployable && !Winner.OnHost)
+    addVariables(*Compiled, V);
   return mneme::limitThreads(*Compiled->getFunction(Plan.kernel().KernelName),
                              Plan.block(), V);
+}
+
+void mneme::addVariables(const Module &M, PackagedVariant &V) {
+  auto Add = [&](const SharedVariable &Variable, uint64_t Slot) {
+    PackagedGuard &G = V.Guards.emplace_back();
+    G.Fields.What = MNEME_GUARD_VARIABLE;
+    G.Fields.Test = MNEME_TEST_EQUAL;
+    G.Fields.Low = Variable.Size;
+    G.Fields.High = Slot;
+    G.Name = Variable.Name;
+  };
+  for (auto [Slot, Variable] : enumerate(getVariableSlots(M)))
+    Add(Variable, Slot);
+  for (const SharedVariable &Variable : getVariableCopies(M))
+    Add(Variable, MNEME_VARIABLE_COPY);
 }
 
 Error GuardMaker::run() {
   if (Error E = chooseLaunch())
     return E;
   F.Cooperative = Recorded.Cooperative;
-  if (Error E = limitThreads())
+  if (Error E = describeCompiled())
     return E;
   guardSpecializedArgs();
   guardSpecializedDims();

@@ -46,9 +46,14 @@ void addOwnArguments(const ReplayPlan &Own, ArrayRef<const ReplayPlan *> All,
 /// the shared memory and the integer arguments that differ.
 void addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K);
 
-/// Fails with a PackRefusal if the kernel uses a variable that can change: an
-/// image for a GPU has a copy of its own.
-Error checkVariables(const Module &M);
+/// Returns why the kernel's code for a GPU cannot be in a package if it was not
+/// compiled with --deployable: it uses a variable that can change, of which an
+/// image has its own. Empty if it can.
+std::string findOwnVariable(const Module &M);
+
+/// Adds the variables of the application that the code of a preprocessed module
+/// uses (Transforms/Deployable.h).
+void addVariables(const Module &M, PackagedVariant &V);
 
 /// Returns true if the code is for the values of the recorded launch only.
 bool isSpecialized(const KernelConfig &C);

@@ -94,6 +94,15 @@ static Expected<KernelConfig> readRecipe(const PackagedVariant &V) {
   return C;
 }
 
+/// The code may be the same although variables have other sizes or slots.
+static void replaceVariables(PackagedVariant &V, const PackagedVariant &New) {
+  auto IsVariable = [](const PackagedGuard &G) {
+    return G.Fields.What == MNEME_GUARD_VARIABLE;
+  };
+  llvm::erase_if(V.Guards, IsVariable);
+  llvm::copy_if(New.Guards, std::back_inserter(V.Guards), IsVariable);
+}
+
 /// Returns the new kernel, with \p V as its variant, if its recipe makes the
 /// same code of the new IR.
 Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
@@ -113,6 +122,7 @@ Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
         return New.takeError();
       if (!hasSameCode(Old, V, *New))
         continue;
+      replaceVariables(V, New->Variants.front());
       New->Variants.front() = std::move(V);
       return New;
     }

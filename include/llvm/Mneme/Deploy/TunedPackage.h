@@ -25,8 +25,13 @@ namespace llvm {
 namespace mneme {
 
 struct PackagedGuard {
-  MnemePackageGuard Fields = {}; ///< The offset of a device is the writer's.
-  std::string Device;            ///< Of MNEME_GUARD_DEVICE.
+  MnemePackageGuard Fields = {}; ///< The offset of a name is the writer's.
+  std::string Name;              ///< Of a device or variable.
+
+  bool hasName() const {
+    return Fields.What == MNEME_GUARD_DEVICE ||
+           Fields.What == MNEME_GUARD_VARIABLE;
+  }
 };
 
 struct PackagedVariant {
