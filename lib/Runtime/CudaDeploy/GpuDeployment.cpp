@@ -452,6 +452,69 @@ Fallback GpuDeployment::prepareBound(TunedVariant &V, const TunedStub &Stub,
 }
 
 //===----------------------------------------------------------------------===//
+// Captures
+//===----------------------------------------------------------------------===//
+
+/// Loads a variant that a captured launch may be served with.
+void GpuDeployment::preload(TunedVariant &V, const TunedStub &Stub,
+                            int Device) {
+  const CudaDriver &Driver = *list()->Driver;
+  TunedKernels &Kernels = TunedKernels::get();
+  bool NeedsAll = V.DependsOnArguments || copiesVariables(V.Tables);
+  if (V.isDisabled() || (NeedsAll && !Kernels.capturesAll()) ||
+      V.Tables.Fields->Grade > Kernels.policy().MaxGrade ||
+      !runsOn(V.Tables, list()->All[Device].Facts))
+    return;
+  auto Load = [&](CUkernel Code) {
+    // Drivers load code lazily, which a capture may not permit.
+    CUfunction F = nullptr;
+    if (Driver.KernelGetFunction && Driver.FuncLoad &&
+        !Driver.KernelGetFunction(&F, Code))
+      Driver.FuncLoad(F);
+  };
+  if (!V.UsesVariables) {
+    if (prepare(V, Device) == Fallback::None)
+      Load(static_cast<CUkernel>(V.Code.load()));
+    return;
+  }
+  if (prepareBound(V, Stub, Device) != Fallback::None)
+    return;
+  BoundImage &Image = *BoundImage::find(V, Stub);
+  Load(Image.code());
+  constexpr unsigned NonBlocking = 1; // CU_STREAM_NON_BLOCKING
+  CUstream S = nullptr;
+  if (Image.isFresh(Device) || Driver.StreamCreate(&S, NonBlocking))
+    return;
+  if (!Image.refresh(Driver, Device, S, /*IsCaptured=*/false) &&
+      !Driver.StreamSynchronize(S))
+    Image.refresh(Driver, Device, S, /*IsCaptured=*/false); // Notes the end.
+  Driver.StreamDestroy(S);
+}
+
+/// Before a capture, in which nothing can be loaded.
+void GpuDeployment::preload() {
+  TunedKernels &Kernels = TunedKernels::get();
+  const GpuList *L = Kernels.isActive() ? list() : nullptr;
+  CUdevice Device = -1;
+  if (!L || L->Driver->CtxGetDevice(&Device) || size_t(Device) >= L->All.size())
+    return;
+  uint64_t Now = uint64_t(Program::get().generation()) + 1;
+  if (Preloaded[Device].exchange(Now) == Now)
+    return;
+  RelaxedCapture Relaxed(*L->Driver);
+  attempt([&] {
+    for (const void *HostPtr : Program::get().stubs()) {
+      int Unused = -1;
+      TunedStub *Stub = find(*L, HostPtr, Unused);
+      if (!Stub || !Stub->Kernel || Stub->Problem != Fallback::None)
+        continue;
+      for (const std::unique_ptr<TunedVariant> &V : Stub->Kernel->Variants)
+        preload(*V, *Stub, Device);
+    }
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//
 
@@ -496,6 +559,7 @@ void GpuDeployment::forget(int Device) {
   if (Device < 0 || Device >= MaxDevices)
     return;
   Buffers.forgetAll(Device);
+  Preloaded[Device] = 0;
   TunedKernels &Kernels = TunedKernels::get();
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   Kernels.forEach([&](TunedKernel &K) {

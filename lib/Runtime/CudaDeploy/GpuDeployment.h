@@ -129,6 +129,7 @@ public:
   }
   /// Makes a call that begins or ends a capture.
   template <typename Fn> int beginCapture(Fn Call) {
+    preload();
     return change([&] {
       int E = Call();
       Captures += !E;
@@ -211,6 +212,8 @@ private:
   void noteFault(int E);
   Fallback prepare(TunedVariant &V, int Device);
   Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);
+  void preload();
+  void preload(TunedVariant &V, const TunedStub &Stub, int Device);
   const CudaDriver *driver() const {
     const GpuList *L = list();
     return L ? L->Driver : nullptr;
@@ -221,6 +224,9 @@ private:
   DeviceGate Gate;
   DeviceBuffers Buffers;
   std::atomic<uint64_t> Captures{0}; ///< Under way.
+  /// By device: the generation of the program of which all images are loaded,
+  /// plus 1.
+  std::atomic<uint64_t> Preloaded[BoundImage::MaxDevices] = {};
 };
 
 } // namespace mneme

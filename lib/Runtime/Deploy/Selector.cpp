@@ -161,6 +161,13 @@ bool mneme::usesVariables(const VariantTables &V) {
   return false;
 }
 
+bool mneme::copiesVariables(const VariantTables &V) {
+  for (const MnemePackageGuard &G : V.Guards)
+    if (G.What == MNEME_GUARD_VARIABLE && G.High == MNEME_VARIABLE_COPY)
+      return true;
+  return false;
+}
+
 //===----------------------------------------------------------------------===//
 // The launch
 //===----------------------------------------------------------------------===//

@@ -92,6 +92,8 @@ bool dependsOnArguments(const VariantTables &V, const DeployPolicy &Policy);
 
 /// Returns true if the image uses variables of the application.
 bool usesVariables(const VariantTables &V);
+/// Returns true if the image has copies of variables.
+bool copiesVariables(const VariantTables &V);
 
 /// Returns true if the image runs on a device at all.
 bool runsOn(const VariantTables &V, const DeployDevice &D);

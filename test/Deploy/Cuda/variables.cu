@@ -45,8 +45,12 @@
 // GRAPH-NEXT: graph: tuned 9 by 9, 6
 // PLAIN: 1 fell back: captured into a graph, and has copies of variables
 //
-// Addresses alone do not change.
+// Addresses alone do not change: they are stored when a capture begins.
 // RUN: %{package} %{counter}
+// RUN: %{run} graph > %t/out 2> %t/report
+// RUN: cat %t/out %t/report | FileCheck %s --check-prefix=FIRST
+// FIRST: graph: tuned 0 by 8, 1
+// FIRST: 3 served by tuned kernels, 0 fell back
 // RUN: %{run} write graph > %t/out 2> %t/report
 // RUN: cat %t/out %t/report | FileCheck %s --check-prefix=ADDRESS
 // ADDRESS: write: tuned 0 by 3, 2

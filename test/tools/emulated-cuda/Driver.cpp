@@ -922,6 +922,21 @@ CUresult cuLibraryGetKernel(CUkernel *Result, CUlibrary Handle,
   return CUDA_SUCCESS;
 }
 
+CUresult cuKernelGetFunction(CUfunction *Result, CUkernel Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  if (!driver().Kernels.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Result = reinterpret_cast<CUfunction>(Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  return functionOf(Handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
 CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
                             CUlibrary Handle, const char *Name) {
   CHECK_CONTEXT();
