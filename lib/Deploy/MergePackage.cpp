@@ -27,6 +27,10 @@ static auto keyOf(const PackagedGuard &G) {
                     F.High, G.Name);
 }
 
+bool mneme::isSameGuard(const PackagedGuard &A, const PackagedGuard &B) {
+  return keyOf(A) == keyOf(B);
+}
+
 static auto sortedKeys(ArrayRef<PackagedGuard> Guards) {
   std::vector<decltype(keyOf(Guards.front()))> Keys;
   // Variables belong to the image: all launches of an application have them.

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -208,13 +209,15 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   for (const KernelArg &A : Recorded.Args)
     K.Args.push_back({A.Size, A.Offset});
   PackagedVariant &V = K.Variants.emplace_back();
-  if (Error E = addGuards(Plan, Winner, O, V))
+  if (Error E = addGuards(Plan, Winner, O, K))
     return std::move(E);
   Expected<CompiledKernel> Code = compileMeasured(Plan, Winner);
   if (!Code)
     return Code.takeError();
   describeImage(*Code, Winner.OnHost, V);
-  V.Provenance = formatv("{0}", json::Value(json::Object(Winner.Provenance)));
+  json::Object Provenance(Winner.Provenance);
+  Provenance["compiled_for"] = toJSON(getLaunch(Plan));
+  V.Provenance = formatv("{0}", json::Value(std::move(Provenance)));
   return K;
 }
 

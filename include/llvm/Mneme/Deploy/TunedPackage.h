@@ -101,6 +101,8 @@ unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
 /// Returns true if the arguments have the same sizes and offsets.
 bool haveSameArguments(const PackagedKernel &A, const PackagedKernel &B);
 
+bool isSameGuard(const PackagedGuard &A, const PackagedGuard &B);
+
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);
 
