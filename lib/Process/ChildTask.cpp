@@ -27,9 +27,9 @@ ChildTask::ChildTask(StringRef Name, ChildLimits Limits, Child Process,
       Start(std::chrono::steady_clock::now()) {}
 
 /// The child answers with '+' and the result, or '-' and the error message.
-Expected<ChildTask> ChildTask::start(StringRef Name, WorkFn Work,
-                                     ChildLimits Limits,
-                                     ArrayRef<int> Kept) {
+Expected<ChildTask> ChildTask::startWith(StringRef Name, WorkFn Work,
+                                         ChildLimits Limits,
+                                         ArrayRef<int> Kept) {
   Expected<Pipe> Answer = Pipe::create();
   if (!Answer)
     return Answer.takeError();

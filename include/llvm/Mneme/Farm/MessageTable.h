@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_FARM_MESSAGETABLE_H
 #define LLVM_MNEME_FARM_MESSAGETABLE_H
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Farm/MessageRules.h"
 #include "llvm/Mneme/Process/Frame.h"
 #include <variant>
@@ -35,7 +36,7 @@ public:
   template <typename Rule, typename T> void read(StringLiteral Key, T &Out) {
     if (!Good)
       return;
-    ++Fields;
+    Keys.push_back(Key);
     const json::Value *V = O->get(Key);
     Good = V ? Rule::read(*V, Out, P.field(Key))
              : rules::refuse(P.field(Key), "missing value");
@@ -49,8 +50,10 @@ public:
   }
 
   bool finish() {
-    if (Good && O->size() != Fields)
-      Good = rules::refuse(P, "has an unknown field");
+    if (Good && O->size() != Keys.size())
+      for (const auto &KV : *O)
+        if (!is_contained(Keys, StringRef(KV.first)))
+          Good = rules::refuse(P.field(KV.first), "unknown field");
     return Good;
   }
 
@@ -58,7 +61,7 @@ private:
   const json::Object *O;
   json::Path P;
   bool Good;
-  size_t Fields = 0;
+  SmallVector<StringRef, 32> Keys; ///< Fields read so far.
 };
 
 /// std::variant<T...>. With a first type that is ignored, a list of types can

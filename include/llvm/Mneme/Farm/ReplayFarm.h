@@ -128,6 +128,10 @@ struct FarmWorkerOptions : FarmResources {
 /// is usable.
 Error runFarmWorker(FarmWorkerOptions Options);
 
+/// Returns the version of this build. A study and its workers must have the
+/// same build, because machine code and messages differ between builds.
+std::string getProtocolVersion();
+
 /// Returns the rank of this process among those that a launcher (Flux, Slurm,
 /// Open MPI, MPICH, PALS) has started on this machine.
 std::optional<unsigned> getLocalRank();

@@ -36,10 +36,13 @@ public:
   /// Forks a child that runs \p Work. \p Name is the subject of messages about
   /// the process, such as "the compiler". \p Work must not acquire locks that
   /// another thread of this process may hold.
-  /// The child keeps the descriptors \p Kept.
   static Expected<ChildTask> start(StringRef Name, WorkFn Work,
-                                   ChildLimits Limits = {},
-                                   ArrayRef<int> Kept = {});
+                                   ChildLimits Limits = {}) {
+    return startWith(Name, Work, std::move(Limits), {});
+  }
+  /// Likewise. The child keeps the descriptors \p Kept.
+  static Expected<ChildTask> startWith(StringRef Name, WorkFn Work,
+                                       ChildLimits Limits, ArrayRef<int> Kept);
 
   /// Returns a file descriptor that becomes readable when poll() can progress.
   int fd() const { return Answer.get(); }
