@@ -310,6 +310,10 @@ void Server::handle(Client &C, message::Cancel &M) {
     Farm->withdraw(Wanted);
   if (Comparing && IsWanted(Comparing->Serial, Comparing->Id))
     Comparing->IsStopped = true;
+  // The results of the cancelled requests come before the answer. During a
+  // comparison, the farm is not asked.
+  if (Farm && !Comparing)
+    takeResults(0);
   answer(C, message::Done{M.Id});
 }
 

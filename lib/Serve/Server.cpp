@@ -198,15 +198,19 @@ Error Server::turn() {
     serveClients();
     return Error::success();
   }
-  Expected<std::vector<Evaluation>> Results =
-      Farm->wait(IdleSeconds, Events.get());
-  if (Results)
-    for (Evaluation &E : *Results)
-      sendResult(std::move(E));
-  else
-    loseFarm(Results.takeError());
+  takeResults(IdleSeconds);
   serveClients();
   return Error::success();
+}
+
+/// Waits for results and sends them.
+void Server::takeResults(double Seconds) {
+  Expected<std::vector<Evaluation>> Results =
+      Farm->wait(Seconds, Events.get());
+  if (!Results)
+    return loseFarm(Results.takeError());
+  for (Evaluation &E : *Results)
+    sendResult(std::move(E));
 }
 
 Client *Server::find(uint64_t Serial) {

@@ -117,6 +117,7 @@ private:
   // The loop.
   bool isFinished() const;
   Error turn();
+  void takeResults(double Seconds);
   void serveClients();
   void acceptClients();
   void receive(Client &C);

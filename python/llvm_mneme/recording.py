@@ -280,6 +280,9 @@ class Instance:
 
         return Module(self, config, optimized, source, server)
 
+    def __reduce__(self) -> Any:
+        return (_get_instance, (self.kernel.path, self.record_id))
+
     def __repr__(self) -> str:
         return f"<Instance {self.record_id} of {self.kernel.name}: grid {self.grid}, block {self.block}>"
 
@@ -429,6 +432,10 @@ class Kernel(_ByBeginning[Instance]):
     # Executors and results are sent to other processes with their kernels.
     def __reduce__(self) -> Any:
         return (Kernel, (self.path,))
+
+
+def _get_instance(path: str, record_id: str) -> Instance:
+    return Kernel(path)[record_id]
 
 
 class Recording(_ByBeginning[Kernel]):

@@ -43,7 +43,7 @@ class Result(MetricTable):
     is an attribute: ``time`` in nanoseconds, ``reg_usage``, ...
     """
 
-    __slots__ = ("_data", "config", "instance", "_source")
+    __slots__ = ("_data", "config", "instance", "_source", "_owner")
 
     def __init__(
         self,
@@ -56,6 +56,7 @@ class Result(MetricTable):
         self.config = config
         self.instance = instance
         self._source = source  # the IR that was submitted
+        self._owner: Any = None  # a weak reference to the executor
 
     @property
     def failure(self) -> str:
@@ -144,16 +145,30 @@ class Result(MetricTable):
         """The device that measured it: ``machine/device``."""
         return self._data["device"]
 
+    def _server(self) -> Any:
+        """The server of the executor, which has the device; None: it is closed."""
+        owner = self._owner() if self._owner is not None else None
+        return owner._server_of(self.instance) if owner is not None and not owner.closed else None
+
+    def __getstate__(self) -> Any:
+        return (self._data, self.config, self.instance, self._source)
+
+    def __setstate__(self, state: Any) -> None:
+        self._data, self.config, self.instance, self._source = state
+        self._owner = None
+
     def module(self, optimized: bool = True) -> Module:
         """Returns the IR, by default after the configuration's pipeline."""
-        return self.instance._module(self.config, optimized, self._source)
+        return self.instance._module(self.config, optimized, self._source, self._server())
 
     def buffer(self, buffer: Any, dtype: Any = None) -> Any:
         """Returns the memory of a buffer after a launch of this configuration, like :meth:`Buffer.before`.
 
         ``buffer`` is a :class:`Buffer`, or its number, name or tag. The kernel is launched again.
         """
-        return self.instance.buffer(buffer)._view("result", dtype, self.config, self._source)
+        return self.instance.buffer(buffer)._view(
+            "result", dtype, self.config, self._source, self._server()
+        )
 
     def to_dict(self) -> dict[str, Any]:
         """Returns all values with the names of the protocol."""
