@@ -620,10 +620,11 @@ void Server::handle(Client &C, message::Configure &M) {
   Expected<ServedSpace *> Space = findSpace(C, M.Space);
   if (!Space)
     return refuse(C, M.Id, Reason::Request, Space.takeError());
-  Expected<json::Object> Config = (*Space)->configure(M.Point);
-  if (!Config)
-    return refuse(C, M.Id, Reason::Request, Config.takeError());
-  answer(C, message::Configured{M.Id, std::move(*Config)});
+  Expected<ServedProposal> P = (*Space)->configure(M.Point);
+  if (!P)
+    return refuse(C, M.Id, Reason::Request, P.takeError());
+  answer(C, message::Configured{M.Id, std::move(P->Point),
+                                std::move(P->Config)});
 }
 
 void Server::handle(Client &C, message::Drop &M) {

@@ -157,12 +157,15 @@ Error ServedSpace::tell(const message::Tell &M) {
   return Error::success();
 }
 
-Expected<json::Object>
+Expected<ServedProposal>
 ServedSpace::configure(const json::Object &Values) const {
   Expected<Point> P = parsePoint(Space, json::Object(Values));
   if (!P)
     return P.takeError();
-  return Space.configure(*P);
+  Expected<json::Object> Config = Space.configure(*P);
+  if (!Config)
+    return Config.takeError();
+  return ServedProposal{0, printPoint(Space, *P), std::move(*Config)};
 }
 
 //===----------------------------------------------------------------------===//

@@ -32,7 +32,9 @@ public:
   /// is valid.
   Expected<std::vector<ServedProposal>> ask(unsigned N);
   Error tell(const message::Tell &M);
-  Expected<json::Object> configure(const json::Object &Point) const;
+  /// Returns the canonical point with these values and its configuration;
+  /// Number is 0.
+  Expected<ServedProposal> configure(const json::Object &Values) const;
 
 private:
   ServedSpace(SearchSpace Space, uint64_t Seed);
