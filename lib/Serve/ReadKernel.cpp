@@ -136,14 +136,15 @@ Error serve::fillResult(const ReplayPlan &Plan, StringRef Device, size_t Region,
                         int FD) {
   ReplayOptions O = Plan.options();
   O.Device = Device.str();
-  // Memory that the kernel does not write keeps its recorded contents.
   O.Poison = false;
   O.Iterations = 0;
   O.Warmup = 0;
   Expected<std::unique_ptr<ReplayPlan>> Once = Plan.vary(std::move(O));
   if (!Once)
     return Once.takeError();
-  Expected<CapturedReplay> R = captureReplay(**Once);
+  // Memory that the kernel does not write keeps its recorded contents: a farm's
+  // plan would poison it.
+  Expected<CapturedReplay> R = captureReplay(*(*Once)->withPoison(nullptr));
   if (!R)
     return R.takeError();
   if (R->Result.failed())

@@ -73,8 +73,7 @@ void Server::handle(Client &C, message::Hello &M) {
                    "version {2}",
                    getVersion(), ServeProtocolVersion, M.Protocol)
                .str());
-    C.IsClosed = true;
-    return;
+    return drop(C);
   }
   C.IsGreeted = true;
   C.Name = M.Client;

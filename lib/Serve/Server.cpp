@@ -257,12 +257,11 @@ void Server::acceptClients() {
 }
 
 void Server::receive(Client &C) {
-  while (!C.Quits) {
+  while (!C.Quits && !C.IsDone) {
     Expected<std::optional<Frame>> Next = C.Link.Parser.next();
     if (!Next) {
       refuse(C, 0, Reason::Request, Next.takeError());
-      C.IsClosed = true;
-      return;
+      return drop(C);
     }
     if (*Next) {
       take(C, std::move(**Next));
