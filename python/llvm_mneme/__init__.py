@@ -43,7 +43,8 @@ _PLACES = {
 _PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
 _MODULES = ("dataset", "engine", "plots")
 
-__all__ = ["PROTOCOL", "__version__", *_PLACE_OF, *_MODULES]
+# `from llvm_mneme import *` must not replace the built-in open().
+__all__ = ["PROTOCOL", "__version__", *(n for n in _PLACE_OF if n != "open"), *_MODULES]
 
 if TYPE_CHECKING:
     from . import dataset, engine, plots
@@ -83,4 +84,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    return sorted([*__all__, "open"])
