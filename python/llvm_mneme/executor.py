@@ -392,7 +392,8 @@ class Executor(BaseExecutor):
         if cls is Executor and backend is not None:
             from .engine import make_executor_class
 
-            return object.__new__(make_executor_class(backend))
+            # Not an instance of this class, so that __init__ is not called again.
+            return make_executor_class(backend)(*args, backend=backend, **options)
         return object.__new__(cls)
 
     def __init__(
