@@ -451,7 +451,10 @@ class _Search:
         self.by_request: dict[int, Trial] = {}
         self.times: list[float] = []  # the best, of different code
         self.codes: set[str] = set()
-        self.is_exhausted = False
+        # The recorded configuration's nanoseconds by device. Times are scaled to the first device.
+        self.baselines: dict[str, float] = {}
+        self.baseline_futures: dict[EvaluationFuture, str] = {}
+        self.unscaled: dict[str, list[tuple[Trial, Result]]] = {}
 
     def resume(self) -> None:
         """Takes the trials of an earlier run."""
@@ -471,6 +474,7 @@ class _Search:
                 f"the recorded configuration does not verify, so no other can be judged: {result.failure}: {result.error}"
             )
         self.study.baseline = result
+        self.baselines[result.device] = result.time or 0
 
     def run(self) -> None:
         began = time.monotonic()
@@ -485,7 +489,7 @@ class _Search:
                 self._take(0.2)
             if self.study.end == "budget":
                 self.executor._cancel(list(self.running))
-            while self.running:
+            while self.running or self.baseline_futures:
                 self._take(None)
         except KeyboardInterrupt:
             self.study.end = "interrupted"
@@ -543,6 +547,9 @@ class _Search:
             pass
 
     def _end(self, future: EvaluationFuture) -> None:
+        if future in self.baseline_futures:
+            self._end_baseline(future)
+            return
         trial = self.running.pop(future, None)
         if trial is None:
             return
@@ -555,10 +562,45 @@ class _Search:
         except MnemeError:
             self.running[future] = trial  # told as cancelled
             raise
+        device = result.device
+        if result.verified and device and device not in self.baselines and result.time:
+            self.running[future] = trial
+            self._measure_baseline_on(device, trial, result)
+            return
+        self._end_trial(trial, result)
+
+    def _measure_baseline_on(self, device: str, trial: Trial, result: Result) -> None:
+        """Measures the recorded configuration on another device; its trials wait."""
+        if device not in self.unscaled:
+            self.unscaled[device] = []
+            future = self.executor.submit(
+                instance=self.instance, fresh=True, use_app=self.use_app, on_device=device
+            )
+            self.baseline_futures[future] = device
+            future.add_done_callback(self.done.put)
+        self.unscaled[device].append((trial, result))
+
+    def _end_baseline(self, future: EvaluationFuture) -> None:
+        device = self.baseline_futures.pop(future)
+        result = None if future.cancelled() or future.exception() else future.result()
+        # If the device is gone, the times of its trials are taken as they are.
+        self.baselines[device] = (result.time if result is not None and result.verified else None) or 0
+        for trial, waiting in self.unscaled.pop(device):
+            self.running = {f: t for f, t in self.running.items() if t is not trial}
+            self._end_trial(trial, waiting)
+
+    def _end_trial(self, trial: Trial, result: Result) -> None:
         trial.number = len(self.study.trials)
         trial.result = result
         self.by_request[result.number] = trial
         values = [result.metrics.get(metric) for metric, _ in self.objectives]
+        first = next(iter(self.baselines.values()), 0)
+        here = self.baselines.get(result.device, 0)
+        if first and here and first != here:
+            values = [
+                v * first / here if metric == "time" and v is not None else v
+                for v, (metric, _) in zip(values, self.objectives)
+            ]
         if not result.verified:
             trial.state, trial.failure, trial.error = "failed", result.failure, result.error
         elif any(v is None or not math.isfinite(v) for v in values):

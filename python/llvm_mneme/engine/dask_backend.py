@@ -24,7 +24,8 @@ class DaskBackend(Backend):
             client = distributed.Client(address) if address else distributed.Client()
         self.client = client
         self._actor = actor
-        # Workers copy the recordings from each other.
+        # Workers copy the recordings from each other. They are sent again if all that had them are lost.
+        self._bytes = blob
         self._blob = client.scatter(blob)
         self._addresses: dict[str, str] = {}
 
@@ -39,6 +40,8 @@ class DaskBackend(Backend):
         return [Slot(name, 0) for name, address in self._addresses.items() if address in alive]
 
     def start(self, slot: Slot, spec: dict[str, Any], done: Callback) -> Any:
+        if self._blob.status != "finished":
+            self._blob = self.client.scatter(self._bytes, hash=False)
         holder: dict[str, Any] = {}
         future = self.client.submit(
             self._actor,
