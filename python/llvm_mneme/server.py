@@ -21,6 +21,7 @@ from .suite import find_suite, version_of, wrong_version
 
 MAX_IR_BYTES = 64 << 20
 _CHUNK = 1 << 18
+_ERROR = "llvm-mneme-replay: error: "
 
 # Called with an answer and what came with it: bytes or a descriptor; or with None if the server is lost.
 Handler = Callable[[Optional[dict[str, Any]], Any], None]
@@ -159,8 +160,19 @@ class Server:
     # -- Receiving -----------------------------------------------------------------------------------------------------
 
     def _read(self) -> None:
-        buffer = bytearray()
         descriptors: list[int] = []
+        try:
+            self._read_messages(descriptors)
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            with self._lock:
+                self._lost = f"{self.tool!r} does not speak the protocol: {error!r}"
+            self._process.kill()
+        for descriptor in descriptors:
+            os.close(descriptor)
+        self._lose()
+
+    def _read_messages(self, descriptors: list[int]) -> None:
+        buffer = bytearray()
         connection = self._socket
 
         def receive() -> bool:
@@ -189,9 +201,6 @@ class Server:
             elif answer.get("attached"):
                 extra = descriptors.pop(0)
             self._handle(answer, extra)
-        for descriptor in descriptors:
-            os.close(descriptor)
-        self._lose()
 
     def _receive_bytes(self, buffer: bytearray, size: int) -> Optional[bytearray]:
         if len(buffer) >= size:
@@ -219,8 +228,15 @@ class Server:
                 self._on_note(answer["level"], answer["text"])
             return
         handler = self._handlers.pop(answer["id"], None)
-        if handler:
+        if handler is None:
+            return
+        try:
             handler(answer, extra)
+        except Exception:
+            # An error in a callback of a future must not end the connection.
+            import traceback
+
+            traceback.print_exc()
 
     def _lose(self) -> None:
         """Ends all requests when the connection has ended."""
@@ -240,12 +256,13 @@ class Server:
             status = self._process.wait()
         self._errors.seek(0)
         lines = self._errors.read()[-4096:].decode(errors="replace").strip().splitlines()
-        last = lines[-1] if lines else ""
-        prefix = "llvm-mneme-replay: error: "
-        if last.startswith(prefix):
-            return last[len(prefix) :]
+        # The tool's error, or what it says first.
+        said = next((line for line in lines if _ERROR in line), lines[0] if lines else "")
+        said = said.rpartition(_ERROR)[2] if _ERROR in said else said.removeprefix("llvm-mneme-replay: ")
+        if said and status > 0:
+            return said
         how = f"was killed by signal {-status}" if status < 0 else f"ended with exit code {status}"
-        return f"the server {how}" + (f": {last}" if last else "")
+        return f"the server {how}" + (f": {said}" if said else "")
 
     # -- The end -------------------------------------------------------------------------------------------------------
 

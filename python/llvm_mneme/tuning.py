@@ -485,6 +485,8 @@ class _Search:
                 reason = self._reason(began)
                 if reason or not self._start():
                     self.study.end = reason or "exhausted"
+                    if not reason and not self.study.trials:
+                        raise RequestError("no point of the space satisfies its constraint")
                     break
                 self._take(0.2)
             if self.study.end == "budget":
