@@ -62,8 +62,8 @@ class Table(Sequence[Any]):
     """
 
     def __init__(self, name: str, columns: Mapping[str, Column], rows: int) -> None:
-        self.name = name
         self.columns = dict(columns)
+        self._title = name
         self._rows = rows
         self._row = namedtuple("Row", self.columns)  # type: ignore[misc]
 
@@ -98,14 +98,14 @@ class Table(Sequence[Any]):
         return pandas.DataFrame(data)
 
     def __repr__(self) -> str:
-        return f"<Table {self.name}: {len(self)} rows of {', '.join(self.columns)}>"
+        return f"<Table {self._title}: {len(self)} rows of {', '.join(self.columns)}>"
 
     def _repr_html_(self) -> str:
         from ._html import table
 
         shown = [list(row) for row in self[:20]]
         more = f", the first 20 of {len(self)} rows" if len(self) > 20 else ""
-        return table(list(self.columns), shown, self.name + more)
+        return table(list(self.columns), shown, self._title + more)
 
 
 class Module:

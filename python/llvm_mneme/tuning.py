@@ -634,7 +634,7 @@ class _Search:
     def test(self, pairs: int, min_effect: float) -> None:
         """Measures the best trials and the recorded configuration alternately."""
         study = self.study
-        if not self.final or self.objectives[0] != ("time", "minimize"):
+        if not self.final or self.objectives != [("time", "minimize")]:
             return
         codes: set[str] = set()
         chosen: list[Trial] = []
