@@ -23,7 +23,7 @@ SCHEMA = 1
 _BATCH = 16384
 
 # Names and Arrow types of the columns, besides one for each metric.
-_TEXTS = ("kernel", "static_hash", "record_id", "arch", "recorded_opt_level", "group", "group_launch", "config")
+_TEXTS: tuple[str, ...] = ("kernel", "static_hash", "record_id", "arch", "recorded_opt_level", "group", "group_launch", "config")
 _TEXTS += ("passes", "failure", "error", "ir_hash", "assembly_hash", "code_hash", "duplicate", "worker", "device")
 _TEXTS += ("source_ir", "mneme_version")
 _NUMBERS = ("compile_seconds", "run_seconds", "started", "ended")

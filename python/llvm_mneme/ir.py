@@ -65,7 +65,7 @@ class Table(Sequence[Any]):
         self.columns = dict(columns)
         self._title = name
         self._rows = rows
-        self._row = namedtuple("Row", self.columns)  # type: ignore[misc]
+        self._row: Any = namedtuple("Row", self.columns)  # type: ignore[misc]
 
     def __len__(self) -> int:
         return self._rows

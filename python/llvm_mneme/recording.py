@@ -43,7 +43,7 @@ class Dim3(NamedTuple):
     z: int = 1
 
     @property
-    def count(self) -> int:
+    def size(self) -> int:
         """The number of blocks or threads."""
         return self.x * self.y * self.z
 
@@ -146,14 +146,15 @@ class Buffer:
                 from .errors import need
 
                 need("numpy", "numpy")
-            return memoryview(view or b"").toreadonly().cast(form or "B")
+            plain: Any = memoryview(view or b"").toreadonly()
+            return plain.cast(form or "B")
         if isinstance(dtype, str):
             dtype = _NUMPY.get(dtype, dtype)
             if dtype[:1] in "fiu" and dtype[1:].isdigit() and int(dtype[1:]) >= 8:
                 dtype = f"{dtype[0]}{int(dtype[1:]) // 8}"
         kind = numpy.dtype(dtype)
         count = self.size // kind.itemsize
-        if not count:
+        if not count or view is None:
             return numpy.empty(0, kind)
         return numpy.frombuffer(view, kind, count)
 
@@ -539,6 +540,6 @@ class _Snapshot:
 _open = open
 
 
-def open(path: Union[str, os.PathLike[str]]) -> Recording:  # type: ignore[misc]
+def open(path: Union[str, os.PathLike[str]]) -> Recording:
     """Opens a recording: a folder, or a kernel's JSON file as a recording of one kernel."""
     return Recording(path)

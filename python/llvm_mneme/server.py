@@ -65,9 +65,9 @@ class Server:
         try:
             self._process = subprocess.Popen(
                 [self.tool, "serve", database, *options],
-                stdin=theirs,
-                stdout=theirs,
-                stderr=self._errors,
+                stdin=theirs.fileno(),
+                stdout=theirs.fileno(),
+                stderr=self._errors.fileno(),
                 start_new_session=True,
             )
         except OSError as error:

@@ -447,7 +447,7 @@ class _Search:
         self.objectives = study.objectives
         self.running: dict[EvaluationFuture, Trial] = {}
         self.ahead: list[Trial] = []
-        self.done: SimpleQueue[EvaluationFuture] = SimpleQueue()
+        self.done: SimpleQueue[Any] = SimpleQueue()  # of futures
         self.by_request: dict[int, Trial] = {}
         self.times: list[float] = []  # the best, of different code
         self.codes: set[str] = set()
@@ -535,7 +535,7 @@ class _Search:
             stop = _RACE_FACTOR * self.times[-1] if len(self.times) == max(1, self.final) else 0
             future = self.executor.submit(trial.config, instance=self.instance, stop_above=stop)
             self.running[future] = trial
-            future.add_done_callback(self.done.put)
+            future.add_done_callback(lambda ended: self.done.put(ended))
         return True
 
     def _take(self, seconds: Optional[float]) -> None:
@@ -579,7 +579,7 @@ class _Search:
                 instance=self.instance, fresh=True, use_app=self.use_app, on_device=device
             )
             self.baseline_futures[future] = device
-            future.add_done_callback(self.done.put)
+            future.add_done_callback(lambda ended: self.done.put(ended))
         self.unscaled[device].append((trial, result))
 
     def _end_baseline(self, future: EvaluationFuture) -> None:

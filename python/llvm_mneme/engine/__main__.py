@@ -26,7 +26,7 @@ _GREETING = b"\nmneme-farm-worker 5f3b9c0e7ad84216\n"
 _STATE_SECONDS = 2.0
 # Of FarmProtocol.rst.
 _MOST_CAPACITY = 16384
-_RESULT = ("failure", "error", "stopped", "metrics", "samples", "ir", "assembly", "code", "compile_seconds")
+_RESULT: tuple[str, ...] = ("failure", "error", "stopped", "metrics", "samples", "ir", "assembly", "code", "compile_seconds")
 _RESULT += ("run_seconds", "worker", "device")
 
 
@@ -199,7 +199,7 @@ class Worker:
             self.link.send("cancelled", tickets=[ticket])
             return
         error = future.exception()
-        result = {
+        result: dict[str, Any] = {
             "failure": "WorkerLost" if isinstance(error, ServerLostError) else "Invalid",
             "error": str(error)[:60000],
             "stopped": False,
@@ -258,7 +258,7 @@ class Worker:
 
 def _no_statistics() -> dict[str, Any]:
     """The nodes count their own work."""
-    counts = ("requests", "compiles", "runs", "results", "reused", "same_config", "same_ir", "same_assembly", "same_code")
+    counts: tuple[str, ...] = ("requests", "compiles", "runs", "results", "reused", "same_config", "same_ir", "same_assembly", "same_code")
     counts += ("compiler_deaths", "runner_deaths", "requeued", "starts", "bytes_sent", "bytes_received")
     return {**{name: 0 for name in counts}, "compile_seconds": 0, "runners": []}
 
