@@ -356,8 +356,10 @@ class Study:
             value = self.best.value
             is_time = self.objectives[0][0] == "time"
             text += f", best {self.objectives[0][0]} {_nanoseconds(value) if is_time else '%g' % (value or 0)}"
-        if self.speedup:
+        if self.winner and self.speedup:
             text += ", speed-up %.3f (95 %% CI %.3f to %.3f)" % self.speedup
+        elif self.retest:
+            text += ", nothing significantly faster than recorded"
         return text + f"; ended: {self.end}>"
 
     def _repr_html_(self) -> str:
