@@ -217,6 +217,8 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   describeImage(*Code, Winner.OnHost, V);
   json::Object Provenance(Winner.Provenance);
   Provenance["compiled_for"] = toJSON(getLaunch(Plan));
+  if (Winner.OnHost)
+    Provenance["host_finish"] = getHostFinishName(Plan.options().Host.Finish);
   V.Provenance = formatv("{0}", json::Value(std::move(Provenance)));
   return K;
 }

@@ -344,10 +344,25 @@ void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
   return nullptr;
 }
 
-/// A recorder takes precedence: it records the application's own kernels.
+/// A recorder takes precedence: it records the application's own kernels. It may
+/// have been preloaded without its launcher.
+static bool findRecorder() {
+  const char *Launcher = secure_getenv(MNEME_ENV_SOCKET);
+  if (Launcher && *Launcher)
+    return true;
+  // Only recorders export it.
+  if (!dlsym(RTLD_DEFAULT, "__mneme_annotate"))
+    return false;
+  const char *Packages = secure_getenv(MNEME_ENV_TUNED);
+  if (Packages && *Packages)
+    tell("mneme: warning: " MNEME_ENV_TUNED
+         " is ignored: a recorder is in the process\n");
+  return true;
+}
+
 static bool isRecording() {
-  const char *Recorder = secure_getenv(MNEME_ENV_SOCKET);
-  return Recorder && *Recorder;
+  static bool Found = findRecorder();
+  return Found;
 }
 
 __attribute__((constructor)) static void checkPackages() {
