@@ -101,7 +101,9 @@ static inline void mneme_record_end(void) {
 /// \param image   cubin, PTX or fat binary, as passed to the driver
 /// \param symbol  the kernel's name in image and IR; null: any that the IR
 ///                defines
-/// \param ir      bitcode or text, also of earlier versions of LLVM
+/// \param ir      bitcode or text, also of earlier versions of LLVM; or several
+///                modules, which are linked: "MNEMEIR1", then for each its size
+///                as a little-endian 64-bit number, and its bytes
 /// \param options JSON object of the settings with which the image was compiled
 ///                from the IR (llvm-mneme-replay --config); null: as clang does
 /// \returns 1 if the IR was noted; 0 if the program is not being recorded on a

@@ -379,8 +379,10 @@ static std::vector<ImageSymbol> readPTXVariables(StringRef Text) {
     StringRef Declaration = StringRef(Plain).slice(Start, I).trim();
     Start = I + 1;
     // Directives such as .version stand before it, without an end.
-    size_t Linkage = std::min(Declaration.rfind(".visible"),
-                              Declaration.rfind(".weak"));
+    size_t Linkage = StringRef::npos;
+    for (StringRef Word : {".visible ", ".weak ", ".common "})
+      if (size_t Found = Declaration.rfind(Word); Found != StringRef::npos)
+        Linkage = Found;
     if (Linkage == StringRef::npos)
       continue;
     Declaration = Declaration.substr(Linkage);

@@ -18,6 +18,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Linker/Linker.h"
 #include "llvm/Mneme/Compile/KernelImage.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
@@ -25,6 +26,7 @@
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Triple.h"
 
@@ -159,6 +161,59 @@ static Error doesNotBelong(const LoadImageRequest &Q, const Twine &Why) {
                            "' does not belong to its image: " + Why);
 }
 
+/// Splits registered IR into its modules (mneme/record.h).
+static Expected<SmallVector<StringRef, 1>> splitModules(StringRef IR) {
+  SmallVector<StringRef, 1> Parts;
+  if (!IR.consume_front("MNEMEIR1")) {
+    Parts.push_back(IR);
+    return Parts;
+  }
+  while (!IR.empty()) {
+    uint64_t Size = IR.size() < 8 ? UINT64_MAX
+                                  : support::endian::read64le(IR.data());
+    if (Size > IR.size() - std::min<size_t>(IR.size(), 8))
+      return createStringError("a module of it lies outside of it");
+    Parts.push_back(IR.substr(8, Size));
+    IR = IR.drop_front(8 + Size);
+  }
+  return Parts;
+}
+
+/// Reads and links registered IR: bitcode or text of any version.
+static Expected<std::unique_ptr<Module>> readRegistered(StringRef IR,
+                                                        LLVMContext &Context) {
+  Expected<SmallVector<StringRef, 1>> Parts = splitModules(IR);
+  if (!Parts)
+    return Parts.takeError();
+  std::unique_ptr<Module> All;
+  for (StringRef Part : *Parts) {
+    SmallVector<char, 0> Sane;
+    Expected<std::unique_ptr<Module>> M =
+        readIR(MemoryBufferRef(Part, "registered IR"), DefaultIRSeconds,
+               Context, Sane);
+    if (!M)
+      return M.takeError();
+    // Earlier versions, and NVVM, have other layouts with the same meaning.
+    // Short pointers are another one, which Triton has.
+    Module &Here = **M;
+    bool IsShort = Here.getDataLayout().getPointerSize(3) == 4;
+    if (Here.getTargetTriple().isNVPTX() && !IsShort)
+      Here.setDataLayout(Here.getTargetTriple().computeDataLayout());
+    if (!All)
+      All = std::move(*M);
+    else if (Linker::linkModules(*All, std::move(*M), Linker::LinkOnlyNeeded))
+      return createStringError("its modules cannot be linked");
+  }
+  // A whole program: libraries must not keep their functions from being inlined.
+  if (All && Parts->size() > 1)
+    for (Function &F : *All)
+      if (!F.isDeclaration() && !isKernel(F))
+        F.setLinkage(GlobalValue::InternalLinkage);
+  if (!All)
+    return createStringError("it is empty");
+  return All;
+}
+
 static Error checkParameters(const LoadImageRequest &Q,
                              ArrayRef<KernelArg> Args,
                              ArrayRef<ImageParam> Params) {
@@ -209,10 +264,7 @@ describeWithIR(const LoadImageRequest &Q, ArrayRef<ImageParam> Params,
       return createStringError("the options registered for kernel '" +
                                Q.Kernel + "': " + toString(std::move(E)));
   LLVMContext Context;
-  // The text may come from any compiler.
-  SmallVector<char, 0> Sane;
-  Expected<std::unique_ptr<Module>> Read = readIR(
-      MemoryBufferRef(Q.IR, "registered IR"), DefaultIRSeconds, Context, Sane);
+  Expected<std::unique_ptr<Module>> Read = readRegistered(Q.IR, Context);
   if (!Read)
     return createStringError("the IR registered for kernel '" + Q.Kernel +
                              "' cannot be read: " + toString(Read.takeError()));

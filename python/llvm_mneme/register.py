@@ -9,6 +9,7 @@ only if llvm-mneme-record runs the program; otherwise it costs one comparison.
 
 import ctypes
 import json
+import struct
 
 
 def _find():
@@ -37,19 +38,28 @@ def is_recording():
     return _function is not None
 
 
+def _to_bytes(data):
+    return data.encode() if isinstance(data, str) else bytes(data)
+
+
 def register_ir(image, symbol, ir, options=None):
     """Binds LLVM IR to a kernel of an image.
 
     image: the bytes that the program passes to the driver (cubin, PTX or fat binary).
     symbol: the kernel's name in image and IR; None: any kernel that the IR defines.
-    ir: bitcode (bytes) or text, also of earlier versions of LLVM.
+    ir: bitcode (bytes) or text, also of earlier versions of LLVM; or a list of modules,
+    which are linked: the first whole, of the others what it needs.
     options: a dict of the settings with which the image was compiled from the IR, with
     the keys of llvm-mneme-replay --config.
     Returns whether the IR was noted.
     """
     if _function is None:
         return False
-    image, ir = (b.encode() if isinstance(b, str) else bytes(b) for b in (image, ir))
+    image = _to_bytes(image)
+    if isinstance(ir, (list, tuple)):
+        parts = [_to_bytes(part) for part in ir]
+        ir = b"MNEMEIR1" + b"".join(struct.pack("<Q", len(p)) + p for p in parts)
+    ir = _to_bytes(ir)
     return bool(
         _function(
             image,

@@ -6,7 +6,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/app.bc
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -c %s -o %t/app.cubin
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -S %s -o %t/app.ptx
-// RUN: %cuda_cc_plain -O2 --cuda-host-only -nocudalib %s -o %t/app -L%cuda_path/lib64/stubs -lcuda -ldl
+// RUN: %cxx -x c++ -std=c++17 -I%cuda_path/include %s -o %t/app -L%cuda_path/lib64/stubs -lcuda -ldl
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc
 // DEFINE: %{mode} =
 // DEFINE: %{image} = cubin
@@ -41,21 +41,22 @@
 // REPLAY-DAG: count grid 1 cooperative: Match
 // REPLAY-DAG: sum grid 1: Match
 
+struct Pair {
+  int A[2];
+};
+
+#ifdef __CUDA__
+__device__ int Count;
+extern "C" __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
+extern "C" __global__ void sum(int *P, Pair Two, char C) { *P = Two.A[0] + Two.A[1] + C; }
+extern "C" __global__ void count(int *P) { *P = ++Count; }
+#else
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <cuda.h>
 #include <dlfcn.h>
 #include <string>
-
-struct Pair {
-  int A[2];
-};
-
-__device__ int Count;
-extern "C" __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
-extern "C" __global__ void sum(int *P, Pair Two, char C) { *P = Two.A[0] + Two.A[1] + C; }
-extern "C" __global__ void count(int *P) { *P = ++Count; }
 
 #define CHECK(X)                                                                        \
   if (int E = (X))                                                                      \
@@ -114,10 +115,11 @@ int main(int, char **Argv) {
       CUkernel K;
       CHECK(cuLibraryGetKernel(&K, Library, Names[I]));
       // Handles of kernels can be launched as they are.
-      if (I)
+      if (I) {
         CHECK(cuKernelGetFunction(&Functions[I], K));
-      else
+      } else {
         Functions[I] = reinterpret_cast<CUfunction>(K);
+      }
     }
     CHECK(cuLibraryGetGlobal(&Variable, &Size, Library, "Count"));
   } else {
@@ -131,7 +133,8 @@ int main(int, char **Argv) {
 
   CUdeviceptr P;
   CHECK(CALL(cuMemAlloc_v2)(&P, 16));
-  CHECK(CALL(cuMemsetD8_v2)(P, 0, 16));
+  int Zeros[4] = {};
+  CHECK(CALL(cuMemcpyHtoD_v2)(P, Zeros, 16));
   int Two = 2, H[4], Initial = 2;
   CHECK(CALL(cuMemcpyHtoD_v2)(Variable, &Initial, 4));
   void *AddArgs[] = {&P, &Two};
@@ -170,3 +173,4 @@ int main(int, char **Argv) {
   printf("results %d %d %d %d, variable %d\n", H[0], H[1], H[2], H[3], Initial);
   CHECK(CALL(cuMemFree_v2)(P));
 }
+#endif
