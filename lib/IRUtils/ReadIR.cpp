@@ -9,6 +9,7 @@
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "TypedPointers.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"

@@ -196,6 +196,9 @@ static Expected<std::unique_ptr<Module>> readRegistered(StringRef IR,
     // Earlier versions, and NVVM, have other layouts with the same meaning.
     // Short pointers are another one, which Triton has.
     Module &Here = **M;
+    // Triton gives the triple to its code generator only.
+    if (Here.getTargetTriple().str().empty())
+      Here.setTargetTriple(Triple(NVPTXTriple));
     bool IsShort = Here.getDataLayout().getPointerSize(3) == 4;
     if (Here.getTargetTriple().isNVPTX() && !IsShort)
       Here.setDataLayout(Here.getTargetTriple().computeDataLayout());

@@ -14,6 +14,7 @@ pipeline and code generator on it, with libdevice; NVVM's own are a baseline
 
 import functools
 import glob
+import importlib.util
 import os
 
 from . import register
@@ -73,5 +74,5 @@ def enable():
     CUDACodeLibrary.get_cufunc = get_cufunc
 
 
-if register.is_recording():
+if register.is_recording() and importlib.util.find_spec("numba"):
     enable()

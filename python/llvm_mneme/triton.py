@@ -14,6 +14,7 @@ and flags of the code generator and of ptxas. Triton's passes on MLIR, and the e
 it makes in the PTX text, are not repeated: what the debug info of the PTX says, differs.
 """
 
+import importlib.util
 import json
 import os
 import re
@@ -98,5 +99,5 @@ def enable():
         knobs.runtime.kernel_load_start_hook = _on_load
 
 
-if register.is_recording():
+if register.is_recording() and importlib.util.find_spec("triton"):
     enable()
