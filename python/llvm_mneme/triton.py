@@ -76,10 +76,15 @@ def register_files(files):
         return False
     metadata = json.loads(_read(paths[".json"]))
     ptx = _read(paths[".ptx"])
+    llir = re.sub(
+        "emissionKind: (LineTablesOnly|FullDebug)",
+        "emissionKind: DebugDirectivesOnly",
+        _read(paths[".llir"]),
+    )
     return register.register_ir(
         _read(paths[".cubin"], "rb"),
         metadata["name"],
-        _read(paths[".llir"]),
+        llir,
         configuration(metadata, ptx),
     )
 

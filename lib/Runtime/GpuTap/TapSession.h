@@ -81,8 +81,10 @@ public:
     ++driverLaunchesOfThread();
     if (!T.Selected && !Captured.any())
       if (StreamGate::Pass Pass{State.Calls, L.Stream}) {
-        T.Launches.fetch_add(1, std::memory_order_relaxed);
-        return Original();
+        int Result = Original();
+        if (!Result) // Others may have a handle of nothing.
+          T.Launches.fetch_add(1, std::memory_order_relaxed);
+        return Result;
       }
     return launchFunction(T, L, Extra, Original);
   }

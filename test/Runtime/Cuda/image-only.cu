@@ -9,7 +9,8 @@
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc
 // RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda -o %t/cubin -- %t/app %t/add.cubin add
 // RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda -o %t/ptx -- %t/app %t/add.ptx add
-// RUN: llvm-mneme-record check %t/cubin %t/ptx
+// RUN: llvm-mneme-record check %t/cubin
+// RUN: llvm-mneme-record check %t/ptx
 // RUN: ls %t/cubin %t/ptx | FileCheck %s --check-prefix=FILES
 // FILES: RecordedImage_{{[0-9a-f]+}}.cubin
 // FILES: RecordedImage_{{[0-9a-f]+}}.ptx
