@@ -51,8 +51,8 @@ static StringRef findEntry(StringRef Text, StringRef Kernel) {
     StringRef Rest = Text.substr(At).ltrim();
     if (!Rest.consume_front(Kernel))
       continue;
-    if (Rest.empty() || (!isAlnum(Rest.front()) && Rest.front() != '_' &&
-                         Rest.front() != '$'))
+    if (Rest.empty() ||
+        (!isAlnum(Rest.front()) && Rest.front() != '_' && Rest.front() != '$'))
       return Rest;
   }
   return "";
@@ -213,8 +213,8 @@ readCubinParameters(StringRef Cubin, StringRef Kernel) {
     Info = Info.drop_front(Value);
   }
   // Another form of the table, or none.
-  if (Total && (Params.empty() ||
-                Params.back().Offset + Params.back().Size != Total))
+  if (Total &&
+      (Params.empty() || Params.back().Offset + Params.back().Size != Total))
     return std::nullopt;
   return Params;
 }
@@ -299,9 +299,8 @@ readPTXParameters(StringRef Text, StringRef Kernel) {
   if (Entry.empty())
     return std::nullopt;
   // The list ends before the body and the directives before it.
-  std::string Plain = plainPTX(Entry.take_until([](char C) {
-    return C == '{';
-  }));
+  std::string Plain =
+      plainPTX(Entry.take_until([](char C) { return C == '{'; }));
   StringRef List = StringRef(Plain).ltrim();
   std::vector<ImageParam> Params;
   if (!List.consume_front("("))
@@ -342,19 +341,18 @@ static Expected<std::vector<ImageSymbol>> readCubinVariables(StringRef Cubin) {
   if (!Sections)
     return Sections.takeError();
   std::vector<ImageSymbol> Found;
-  Error E = forEachSymbol(
-      *File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &S) {
-        if (S.getType() != ELF::STT_OBJECT || S.getBinding() == ELF::STB_LOCAL ||
-            S.st_shndx >= Sections->size() || !S.st_size)
-          return;
-        Expected<StringRef> Section =
-            File->getSectionName((*Sections)[S.st_shndx]);
-        if (!Section)
-          return consumeError(Section.takeError());
-        bool IsConstant = *Section == ".nv.constant3";
-        if (IsConstant || Section->starts_with(".nv.global"))
-          Found.push_back({Name.str(), S.st_size, IsConstant});
-      });
+  Error E = forEachSymbol(*File, [&](uint32_t, StringRef Name,
+                                     const Elf::Elf_Sym &S) {
+    if (S.getType() != ELF::STT_OBJECT || S.getBinding() == ELF::STB_LOCAL ||
+        S.st_shndx >= Sections->size() || !S.st_size)
+      return;
+    Expected<StringRef> Section = File->getSectionName((*Sections)[S.st_shndx]);
+    if (!Section)
+      return consumeError(Section.takeError());
+    bool IsConstant = *Section == ".nv.constant3";
+    if (IsConstant || Section->starts_with(".nv.global"))
+      Found.push_back({Name.str(), S.st_size, IsConstant});
+  });
   if (E)
     return std::move(E);
   return Found;

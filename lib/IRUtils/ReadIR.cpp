@@ -56,8 +56,8 @@ static std::string findVersion(MemoryBufferRef IR) {
   StringRef Line = Ident.take_front(At).rsplit('"').second;
   StringRef Number = Ident.substr(At + 9).take_until(
       [](char C) { return C == '"' || C == ' ' || C == '\n'; });
-  return " (written by " + Line.str() + " " + Number.str() +
-         ", this is LLVM " + LLVM_VERSION_STRING + ")";
+  return " (written by " + Line.str() + " " + Number.str() + ", this is LLVM " +
+         LLVM_VERSION_STRING + ")";
 }
 
 static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
@@ -71,10 +71,9 @@ static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
       parseIR(IR, Diagnostic, Context, ParserCallbacks(findDataLayout));
   // Text of earlier versions. If it is damaged as well, the first message
   // remains.
-  if (!M && !isBitcode(reinterpret_cast<const unsigned char *>(
-                           IR.getBufferStart()),
-                       reinterpret_cast<const unsigned char *>(
-                           IR.getBufferEnd())))
+  if (!M &&
+      !isBitcode(reinterpret_cast<const unsigned char *>(IR.getBufferStart()),
+                 reinterpret_cast<const unsigned char *>(IR.getBufferEnd())))
     if (std::optional<std::string> Upgraded =
             upgradeTypedPointers(IR.getBuffer())) {
       SMDiagnostic Second;

@@ -130,8 +130,7 @@ bool Upgrade::replacePointer() {
     return false;
   Pointee = StringRef(Pointee).rtrim().str();
   // One token, so that it can be a pointee as a whole.
-  Out.push_back(
-      {AddressSpace.empty() ? "ptr" : "ptr " + AddressSpace, ""});
+  Out.push_back({AddressSpace.empty() ? "ptr" : "ptr " + AddressSpace, ""});
   return HasAny = true;
 }
 

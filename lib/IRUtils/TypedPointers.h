@@ -24,8 +24,8 @@ namespace mneme {
 
 /// Replaces each typed pointer by an opaque one ("float addrspace(1)*" by "ptr
 /// addrspace(1)"), and moves the pointee type into attributes that need it
-/// ("%S* byval" becomes "ptr byval(%S)"). Numbers of lines stay. \returns nothing
-/// if the text has no typed pointer, or is not IR.
+/// ("%S* byval" becomes "ptr byval(%S)"). Numbers of lines stay. \returns
+/// nothing if the text has no typed pointer, or is not IR.
 std::optional<std::string> upgradeTypedPointers(StringRef Text);
 
 } // namespace mneme

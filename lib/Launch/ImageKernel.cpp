@@ -84,8 +84,7 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
     Types.push_back(
         P.IsPointer && P.Size == 8
             ? static_cast<Type *>(PointerType::get(Context, 0))
-        : IsWord ? static_cast<Type *>(
-                       IntegerType::get(Context, 8 * P.Size))
+        : IsWord ? static_cast<Type *>(IntegerType::get(Context, 8 * P.Size))
                  : PointerType::get(Context, 0));
   }
   auto *F = Function::Create(
@@ -98,9 +97,9 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
       continue;
     // The alignment that leads to the offset.
     uint64_t Alignment = P.Offset ? P.Offset & -P.Offset : 16;
-    F->addParamAttr(I, Attribute::getWithByValType(
-                           Context, ArrayType::get(Type::getInt8Ty(Context),
-                                                   P.Size)));
+    F->addParamAttr(
+        I, Attribute::getWithByValType(
+               Context, ArrayType::get(Type::getInt8Ty(Context), P.Size)));
     F->addParamAttr(I, Attribute::getWithAlignment(
                            Context, Align(std::min<uint64_t>(Alignment, 128))));
   }
@@ -109,18 +108,19 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
   B.CreateIntrinsic(Intrinsic::trap, {});
   B.CreateUnreachable();
   for (const ImageSymbol &V : Variables)
-    new GlobalVariable(
-        *M, ArrayType::get(Type::getInt8Ty(Context), V.Size),
-        /*isConstant=*/false, GlobalValue::ExternalLinkage,
-        /*Initializer=*/nullptr, V.Name, /*InsertBefore=*/nullptr,
-        GlobalValue::NotThreadLocal, V.IsConstant ? 4 : 1);
+    new GlobalVariable(*M, ArrayType::get(Type::getInt8Ty(Context), V.Size),
+                       /*isConstant=*/false, GlobalValue::ExternalLinkage,
+                       /*Initializer=*/nullptr, V.Name,
+                       /*InsertBefore=*/nullptr, GlobalValue::NotThreadLocal,
+                       V.IsConstant ? 4 : 1);
   setImageOnly(*M, Digest);
   return M;
 }
 
-static Expected<LaunchedKernel>
-describeWithoutIR(const LoadImageRequest &Q, const KernelImage &Image,
-                  ArrayRef<ImageParam> Params, LaunchedKernel K) {
+static Expected<LaunchedKernel> describeWithoutIR(const LoadImageRequest &Q,
+                                                  const KernelImage &Image,
+                                                  ArrayRef<ImageParam> Params,
+                                                  LaunchedKernel K) {
   Expected<std::vector<ImageSymbol>> Variables = readVariables(Image);
   if (!Variables)
     return Variables.takeError();
@@ -137,7 +137,7 @@ describeWithoutIR(const LoadImageRequest &Q, const KernelImage &Image,
     KernelArg A;
     A.Size = P.Size;
     A.Offset = P.Offset;
-    A.Kind = P.IsPointer    ? MNEME_ARG_POINTER
+    A.Kind = P.IsPointer   ? MNEME_ARG_POINTER
              : P.Size <= 8 ? MNEME_ARG_VALUE
                            : MNEME_ARG_AGGREGATE;
     A.Type = P.IsPointer ? "ptr" : formatv("b{0}", 8 * P.Size).str();
@@ -169,8 +169,8 @@ static Expected<SmallVector<StringRef, 1>> splitModules(StringRef IR) {
     return Parts;
   }
   while (!IR.empty()) {
-    uint64_t Size = IR.size() < 8 ? UINT64_MAX
-                                  : support::endian::read64le(IR.data());
+    uint64_t Size =
+        IR.size() < 8 ? UINT64_MAX : support::endian::read64le(IR.data());
     if (Size > IR.size() - std::min<size_t>(IR.size(), 8))
       return createStringError("a module of it lies outside of it");
     Parts.push_back(IR.substr(8, Size));
@@ -207,7 +207,8 @@ static Expected<std::unique_ptr<Module>> readRegistered(StringRef IR,
     else if (Linker::linkModules(*All, std::move(*M), Linker::LinkOnlyNeeded))
       return createStringError("its modules cannot be linked");
   }
-  // A whole program: libraries must not keep their functions from being inlined.
+  // A whole program: libraries must not keep their functions from being
+  // inlined.
   if (All && Parts->size() > 1)
     for (Function &F : *All)
       if (!F.isDeclaration() && !isKernel(F))
@@ -258,9 +259,10 @@ static Error checkRegisteredConfig(StringRef Text) {
   return Error::success();
 }
 
-static Expected<LaunchedKernel>
-describeWithIR(const LoadImageRequest &Q, ArrayRef<ImageParam> Params,
-               StringRef ImageArch, LaunchedKernel K) {
+static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
+                                               ArrayRef<ImageParam> Params,
+                                               StringRef ImageArch,
+                                               LaunchedKernel K) {
   std::string Configuration = Q.Options;
   if (!Configuration.empty())
     if (Error E = checkRegisteredConfig(Configuration))
@@ -300,9 +302,8 @@ describeWithIR(const LoadImageRequest &Q, ArrayRef<ImageParam> Params,
   const DataLayout &DL = (*Extracted)->getDataLayout();
   for (const std::string &Name : K.Globals) {
     const GlobalVariable *V = (*Extracted)->getNamedGlobal(Name);
-    K.GlobalSizes.push_back(V ? DL.getTypeAllocSize(V->getValueType())
-                                    .getFixedValue()
-                              : 0);
+    K.GlobalSizes.push_back(
+        V ? DL.getTypeAllocSize(V->getValueType()).getFixedValue() : 0);
   }
   K.Obstacle =
       findObstacle(**Extracted, Q.Kernel, /*ForHost=*/false, K.Handles);

@@ -119,8 +119,7 @@ Error RecordKeeper::writeCode(Kernel &K) {
   };
   if (Error E = Write(K.File.Modules.front(), K.Bitcode))
     return E;
-  return K.Image.empty() ? Error::success()
-                         : Write(K.File.Image.File, K.Image);
+  return K.Image.empty() ? Error::success() : Write(K.File.Image.File, K.Image);
 }
 
 Expected<bool>

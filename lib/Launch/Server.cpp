@@ -542,15 +542,15 @@ Error Server::handleLoadImage(Connection &C, StringRef Body) {
   Expected<LoadImageRequest> Q = LoadImageRequest::decode(Body);
   if (!Q)
     return Q.takeError();
-  Expected<ChildTask> Job = Start(
-      CompilerName,
-      [&]() -> Expected<std::string> {
-        Expected<LaunchedKernel> K = describeImageKernel(*Q);
-        if (!K)
-          return K.takeError();
-        return K->encode();
-      },
-      {CompileSeconds, CompileBytes});
+  Expected<ChildTask> Job = Start(CompilerName,
+                                  [&]() -> Expected<std::string> {
+                                    Expected<LaunchedKernel> K =
+                                        describeImageKernel(*Q);
+                                    if (!K)
+                                      return K.takeError();
+                                    return K->encode();
+                                  },
+                                  {CompileSeconds, CompileBytes});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
@@ -610,8 +610,7 @@ static void writeFacts(const LaunchedKernel &K, RecordKeeper &Records,
     W.u64(Hash);
 }
 
-Expected<std::string> Server::finishLoadImage(Connection &C,
-                                              StringRef Result) {
+Expected<std::string> Server::finishLoadImage(Connection &C, StringRef Result) {
   std::optional<LaunchedKernel> K = LaunchedKernel::decode(Result);
   if (!K || K->Globals.size() != K->GlobalSizes.size())
     return malformed();

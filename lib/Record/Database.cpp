@@ -516,8 +516,7 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
       !O.map("VASize", K.VASize) || !O.map("Args", K.Args) ||
       !O.map("Globals", K.Globals) ||
       !O.map("DynamicHashInputs", K.DynamicHashInputs) ||
-      !O.map("instances", Instances) ||
-      !O.mapOptional("Image", K.Image) ||
+      !O.map("instances", Instances) || !O.mapOptional("Image", K.Image) ||
       !O.mapOptional("Configuration", K.Configuration) ||
       !O.mapOptional("ModuleDigests", K.ModuleDigests) ||
       !O.mapOptional(DigestKey, Digest) || !O.finish())
@@ -639,9 +638,9 @@ mneme::readImage(StringRef Dir, const RecordedKernel &K) {
   if (Digest == K.Image.Digest)
     return std::move(Copy);
   return createFileError(
-      Path, createStringError("has changed since it was recorded: digest " +
-                              Digest + ", not " + K.Image.Digest +
-                              "; restore the file"));
+      Path,
+      createStringError("has changed since it was recorded: digest " + Digest +
+                        ", not " + K.Image.Digest + "; restore the file"));
 }
 
 std::string mneme::getFormatWarning(const RecordedKernel &K) {

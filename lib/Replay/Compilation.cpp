@@ -216,9 +216,9 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
     if (!Plan.hasIR() && !Plan.kernel().Image.IsPTX) {
       if (Error E = Plan.readRecordedCubin().moveInto(Compiled.Image))
         return E;
-      if (Error E = readResources(StringRef(Compiled.Image.data(),
-                                            Compiled.Image.size()),
-                                  Plan.kernel().KernelName)
+      if (Error E = readResources(
+                        StringRef(Compiled.Image.data(), Compiled.Image.size()),
+                        Plan.kernel().KernelName)
                         .moveInto(Compiled.Resources))
         return E;
     } else if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown)) {

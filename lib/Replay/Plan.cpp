@@ -16,9 +16,9 @@
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
-#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -249,7 +249,8 @@ Error ReplayPlan::checkSignature() const {
               .str());
     // An image does not say what a word is.
     bool IsPointer = Here.Kind == MNEME_ARG_POINTER;
-    if (!Kernel->Image.IsOnly && IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
+    if (!Kernel->Image.IsOnly &&
+        IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
       return createStringError(
           formatv("argument {0} of kernel '{1}' is {2} in {3}, but {4} in the "
                   "recording",

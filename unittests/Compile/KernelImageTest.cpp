@@ -92,8 +92,10 @@ TEST(KernelImage, ReadsVariablesOfPTX) {
 }
 
 TEST(KernelImage, RejectsDamagedImages) {
-  EXPECT_THAT_EXPECTED(
-      selectKernelImage("\x7f" "ELF damaged", "add", "sm_90", runs90), Failed());
+  EXPECT_THAT_EXPECTED(selectKernelImage("\x7f"
+                                         "ELF damaged",
+                                         "add", "sm_90", runs90),
+                       Failed());
   EXPECT_THAT_EXPECTED(selectKernelImage(StringRef("\x50\xed\x55\xba\1\0\x10\0"
                                                    "\xff\xff\xff\xff\0\0\0\0",
                                                    16),

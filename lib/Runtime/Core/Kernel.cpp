@@ -68,9 +68,8 @@ std::string mneme::requestKernel(const DeviceModule &Module,
                                                                    : Malformed;
 }
 
-std::string
-mneme::requestImageKernel(const ImageRequest &Q, KernelFacts &Facts,
-                          std::vector<ModuleVariable> &Variables) {
+std::string mneme::requestImageKernel(const ImageRequest &Q, KernelFacts &Facts,
+                                      std::vector<ModuleVariable> &Variables) {
   WireWriter Request;
   Request.bytes(Q.Data, Q.Size);
   Request.str(Q.Kernel);

@@ -156,10 +156,9 @@ void DriverImages::noteLibrary(CUlibrary L, const void *Image, bool IsKept) {
     auto *Data = static_cast<const char *>(unwrap(Image));
     size_t Size = sizeOfImage(Data);
     if (Size)
-      add(L,
-          {IsKept ? std::make_shared<LoadedImage>(Data, Size)
-                  : std::make_shared<LoadedImage>(std::string(Data, Size)),
-           nullptr, L});
+      add(L, {IsKept ? std::make_shared<LoadedImage>(Data, Size)
+                     : std::make_shared<LoadedImage>(std::string(Data, Size)),
+              nullptr, L});
   });
 }
 

@@ -83,8 +83,8 @@ static void *findExported(const char *Symbol) {
 }
 
 /// The function in place of \p Original, which the driver found for \p Symbol.
-static void *findInPlaceOf(void *Original, const char *Symbol,
-                           int CudaVersion, uint64_t Flags) {
+static void *findInPlaceOf(void *Original, const char *Symbol, int CudaVersion,
+                           uint64_t Flags) {
   size_t Count;
   const ExportedFunction *F = exportedFunctions(Count);
   void *H = loadedDriver();
@@ -126,9 +126,10 @@ using GetProcAddressV2 = int (*)(const char *, void **, int, uint64_t, int *);
 static int findFor(int E, const char *Symbol, void **Function, int CudaVersion,
                    uint64_t Flags);
 
-__attribute__((visibility("default"))) int
-cuGetProcAddress(const char *Symbol, void **Function, int CudaVersion,
-                 uint64_t Flags) {
+__attribute__((visibility("default"))) int cuGetProcAddress(const char *Symbol,
+                                                            void **Function,
+                                                            int CudaVersion,
+                                                            uint64_t Flags) {
   void *H = loadedDriver();
   auto Original = reinterpret_cast<GetProcAddress>(
       H ? dlsym(H, "cuGetProcAddress") : nullptr);

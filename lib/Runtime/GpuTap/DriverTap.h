@@ -31,14 +31,14 @@ void countForeignGraph();
 /// The number of launches counted.
 uint64_t foreignGraphs();
 
-/// Whether \p Symbol is one of the driver's, which begin with "cu" and a capital
-/// letter.
+/// Whether \p Symbol is one of the driver's, which begin with "cu" and a
+/// capital letter.
 constexpr bool isDriverSymbol(const char *Symbol) {
   return Symbol[2] >= 'A' && Symbol[2] <= 'Z';
 }
 
-/// A call of an intercepted function that the thread is in. Driver calls that it
-/// makes are part of it.
+/// A call of an intercepted function that the thread is in. Driver calls that
+/// it makes are part of it.
 class InterceptedCall {
 public:
   InterceptedCall() { ++Depth; }
@@ -60,8 +60,7 @@ public:
   };
 
 private:
-  static thread_local unsigned Depth
-      __attribute__((tls_model("initial-exec")));
+  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
 };
 
 /// The number of launches of the calling thread that were intercepted in the

@@ -52,8 +52,8 @@ struct PendingFree {
   uint64_t Number; ///< Counts the frees of all devices.
 };
 
-/// Kind of an allocation of an arena's addresses for memory that the application
-/// maps there itself. Others are MNEME_REGION_HEAP.
+/// Kind of an allocation of an arena's addresses for memory that the
+/// application maps there itself. Others are MNEME_REGION_HEAP.
 inline constexpr uint32_t ReservedAddresses = 0;
 
 /// What a pitch depends on: the width of a row and, for the driver, the size of

@@ -153,9 +153,9 @@ KernelTargets::loadVariables(const DeviceModule &Code,
       return Fail("exists only in device code");
     if (E.Flags & MNEME_VARIABLE_MANAGED)
       return Fail("is __managed__");
-    std::string Error = noteVariable({Code.Hash, Code.Copy, Name}, Name,
-                                     V->Size, Shadow, &runtimeOf(E.Object),
-                                     Found);
+    std::string Error =
+        noteVariable({Code.Hash, Code.Copy, Name}, Name, V->Size, Shadow,
+                     &runtimeOf(E.Object), Found);
     if (!Error.empty())
       return Error;
   }
@@ -164,10 +164,11 @@ KernelTargets::loadVariables(const DeviceModule &Code,
 
 /// Adds a variable to \p Found, with an address for recordings. \returns an
 /// empty string, or why it cannot be recorded.
-std::string KernelTargets::noteVariable(
-    const Symbol &Key, const std::string &Name, uint64_t Size,
-    const void *Shadow, const CudaRuntime *Runtime,
-    std::vector<const ShadowedVariable *> &Found) {
+std::string
+KernelTargets::noteVariable(const Symbol &Key, const std::string &Name,
+                            uint64_t Size, const void *Shadow,
+                            const CudaRuntime *Runtime,
+                            std::vector<const ShadowedVariable *> &Found) {
   std::unique_ptr<ShadowedVariable> &S = Variables[Key];
   if (!S) {
     auto New = std::make_unique<ShadowedVariable>();

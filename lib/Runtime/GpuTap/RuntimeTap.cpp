@@ -78,10 +78,9 @@ static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
   auto Original = [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); };
   if (!Ptr || !Pitch || !Width || !Height)
     return Original();
-  size_t Bytes =
-      TapSession::get().memory().pitchOf({Width, 0}, [&](void **Row, size_t *P) {
-        return R.MallocPitch(Row, P, Width, 1);
-      });
+  size_t Bytes = TapSession::get().memory().pitchOf(
+      {Width, 0},
+      [&](void **Row, size_t *P) { return R.MallocPitch(Row, P, Width, 1); });
   size_t Size;
   if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
     return Original();
@@ -277,11 +276,10 @@ static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
   TappedMemory &Memory = TapSession::get().memory();
   if (!Ptr || !Pitch || !Width || !Height || !Memory.hasContext())
     return Original();
-  size_t Bytes =
-      Memory.pitchOf({Width, Element}, [&](void **Row, size_t *P) {
-        return R.DriverMemAllocPitch(reinterpret_cast<CUdeviceptr *>(Row), P,
-                                     Width, 1, Element);
-      });
+  size_t Bytes = Memory.pitchOf({Width, Element}, [&](void **Row, size_t *P) {
+    return R.DriverMemAllocPitch(reinterpret_cast<CUdeviceptr *>(Row), P, Width,
+                                 1, Element);
+  });
   size_t Size;
   if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
     return Original();
@@ -427,9 +425,9 @@ static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
 
 static int onDriverMemFreeAsyncPtsz(const CudaRuntime &R, CUdeviceptr Ptr,
                                     CUstream S) {
-  return TapSession::get().memory().release(
-      toPointer(Ptr), toPtsz(S),
-      [&] { return R.DriverMemFreeAsyncPtsz(Ptr, S); });
+  return TapSession::get().memory().release(toPointer(Ptr), toPtsz(S), [&] {
+    return R.DriverMemFreeAsyncPtsz(Ptr, S);
+  });
 }
 
 static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
@@ -596,10 +594,12 @@ static int onDriverLaunchKernelPtsz(const CudaRuntime &R, CUfunction F,
       });
 }
 
-static int onDriverLaunchCooperativeKernel(
-    const CudaRuntime &R, CUfunction F, unsigned GridX, unsigned GridY,
-    unsigned GridZ, unsigned BlockX, unsigned BlockY, unsigned BlockZ,
-    unsigned Shared, CUstream S, void **Args) {
+static int onDriverLaunchCooperativeKernel(const CudaRuntime &R, CUfunction F,
+                                           unsigned GridX, unsigned GridY,
+                                           unsigned GridZ, unsigned BlockX,
+                                           unsigned BlockY, unsigned BlockZ,
+                                           unsigned Shared, CUstream S,
+                                           void **Args) {
   return TapSession::get().launchFunction(
       {R,
        F,
@@ -613,10 +613,12 @@ static int onDriverLaunchCooperativeKernel(
       });
 }
 
-static int onDriverLaunchCooperativeKernelPtsz(
-    const CudaRuntime &R, CUfunction F, unsigned GridX, unsigned GridY,
-    unsigned GridZ, unsigned BlockX, unsigned BlockY, unsigned BlockZ,
-    unsigned Shared, CUstream S, void **Args) {
+static int onDriverLaunchCooperativeKernelPtsz(const CudaRuntime &R,
+                                               CUfunction F, unsigned GridX,
+                                               unsigned GridY, unsigned GridZ,
+                                               unsigned BlockX, unsigned BlockY,
+                                               unsigned BlockZ, unsigned Shared,
+                                               CUstream S, void **Args) {
   return TapSession::get().launchFunction(
       {R,
        F,
@@ -625,9 +627,8 @@ static int onDriverLaunchCooperativeKernelPtsz(
        Args,
        nullptr},
       nullptr, [&] {
-        return R.DriverLaunchCooperativeKernelPtsz(F, GridX, GridY, GridZ,
-                                                   BlockX, BlockY, BlockZ,
-                                                   Shared, S, Args);
+        return R.DriverLaunchCooperativeKernelPtsz(
+            F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ, Shared, S, Args);
       });
 }
 

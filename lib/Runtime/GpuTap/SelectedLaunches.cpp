@@ -60,7 +60,8 @@ Target &SelectedLaunches::load(Target &First, const Launch &L) {
   IndexEntry Entry;
   // The driver chooses the code of an image.
   bool IsOther =
-      G && !First.Image && unsigned(G->Arch) != Program::get().deviceArchitecture() &&
+      G && !First.Image &&
+      unsigned(G->Arch) != Program::get().deviceArchitecture() &&
       Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
   Target &T = IsOther ? Targets.get(Entry, /*Selected=*/true) : First;
   Targets.load(T, L.Stub);

@@ -67,10 +67,10 @@ inline constexpr StringLiteral ScalarsInput = "Scalars";
 /// The application's own code of a kernel that it loaded as an image, without
 /// Mneme's payload. File is empty if there is none.
 struct RecordedImage {
-  std::string File;   ///< Name in the folder.
-  std::string Digest; ///< XXH3-128, 32 hexadecimal digits.
-  std::string Arch;   ///< "sm_90a": that the code is for.
-  bool IsPTX = false; ///< Otherwise a cubin.
+  std::string File;    ///< Name in the folder.
+  std::string Digest;  ///< XXH3-128, 32 hexadecimal digits.
+  std::string Arch;    ///< "sm_90a": that the code is for.
+  bool IsPTX = false;  ///< Otherwise a cubin.
   bool IsOnly = false; ///< The recorded IR is only the kernel's interface.
 };
 
