@@ -17,7 +17,7 @@
 //
 // RUN: %{gpu} llvm-mneme-replay %t/cubin --device=cuda:0 --grid-dim-x=1 --block-dim-x=64 | FileCheck %s
 // RUN: %{gpu} llvm-mneme-replay %t/ptx --device=cuda:0 --ptxas-options=-maxrregcount=24 --codegen-opt=1 | FileCheck %s
-// CHECK: "pipeline": ""
+// CHECK: "passes": ""
 // CHECK: "verdict": "Match"
 // RUN: %{gpu} llvm-mneme-replay %t/cubin --device=cuda:0 --grid-dim-x=1 | FileCheck %s --check-prefix=MISMATCH
 // MISMATCH: "verdict": "Mismatch"

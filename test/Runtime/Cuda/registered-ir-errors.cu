@@ -24,7 +24,7 @@
 // NAME-DAG: does not belong to its image: it does not define the kernel
 //
 // Another target.
-// RUN: printf 'target triple = "x86_64-linux-gnu"\ndefine void @add(ptr %%p, i32 %%n) {\n  ret void\n}\n' > %t/x86.ll
+// RUN: echo 'target triple = "x86_64-linux-gnu" define void @add(ptr, i32) { ret void }' > %t/x86.ll
 // REDEFINE: %{ir} = %t/x86.ll
 // RUN: %{record} | FileCheck %s --check-prefixes=CHECK,TARGET
 // TARGET-DAG: does not belong to its image: it is for 'x86_64-{{.*}}linux-gnu'

@@ -36,7 +36,7 @@
 // REDEFINE: %{options} = {"passes": "mem2reg", "target_features": "+ptx80"}
 // RUN: %{record} 2>&1 | FileCheck %s
 // RUN: llvm-mneme-replay %t/rec --device=host --resources | FileCheck %s --check-prefix=PASSES
-// PASSES: "pipeline": "mem2reg"
+// PASSES: "passes": "mem2reg"
 // PASSES: "verdict": "Match"
 // RUN: llvm-mneme-replay %t/rec --device=host --passes='default<O2>' | FileCheck %s --check-prefix=MATCH
 
