@@ -19,7 +19,7 @@
 // RUN: %{gpu} llvm-mneme-replay %t/ptx --device=cuda:0 --ptxas-options=-maxrregcount=24 --codegen-opt=1 | FileCheck %s
 // CHECK: "passes": ""
 // CHECK: "verdict": "Match"
-// RUN: %{gpu} llvm-mneme-replay %t/cubin --device=cuda:0 --grid-dim-x=1 | FileCheck %s --check-prefix=MISMATCH
+// RUN: not %{gpu} llvm-mneme-replay %t/cubin --device=cuda:0 --grid-dim-x=1 | FileCheck %s --check-prefix=MISMATCH
 // MISMATCH: "verdict": "Mismatch"
 //
 // RUN: not llvm-mneme-replay %t/cubin --device=host 2>&1 | FileCheck %s --check-prefix=HOST
