@@ -40,7 +40,7 @@
 // A changed image is noticed.
 // RUN: cp -r %t/ptx %t/changed
 // RUN: echo '// more' >> %t/changed/RecordedImage_*.ptx
-// RUN: not llvm-mneme-record check %t/changed | FileCheck %s --check-prefix=CHANGED
+// RUN: not llvm-mneme-record check %t/changed 2>&1 | FileCheck %s --check-prefix=CHANGED
 // CHANGED: RecordedImage_{{.*}}.ptx': has changed since it was recorded
 
 extern "C" __global__ void add(int *P, int N) { P[blockIdx.x * blockDim.x + threadIdx.x] += N; }
