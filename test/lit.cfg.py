@@ -203,6 +203,25 @@ if os.path.exists(optuna[0]) and subprocess.run(optuna + ["-c", find]).returncod
     config.substitutions.append(("%optuna", " ".join(optuna)))
 elif "optuna" in lit_config.params:
     lit_config.fatal("no Optuna in '%s'" % optuna[0])
+
+# %mneme_python runs Python with the package llvm-mneme of these sources and this build. Features python-NAME are its
+# optional packages. --param=python=PYTHON selects one, such as that of a virtual environment (utils/check-python.sh).
+python = lit_config.params.get("python", "/usr/bin/python3")
+if os.path.exists(python):
+    config.available_features.add("python3")
+    config.substitutions.append(
+        (
+            "%mneme_python",
+            "env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s MNEME_ROOT=%s %s -s"
+            % (os.path.join(config.mneme_src_root, "python"), build, python),
+        )
+    )
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip"]
+    find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
+    found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
+    for package in found.split():
+        config.available_features.add("python-" + package)
+
 chromium = shutil.which("chromium") or shutil.which("google-chrome")
 if chromium:
     config.available_features.add("chromium")

@@ -34,6 +34,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/KeyBuilder.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -152,6 +153,10 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
+  if (!TT.isNVPTX() && O.Deployable)
+    return createStringError(
+        formatv("--deployable is for NVIDIA GPUs, not {0}", TT.getArchName())
+            .str());
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -223,6 +228,11 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
         formatv("'{0}' is not a GPU triple", TT.str()).str());
   if (Error E = checkOptions(TT, Options))
     return std::move(E);
+  if (Options.Deployable)
+    if (std::string Why = findUndeployable(M); !Why.empty())
+      return createStringError("the kernel cannot be compiled with "
+                               "--deployable: " +
+                               Why + ": pass it as an argument");
 
   KernelCompiler C;
   if (Error E = PassSelection::parse(Options.RunPasses, Options.SkipPasses)
@@ -481,6 +491,8 @@ void KernelCompiler::preprocess(Module &M) const {
   ModuleAnalysisManager MAM;
   if (Options.Fill)
     FillPass(*Options.Fill).run(M, MAM);
+  if (Options.Deployable)
+    DeployablePass().run(M, MAM);
   if (!Options.Specialize.empty()) {
     SpecializeOptions SO = Options.Specialize;
     SO.Kernel = Options.Kernel;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Deploy/Bake.h"
@@ -16,7 +17,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static bool readDims(const json::Object &Launch, StringRef Key, Dim3 &D) {
+bool mneme::readDims(const json::Object &Launch, StringRef Key, Dim3 &D) {
   const json::Object *O = Launch.getObject(Key);
   if (!O)
     return false;

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MessageRules.h"
+#include "llvm/Mneme/Farm/MessageRules.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Digest.h"

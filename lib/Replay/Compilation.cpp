@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -255,6 +256,8 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
     for (const GlobalVariable &G : M.globals())
       if (isOwnVariable(G) && !is_contained(Image.Globals, G.getName()))
         Image.OwnVariables.push_back(G.getName().str());
+    for (const SharedVariable &V : getVariableSlots(M))
+      Image.Slots.push_back(V.Name);
   }
   bool WantsAssembly =
       !Options.OutputAsm.empty() || !Options.Instruments.SaveTemps.empty();
@@ -304,6 +307,7 @@ Error Compilation::emitForHost(Module &M) {
   LLVMOptionScope Scope;
   if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
+  resolveVariableSlots(M);
   std::string Assembly;
   Expected<DeviceImage> Image = [&] {
     ScopedTimer Timer(Code.Times.Codegen);

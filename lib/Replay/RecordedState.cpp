@@ -10,6 +10,7 @@
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
 #include <memory>
+#include <mutex>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -144,6 +145,40 @@ Error RecordedState::readChanged(DataFn Fn) const {
     if (Error E = Fn(Range, Memory.Bytes))
       return E;
   return Error::success();
+}
+
+/// Decompresses the data of a region to where it belongs.
+static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
+                          MutableArrayRef<char> Contents) {
+  DefaultThreadPool Pool;
+  std::mutex Lock;
+  std::string Failure;
+  auto It = partition_point(S.data(), [&](const SnapshotData &D) {
+    return D.Address < Region.Address;
+  });
+  for (; It != S.data().end() && It->Address < Region.Address + Region.Size;
+       ++It)
+    Pool.async([&, D = &*It] {
+      Error E = S.decode(
+          *D, Contents.slice(D->Address - Region.Address, D->RawSize));
+      if (!E)
+        return;
+      std::lock_guard<std::mutex> Held(Lock);
+      Failure = toString(std::move(E));
+    });
+  Pool.wait();
+  return Failure.empty() ? Error::success() : createStringError(Failure);
+}
+
+Error RecordedState::readRegion(size_t Region, bool After,
+                                MutableArrayRef<char> Contents) const {
+  const SnapshotRegion &Info = Regions[Region].Info;
+  if (Error E = readRegionOf(*Prologue, Info, Contents))
+    return E;
+  if (!After)
+    return Error::success();
+  return Outcome ? applyChanges(Region, Contents)
+                 : readRegionOf(*Epilogue, Info, Contents);
 }
 
 Error RecordedState::applyChanges(size_t Region,

@@ -78,6 +78,7 @@ public:
   CUfunction Function = nullptr;
   std::vector<KernelArg> Layout;
   std::vector<GlobalPlace> Globals;
+  std::vector<uint64_t> Slots; ///< Contents of MNEME_VARIABLE_SLOTS.
   uint64_t StaticShared = 0; ///< Bytes.
   /// A copy of the variables that only this image has, as load() found them,
   /// and the copies that restore them; null if there are none.
@@ -238,6 +239,9 @@ private:
   Error findFunction(CudaKernel &K);
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
+  Error findSlots(CudaKernel &K, const DeviceImage &Image,
+                  ArrayRef<KernelGlobal> Globals);
+  Error fillSlots(CudaKernel &K);
   Error keepOwnVariables(CudaKernel &K, const DeviceImage &Image);
   /// Restores the state after load(), if a launch could have changed it for the
   /// next one.

@@ -14,6 +14,7 @@
 #include "CudaDevice.h"
 #include "Cupti.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -128,6 +129,8 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return Fail(toString(std::move(E)));
   if (Error E = findGlobals(*K, Image, Globals))
     return Fail(toString(std::move(E)));
+  if (Error E = findSlots(*K, Image, Globals))
+    return Fail(toString(std::move(E)));
   if (Error E = keepOwnVariables(*K, Image))
     return Fail(toString(std::move(E)));
   return K;
@@ -177,6 +180,35 @@ Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
     K.Globals.push_back({G.Name, G.Address, Place, Size, Constant});
   }
   return Error::success();
+}
+
+/// Lets the image use the recorded variables where they are.
+Error CudaDevice::findSlots(CudaKernel &K, const DeviceImage &Image,
+                            ArrayRef<KernelGlobal> Globals) {
+  for (const std::string &Name : Image.Slots) {
+    const KernelGlobal *G =
+        find_if(Globals, [&](const KernelGlobal &G) { return G.Name == Name; });
+    if (G == Globals.end() || !G->Address)
+      return createStringError("the recording does not have its variable '" +
+                               Name + "'");
+    K.Slots.push_back(G->Address);
+  }
+  return fillSlots(K);
+}
+
+Error CudaDevice::fillSlots(CudaKernel &K) {
+  uint64_t Place = 0, Size = 0;
+  // The image does not have them if it uses none.
+  if (K.Slots.empty() ||
+      !Backend->getGlobal(K.Program, MNEME_VARIABLE_SLOTS, Place, Size))
+    return Error::success();
+  ArrayRef<char> Bytes(reinterpret_cast<const char *>(K.Slots.data()),
+                       K.Slots.size() * sizeof(uint64_t));
+  if (Size != Bytes.size())
+    return createStringError("its array '" MNEME_VARIABLE_SLOTS "' has " +
+                             Twine(Size) + " bytes instead of " +
+                             Twine(Bytes.size()));
+  return write(Place, Bytes);
 }
 
 /// Keeps a copy of the variables that only this image has.
@@ -229,6 +261,8 @@ Error CudaDevice::resetState(CudaKernel &K, const LaunchConfig &Config) {
   K.Program = *Program;
   for (GlobalPlace &G : K.Globals)
     Backend->getGlobal(K.Program, G.Name, G.Image, G.Size);
+  if (Error E = fillSlots(K))
+    return E;
   return findFunction(K);
 }
 

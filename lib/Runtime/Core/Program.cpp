@@ -316,6 +316,15 @@ bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
   return true;
 }
 
+std::vector<const void *> Program::stubs() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::vector<const void *> Found;
+  for (const auto &[HostPtr, All] : Entries)
+    if (!All.empty() && All.front().Kind == MNEME_INDEX_KERNEL)
+      Found.push_back(HostPtr);
+  return Found;
+}
+
 std::string mneme::hashOf(const MnemePayloadHeader &Payload) {
   return std::string(reinterpret_cast<const char *>(Payload.Hash),
                      sizeof(Payload.Hash));

@@ -86,6 +86,9 @@ public:
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
             unsigned Arch = 0);
 
+  /// Returns the launch stubs of all kernels in the index. May throw.
+  std::vector<const void *> stubs();
+
   /// Returns the module that contains \p Entry.
   DeviceModule moduleOf(const IndexEntry &Entry);
 

@@ -147,6 +147,8 @@ void TunedKernels::start() {
     Any |= P->Error.empty();
   if (!Any)
     return;
+  for (const auto &P : Packages)
+    CopiesVariables |= P->Error.empty() && P->File.copiesVariables();
   pthread_atfork(nullptr, nullptr, [] {
     get().Active = false;
     get().Finished = true;
@@ -222,6 +224,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
       T->ToVerify = Verifying.First;
       T->Tables = describeVariant(P->File, V);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
+      T->UsesVariables = usesVariables(T->Tables);
       New->Variants.push_back(std::move(T));
     }
   }
@@ -255,7 +258,8 @@ TunedStub &TunedKernels::makeStub(const void *HostPtr, unsigned Arch) {
   IndexEntry Entry;
   if (Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Entry, Arch)) {
     const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
-    std::string LinkHash = Program::get().moduleOf(Entry).Hash;
+    New->Module = Program::get().moduleOf(Entry);
+    const std::string &LinkHash = New->Module.Hash;
     findKernel(
         *New,
         [&](const Package &P) {

@@ -263,10 +263,7 @@ CUresult DriverImages::findVariable(const DriverFunction &F,
                                     CUdeviceptr &Address, size_t &Size) const {
   if (F.Module)
     return Driver->ModuleGetGlobal(&Address, &Size, F.Module, Name.c_str());
-  return Driver->LibraryGetGlobal
-             ? Driver->LibraryGetGlobal(&Address, &Size, F.Library,
-                                        Name.c_str())
-             : CUresult(CUDA_ERROR_NOT_FOUND);
+  return Driver->LibraryGetGlobal(&Address, &Size, F.Library, Name.c_str());
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "ParsePass.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
@@ -79,6 +80,7 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
   registerPass<CapturePass>(PB, "mneme-capture", parseCaptureOptions);
   registerPass<InstrumentPass>(PB, "mneme-instrument", parseCaptureOptions);
   registerSpecializePass(PB);
+  registerDeployablePass(PB);
   registerFillPass(PB);
   registerTracePass(PB);
   registerFaultPass(PB);

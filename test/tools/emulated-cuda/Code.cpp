@@ -19,6 +19,7 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
@@ -62,7 +63,8 @@ struct CompiledKernel {
 struct Libraries {
   std::mutex Lock;
   std::vector<std::unique_ptr<Library>> Files;
-  std::map<std::string, CompiledKernel> Kernels;
+  /// By name, and whether the code is for images with variables' addresses.
+  std::map<std::pair<std::string, bool>, CompiledKernel> Kernels;
   std::unique_ptr<llvm::mneme::Device> Host = createHostDevice();
 
   Libraries();
@@ -145,15 +147,17 @@ static std::vector<Parameter> layOutParameters(const llvm::Function &F) {
 
 /// \returns null, having said why, when no file has the kernel. Call with
 /// the lock held.
-static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
-  auto Known = L.Kernels.find(Name);
+static const CompiledKernel *compile(Libraries &L, const std::string &Name,
+                                     bool HasSlots) {
+  auto Known = L.Kernels.find({Name, HasSlots});
   if (Known != L.Kernels.end())
     return &Known->second;
   for (const std::unique_ptr<Library> &File : L.Files) {
     LLVMContext Context;
     std::unique_ptr<llvm::Module> M = parse(*File, Context);
     llvm::Function *F = M ? M->getFunction(Name) : nullptr;
-    if (!F || F->isDeclaration())
+    if (!F || F->isDeclaration() ||
+        HasSlots != (M->getNamedGlobal(MNEME_VARIABLE_SLOTS) != nullptr))
       continue;
     CompiledKernel K;
     K.From = File.get();
@@ -165,7 +169,7 @@ static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
       return nullptr;
     }
     K.Image = std::move(*Image);
-    return &(L.Kernels[Name] = std::move(K));
+    return &(L.Kernels[{Name, HasSlots}] = std::move(K));
   }
   complain("nothing in MNEME_EMULATED_KERNELS has a kernel '" + Name + "'");
   return nullptr;
@@ -437,7 +441,10 @@ CUresult emulated::Module::addVariables(const llvm::Module &M,
 CUresult emulated::Module::findCode(emulated::Function &F) {
   Libraries &L = libraries();
   std::lock_guard<std::mutex> Guard(L.Lock);
-  const CompiledKernel *K = compile(L, F.Name);
+  bool HasSlots = any_of(Variables, [](const std::unique_ptr<Variable> &V) {
+    return V->Name == MNEME_VARIABLE_SLOTS;
+  });
+  const CompiledKernel *K = compile(L, F.Name, HasSlots);
   if (!K)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (!IsCubin)

@@ -328,13 +328,24 @@ static Event *eventOf(CUevent E) {
   return driver().Events.has(E) ? reinterpret_cast<Event *>(E) : nullptr;
 }
 
-static CUresult findFunction(LibraryKernel &K, CUdevice Device, Function *&F) {
-  static std::mutex &Lock = *new std::mutex;
-  std::lock_guard<std::mutex> Guard(Lock);
-  emulated::Module *&M = K.Owner->Modules[Device];
-  if (!M)
-    if (CUresult R = emulated::Module::load(Device, K.Owner->Image.data(), M))
+static std::mutex &LibraryLock = *new std::mutex;
+
+static CUresult findModule(CodeLibrary &L, CUdevice Device,
+                           emulated::Module *&M) {
+  std::lock_guard<std::mutex> Guard(LibraryLock);
+  emulated::Module *&Known = L.Modules[Device];
+  if (!Known)
+    if (CUresult R = emulated::Module::load(Device, L.Image.data(), Known))
       return R;
+  M = Known;
+  return CUDA_SUCCESS;
+}
+
+static CUresult findFunction(LibraryKernel &K, CUdevice Device, Function *&F) {
+  emulated::Module *M = nullptr;
+  if (CUresult R = findModule(*K.Owner, Device, M))
+    return R;
+  std::lock_guard<std::mutex> Guard(LibraryLock);
   return M->getFunction(K.Name, F);
 }
 
@@ -910,6 +921,38 @@ CUresult cuLibraryGetKernel(CUkernel *Result, CUlibrary Handle,
   if (CUresult R = findFunction(*K, Current->Device, F))
     return R;
   *Result = reinterpret_cast<CUkernel>(driver().Kernels.add(K.release()));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetFunction(CUfunction *Result, CUkernel Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  if (!driver().Kernels.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Result = reinterpret_cast<CUfunction>(Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  return functionOf(Handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
+                            CUlibrary Handle, const char *Name) {
+  CHECK_CONTEXT();
+  if (!driver().Libraries.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  emulated::Module *M = nullptr;
+  if (CUresult R = findModule(*reinterpret_cast<CodeLibrary *>(Handle),
+                              Current->Device, M))
+    return R;
+  const Variable *V = nullptr;
+  if (CUresult R = M->getVariable(Name, V))
+    return R;
+  *Address = V->Address;
+  *Size = V->Size;
   return CUDA_SUCCESS;
 }
 
@@ -1605,34 +1648,6 @@ CUresult cuKernelGetParamInfo(CUkernel K, size_t Index, size_t *Offset,
                               size_t *Size) {
   return cuFuncGetParamInfo(reinterpret_cast<CUfunction>(K), Index, Offset,
                             Size);
-}
-
-CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size, CUlibrary L,
-                            const char *Name) {
-  CHECK_CONTEXT();
-  if (!driver().Libraries.has(L))
-    return CUDA_ERROR_INVALID_HANDLE;
-  auto I = reinterpret_cast<CodeLibrary *>(L)->Modules.find(Current->Device);
-  const Variable *V = nullptr;
-  if (I == reinterpret_cast<CodeLibrary *>(L)->Modules.end())
-    return CUDA_ERROR_NOT_FOUND;
-  if (CUresult R = I->second->getVariable(Name, V))
-    return R;
-  *Address = V->Address;
-  *Size = V->Size;
-  return CUDA_SUCCESS;
-}
-
-CUresult cuKernelGetFunction(CUfunction *F, CUkernel K) {
-  CHECK_CONTEXT();
-  if (!driver().Kernels.has(K))
-    return CUDA_ERROR_INVALID_HANDLE;
-  Function *Found = nullptr;
-  if (CUresult R = findFunction(*reinterpret_cast<LibraryKernel *>(K),
-                                Current->Device, Found))
-    return R;
-  *F = reinterpret_cast<CUfunction>(driver().Functions.add(Found));
-  return CUDA_SUCCESS;
 }
 
 CUresult cuModuleLoadFatBinary(CUmodule *Result, const void *Image) {

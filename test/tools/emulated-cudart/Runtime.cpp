@@ -473,6 +473,16 @@ API int cudaMemcpyToSymbol(const void *Shadow, const void *From, size_t Size,
                     Kind);
 }
 
+API int cudaMemcpyToSymbolAsync(const void *Shadow, const void *From,
+                                size_t Size, size_t Offset, int Kind,
+                                CUstream S) {
+  CUdeviceptr Address = 0;
+  if (int E = findVariable(Shadow, Address))
+    return E;
+  return cudaMemcpyAsync(reinterpret_cast<void *>(Address + Offset), From, Size,
+                         Kind, S);
+}
+
 API int cudaMemcpyFromSymbol(void *To, const void *Shadow, size_t Size,
                              size_t Offset, int Kind) {
   CUdeviceptr Address = 0;

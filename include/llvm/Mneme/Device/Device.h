@@ -96,6 +96,9 @@ struct DeviceImage {
   /// GPU only: variables of the image that the recording lacks and that the
   /// kernel can write.
   std::vector<std::string> OwnVariables;
+  /// GPU only: the variables whose addresses the image has in its array
+  /// MNEME_VARIABLE_SLOTS, in order.
+  std::vector<std::string> Slots;
   /// GPU only: the layout of the arguments.
   std::vector<KernelArg> Args;
 };

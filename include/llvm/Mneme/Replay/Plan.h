@@ -149,6 +149,10 @@ public:
   /// Call \p Fn with each range and its bytes, until it fails.
   Error readStored(DataFn Fn) const;
   Error readChanged(DataFn Fn) const;
+  /// Writes the contents of a region before or after the recorded launch to
+  /// \p Contents, which is zero. Decompresses on all cores.
+  Error readRegion(size_t Region, bool After,
+                   MutableArrayRef<char> Contents) const;
   /// Turns a region's contents before the recorded launch into those after it.
   Error applyChanges(size_t Region, MutableArrayRef<char> Contents) const;
 

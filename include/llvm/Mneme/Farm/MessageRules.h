@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The kinds of values in Messages.def. A kind has the type of its values,
-/// reads and writes them, and describes itself. Values that read() accepts need
-/// no further checks. read() accepts everything that write() makes.
+/// The kinds of values in tables of messages (DeclareMessages.inc). A kind has
+/// the type of its values, reads and writes them, and describes itself. Values
+/// that read() accepts need no further checks. read() accepts everything that
+/// write() makes.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_FARM_MESSAGERULES_H
-#define LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+#ifndef LLVM_MNEME_FARM_MESSAGERULES_H
+#define LLVM_MNEME_FARM_MESSAGERULES_H
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -295,4 +296,4 @@ using NaN = Choice<NaNRule, NaNRule::Error>;
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+#endif // LLVM_MNEME_FARM_MESSAGERULES_H

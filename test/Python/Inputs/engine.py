@@ -1,0 +1,30 @@
+import json
+import os
+import subprocess
+import sys
+
+import llvm_mneme as mneme
+
+
+def main():
+    from distributed import LocalCluster
+
+    recording, output = sys.argv[2], sys.argv[4]
+    kernel = mneme.open(recording)["twice"]
+    with LocalCluster(n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None) as cluster:
+        command = [mneme.find_suite().tool("tune"), kernel.path, "--engine=dask", "--quiet"]
+        command += ["--engine-options=--address=" + cluster.scheduler_address]
+        command += ["--worker-options=--device=host --compile-jobs=1", "--block-x=32..384:32", "--trials=12", "-o", output]
+        result = subprocess.run(command, env={**os.environ, "MNEME_PYTHON": sys.executable}, stdout=subprocess.PIPE)
+    print(result.stdout.decode(), end="")
+    print("exit code", result.returncode)
+    devices = set()
+    with open(os.path.join(output, "study.log")) as file:
+        for line in file:
+            device = json.loads(line).get("user_attr", {}).get("mneme:device")
+            devices.update([device] if device else [])
+    print("devices", sorted(devices) if devices else "none noted")
+
+
+if __name__ == "__main__":
+    main()
