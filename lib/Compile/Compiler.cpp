@@ -291,7 +291,12 @@ Error KernelCompiler::setUp(const Module &M) {
   const Target *T = TargetRegistry::lookupTarget(TT, Message);
   if (!T)
     return createStringError(Message);
-  FuseFP = TT.isNVPTX() && hasContractFlags(M);
+  if (!Options.FPContract.empty() && Options.FPContract != "fast" &&
+      Options.FPContract != "standard")
+    return createStringError("--fp-contract: expected fast or standard, got '" +
+                             Options.FPContract + "'");
+  FuseFP = Options.FPContract.empty() ? TT.isNVPTX() && hasContractFlags(M)
+                                      : Options.FPContract == "fast";
 
   // As clang's EmitAssemblyHelper does for a device compilation.
   TargetOptions TO;

@@ -277,11 +277,23 @@ mneme::findKernelImages(StringRef App, StringRef Kernel, StringRef Arch) {
   Expected<Elf> File = openElf((*Buffer)->getBuffer());
   if (!File)
     return createFileError(App, File.takeError());
+  std::vector<SmallVector<char, 0>> Found;
+  constexpr unsigned CudaMachine = 190; // EM_CUDA
+  if (File->getHeader().e_machine == CudaMachine) {
+    StringRef Cubin = (*Buffer)->getBuffer();
+    Expected<bool> Holds = holdsKernel(Cubin, Kernel, App);
+    if (!Holds)
+      return Holds.takeError();
+    if (!*Holds)
+      return createStringError("'" + App + "': the cubin has no kernel '" +
+                               Kernel + "'");
+    Found.emplace_back(Cubin.begin(), Cubin.end());
+    return Found;
+  }
   Expected<std::vector<FatbinEntry>> Entries = listImages(*File, App);
   if (!Entries)
     return Entries.takeError();
 
-  std::vector<SmallVector<char, 0>> Found;
   SmallVector<StringRef, 4> OtherArchs;
   bool HasPTX = false;
   for (const FatbinEntry &Entry : *Entries) {

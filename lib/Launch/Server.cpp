@@ -347,6 +347,8 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
     return handleLoadKernel(C, Body);
   case MNEME_WIRE_LOAD_OBJECT:
     return handleLoadObject(C, Body);
+  case MNEME_WIRE_LOAD_IMAGE:
+    return handleLoadImage(C, Body);
   case MNEME_WIRE_RECORDED:
     return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
@@ -536,6 +538,25 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   return Error::success();
 }
 
+Error Server::handleLoadImage(Connection &C, StringRef Body) {
+  Expected<LoadImageRequest> Q = LoadImageRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  Expected<ChildTask> Job = Start(CompilerName,
+                                  [&]() -> Expected<std::string> {
+                                    Expected<LaunchedKernel> K =
+                                        describeImageKernel(*Q);
+                                    if (!K)
+                                      return K.takeError();
+                                    return K->encode();
+                                  },
+                                  {CompileSeconds, CompileBytes});
+  if (!Job)
+    return Job.takeError();
+  C.Job = std::move(*Job);
+  return Error::success();
+}
+
 /// Copies segments to the answer, and keeps their addresses from others.
 void Server::copySegments(Connection &C, WireReader &R, WireWriter &W) {
   uint32_t Count = R.u32();
@@ -563,6 +584,49 @@ Expected<std::string> Server::finishLoadObject(Connection &C,
   return W.body();
 }
 
+/// Writes the answer to LoadKernel, without code.
+static void writeFacts(const LaunchedKernel &K, RecordKeeper &Records,
+                       WireWriter &W) {
+  W.bytes(K.StaticHash.data(), K.StaticHash.size());
+  W.u32(K.Args.size());
+  for (const KernelArg &A : K.Args) {
+    W.u32(A.Size);
+    W.u32(A.Offset);
+    W.u32(A.Kind);
+  }
+  W.u32(K.Globals.size());
+  for (const std::string &Name : K.Globals)
+    W.str(Name);
+  W.str(K.Obstacle);
+  ::mneme::writeHandles(W, K.Handles);
+  std::vector<std::string> Held =
+      Records.heldLaunches(toHexString(K.StaticHash));
+  std::vector<uint64_t> HeldHashes;
+  for (const std::string &Hash : Held)
+    if (std::optional<uint64_t> H = parseDigest64(Hash))
+      HeldHashes.push_back(*H);
+  W.u32(HeldHashes.size());
+  for (uint64_t Hash : HeldHashes)
+    W.u64(Hash);
+}
+
+Expected<std::string> Server::finishLoadImage(Connection &C, StringRef Result) {
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Result);
+  if (!K || K->Globals.size() != K->GlobalSizes.size())
+    return malformed();
+  Records.addKernel(*K, C.Device);
+  WireWriter W = success();
+  writeFacts(*K, Records, W);
+  W.u32(K->Globals.size());
+  for (const auto &[Name, Size] : llvm::zip(K->Globals, K->GlobalSizes)) {
+    W.str(Name);
+    W.u64(Size);
+    W.u64(1); // The alignment does not matter on a GPU.
+    W.u32(0);
+  }
+  return W.body();
+}
+
 /// The worker is this program, but has compiled untrusted IR, so its answer is
 /// checked.
 Expected<std::string> Server::finishLoadKernel(Connection &C,
@@ -574,27 +638,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
     return malformed();
   Records.addKernel(*K, C.Device);
   WireWriter W = success();
-  W.bytes(K->StaticHash.data(), K->StaticHash.size());
-  W.u32(K->Args.size());
-  for (const KernelArg &A : K->Args) {
-    W.u32(A.Size);
-    W.u32(A.Offset);
-    W.u32(A.Kind);
-  }
-  W.u32(K->Globals.size());
-  for (const std::string &Name : K->Globals)
-    W.str(Name);
-  W.str(K->Obstacle);
-  ::mneme::writeHandles(W, K->Handles);
-  std::vector<std::string> Held =
-      Records.heldLaunches(toHexString(K->StaticHash));
-  std::vector<uint64_t> HeldHashes;
-  for (const std::string &Hash : Held)
-    if (std::optional<uint64_t> H = parseDigest64(Hash))
-      HeldHashes.push_back(*H);
-  W.u32(HeldHashes.size());
-  for (uint64_t Hash : HeldHashes)
-    W.u64(Hash);
+  writeFacts(*K, Records, W);
   if (std::get<bool>(C.JobKernel)) {
     K->Host.Entry = reinterpret_cast<void *>(R.u64());
     ::mneme::writeHostKernel(W, K->Host);
@@ -622,6 +666,8 @@ void Server::finishJob(Connection &C) {
     Result = finishLoadKernel(C, *Result);
   else if (Result && C.JobType == MNEME_WIRE_LOAD_OBJECT)
     Result = finishLoadObject(C, *Result);
+  else if (Result && C.JobType == MNEME_WIRE_LOAD_IMAGE)
+    Result = finishLoadImage(C, *Result);
   else if (Result)
     Result = success(*Result);
   if (!Result)

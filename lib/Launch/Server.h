@@ -91,11 +91,13 @@ private:
   Error handleLoadModule(Connection &C, StringRef Body);
   Error handleInitialize(Connection &C, StringRef Body);
   Error handleLoadKernel(Connection &C, StringRef Body);
+  Error handleLoadImage(Connection &C, StringRef Body);
   Error handleLoadObject(Connection &C, StringRef Body);
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
   Error handleSummary(Connection &C, StringRef Body);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
+  Expected<std::string> finishLoadImage(Connection &C, StringRef Result);
   Expected<std::string> finishLoadObject(Connection &C, StringRef Result);
   static void copySegments(Connection &C, ::mneme::WireReader &R,
                            ::mneme::WireWriter &W);

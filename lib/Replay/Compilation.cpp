@@ -214,8 +214,17 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
       return Target != CodeTarget::Host &&
              stopsAt(CodeStage::Assembly, hashAssembly(M, PTX));
     };
-    if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown))
+    if (!Plan.hasIR() && !Plan.kernel().Image.IsPTX) {
+      if (Error E = Plan.readRecordedCubin().moveInto(Compiled.Image))
+        return E;
+      if (Error E = readResources(
+                        StringRef(Compiled.Image.data(), Compiled.Image.size()),
+                        Plan.kernel().KernelName)
+                        .moveInto(Compiled.Resources))
+        return E;
+    } else if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown)) {
       return E;
+    }
     if (Code.StoppedAt) {
       Code.Times.Codegen = Compiled.CodegenTime;
       return Error::success();
@@ -241,7 +250,7 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
     Image.Args = Plan.kernel().Args;
     for (const KernelGlobal &G : Plan.globals()) {
       const GlobalVariable *Variable = M.getNamedGlobal(G.Name);
-      if (Variable && !Variable->isDeclaration())
+      if (Variable && (!Variable->isDeclaration() || !Plan.hasIR()))
         Image.Globals.push_back(G.Name);
     }
     for (const GlobalVariable &G : M.globals())
@@ -321,13 +330,21 @@ Error Compilation::emitForHost(Module &M) {
   return Error::success();
 }
 
+static Error withoutIR(const ReplayPlan &Plan, const Twine &Why) {
+  return createStringError("kernel '" + Plan.kernel().KernelName +
+                           "' was recorded without IR: it " + Why);
+}
+
 Expected<CompiledKernel>
 mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
                       function_ref<void(ReplayStage)> Report,
                       KnownCodeFn Known) {
   // A missing tool is not a compile error.
   const ReplayOptions &O = Variant.options();
-  if (Target == CodeTarget::GPU)
+  if (Target == CodeTarget::Host && !Variant.hasIR())
+    return withoutIR(Variant, "runs on an NVIDIA GPU only (--device=cuda:0)");
+  bool Assembles = Variant.hasIR() || Variant.kernel().Image.IsPTX;
+  if (Target == CodeTarget::GPU && Assembles)
     if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))
       return std::move(E);
   return Compilation(Variant, Target, Report, Known).run();
@@ -335,6 +352,8 @@ mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
 
 Expected<PassListing> mneme::listPasses(const ReplayPlan &Plan,
                                         const PassListOptions &O) {
+  if (!Plan.hasIR())
+    return withoutIR(Plan, "has no passes");
   LLVMContext Context;
   Context.setDiscardValueNames(true);
   return Plan.compiler().listPasses(*Plan.cloneModule(Context), O);
@@ -364,7 +383,9 @@ Expected<CompiledKernel> mneme::readAppCode(const ReplayPlan &Plan,
                                             StringRef App) {
   const RecordedKernel &K = Plan.kernel();
   Expected<SmallVector<char, 0>> Cubin =
-      extractKernelImage(App, K.KernelName, K.Arch);
+      App.empty() && Plan.hasRecordedImage()
+          ? Plan.readRecordedCubin()
+          : extractKernelImage(App, K.KernelName, K.Arch);
   if (!Cubin)
     return Cubin.takeError();
   StringRef Bytes(Cubin->data(), Cubin->size());

@@ -12,9 +12,11 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -245,8 +247,10 @@ Error ReplayPlan::checkSignature() const {
                   I, Kernel->KernelName, Here.Size, Here.Offset, Where,
                   Recorded.Size, Recorded.Offset)
               .str());
+    // An image does not say what a word is.
     bool IsPointer = Here.Kind == MNEME_ARG_POINTER;
-    if (IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
+    if (!Kernel->Image.IsOnly &&
+        IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
       return createStringError(
           formatv("argument {0} of kernel '{1}' is {2} in {3}, but {4} in the "
                   "recording",
@@ -378,9 +382,88 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
   return SO;
 }
 
-CompileOptions ReplayPlan::getCompileOptions() const {
+bool ReplayPlan::hasIR() const { return !isImageOnly(*M); }
+
+/// Without IR, only the launch and the assembler of PTX can vary.
+Error ReplayPlan::checkImageSettings() const {
+  const RecordedImage &Image = Kernel->Image;
+  json::Object Config = makeConfig(Options);
+  for (const auto &[Key, Value] : Config) {
+    bool IsForPTX = getSettingStage(Key) == SettingStage::Assembler ||
+                    Key == "codegen_opt" || Key == "arch";
+    if (isLaunchField(Key) || (Image.IsPTX && IsForPTX))
+      continue;
+    return createStringError(
+        formatv("kernel '{0}' was recorded without IR, with its {1} alone: "
+                "'{2}' cannot apply; register its IR when it is recorded "
+                "(mneme/record.h), or give IR with --ir",
+                Kernel->KernelName, Image.IsPTX ? "PTX" : "cubin",
+                StringRef(Key))
+            .str());
+  }
+  return Error::success();
+}
+
+Expected<SmallVector<char, 0>> ReplayPlan::readRecordedCubin() const {
+  if (!hasRecordedImage())
+    return createStringError("the recording of kernel '" + Kernel->KernelName +
+                             "' has no image");
+  Expected<std::unique_ptr<MemoryBuffer>> Image = readImage(Dir, *Kernel);
+  if (!Image)
+    return Image.takeError();
+  StringRef Bytes = (*Image)->getBuffer();
+  if (!Kernel->Image.IsPTX)
+    return SmallVector<char, 0>(Bytes.begin(), Bytes.end());
+  AssembleOptions AO;
+  AO.Arch = Kernel->Image.Arch;
+  AO.Compiler = Options.Assembler;
+  AO.CudaPath = Options.CudaPath;
+  AO.ToolSeconds = Options.Timeout;
+  std::string Log;
+  return assemblePTX(Bytes, AO, Log);
+}
+
+/// The application's own settings, overridden by the user's.
+static Error addRecorded(const RecordedKernel &K, const ReplayOptions &Own,
+                         CompileConfig &C) {
+  C = Own;
+  if (K.Configuration.empty())
+    return Error::success();
+  auto Damaged = [&](Error E) {
+    return createStringError("the configuration recorded for kernel '" +
+                             K.KernelName + "': " + toString(std::move(E)));
+  };
+  Expected<json::Value> V = json::parse(K.Configuration);
+  if (!V)
+    return Damaged(V.takeError());
+  const json::Object *Recorded = V->getAsObject();
+  if (!Recorded)
+    return Damaged(createStringError("expected an object"));
+  // A recording may come from anyone.
+  if (std::vector<ConfigSideEffect> Found = findSideEffects(*Recorded);
+      !Found.empty())
+    return Damaged(createStringError(toString(Found.front())));
+  KernelConfig Merged;
+  if (Error E = applyConfig(*Recorded, Merged))
+    return Damaged(std::move(E));
+  // The user's IR was compiled otherwise.
+  if (!Own.IRFile.empty())
+    Merged.Passes.reset();
+  if (Error E = applyConfig(makeConfig(Own), Merged))
+    return E;
+  C = Merged;
+  return Error::success();
+}
+
+Expected<CompileOptions> ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
-  static_cast<CompileConfig &>(CO) = Options;
+  if (Error E = addRecorded(*Kernel, Options, CO))
+    return std::move(E);
+  if (!hasIR()) {
+    CO.Passes = "";
+    if (Kernel->Image.IsPTX && CO.PTXFile.empty())
+      CO.PTXFile = pathIn(Dir, Kernel->Image.File);
+  }
   CO.Kernel = Kernel->KernelName;
   // Leave time for the compilation itself.
   CO.NumberingLimit = Options.Timeout / 2;
@@ -398,7 +481,12 @@ CompileOptions ReplayPlan::getCompileOptions() const {
 }
 
 Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
-  CompileOptions CO = getCompileOptions();
+  if (!hasIR())
+    if (Error E = checkImageSettings())
+      return E;
+  CompileOptions CO;
+  if (Error E = getCompileOptions().moveInto(CO))
+    return E;
   bool IsKnown = Other && M == Other->M &&
                  (!WillCompile || Other->WillCompile) &&
                  CO.Instruments == Other->Compiler->options().Instruments &&
@@ -562,7 +650,8 @@ Error ReplayPlan::planComparison() {
 //===----------------------------------------------------------------------===//
 
 Error ReplayPlan::planMeasurement() const {
-  if (Options.Compared == Baseline::App && Options.appFile().empty())
+  if (Options.Compared == Baseline::App && Options.appFile().empty() &&
+      !hasRecordedImage())
     return createStringError("--baseline=app needs the application: --app");
   if (Options.Compared != Baseline::None && !Options.Execute)
     return createStringError("--baseline is measured, which --no-execute "

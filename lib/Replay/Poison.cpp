@@ -201,8 +201,8 @@ Error PoisonFinder::compile() {
       Plan.vary(O, /*WillCompile=*/false);
   if (!Base)
     return Base.takeError();
-  O.Passes =
-      ((*Base)->compiler().pipeline() + "," + toString(makeTrace())).str();
+  StringRef Own = (*Base)->compiler().pipeline();
+  O.Passes = (Own + (Own.empty() ? "" : ",") + toString(makeTrace())).str();
   if (Error E = Plan.vary(std::move(O)).moveInto(Traced))
     return E;
   Expected<CompiledKernel> Code =
@@ -317,5 +317,7 @@ Expected<std::string>
 mneme::findPoison(const ReplayPlan &Plan, Device &D, Replayer &Memory,
                   std::shared_ptr<PoisonMask> Mask,
                   function_ref<void(ReplayStage)> Report) {
+  if (!Plan.hasIR())
+    return "it was recorded without IR";
   return PoisonFinder(Plan, D, Memory, std::move(Mask), Report).run();
 }

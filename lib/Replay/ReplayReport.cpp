@@ -579,7 +579,11 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
                       Dims(Plan.block()) + ", shared " +
                       Twine(Plan.sharedMem()) + " B");
-  T.row("pipeline", Plan.compiler().pipeline());
+  T.row("pipeline",
+        !Plan.hasIR() ? Plan.kernel().Image.IsPTX ? "none: the recorded PTX"
+                                                  : "none: the recorded cubin"
+        : Plan.compiler().pipeline().empty() ? "none"
+                                             : Plan.compiler().pipeline());
   if (Plan.options().RunPasses)
     T.row("run passes", *Plan.options().RunPasses);
   if (Plan.options().SkipPasses)

@@ -19,11 +19,13 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <map>
 #include <new>
@@ -1622,6 +1624,67 @@ CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
   if (Size)
     *Size = F->Parameters[Index].Size;
   return CUDA_SUCCESS;
+}
+
+/// The module and the name of a function.
+CUresult cuFuncGetModule(CUmodule *M, CUfunction Handle) {
+  CHECK_CONTEXT();
+  if (!driver().Functions.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *M = reinterpret_cast<CUmodule>(functionOf(Handle)->Owner);
+  return driver().Modules.has(*M) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuFuncGetName(const char **Name, CUfunction Handle) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Name = F->Name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetParamInfo(CUkernel K, size_t Index, size_t *Offset,
+                              size_t *Size) {
+  return cuFuncGetParamInfo(reinterpret_cast<CUfunction>(K), Index, Offset,
+                            Size);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *Result, const void *Image) {
+  return cuModuleLoadData(Result, Image);
+}
+
+CUresult cuModuleLoad(CUmodule *Result, const char *Path) {
+  auto File = llvm::MemoryBuffer::getFile(Path);
+  if (!File)
+    return 301; // CUDA_ERROR_FILE_NOT_FOUND
+  return cuModuleLoadData(Result, (*File)->getBufferStart());
+}
+
+/// Finds the version of a function that a program of CUDA \p Version wants.
+CUresult cuGetProcAddress_v2(const char *Symbol, void **Function, int Version,
+                             uint64_t Flags, int *Status) {
+  // cuGetProcAddress itself exists since CUDA 11.3, and in this form since 12.
+  std::string Name = Symbol;
+  *Function = nullptr;
+  static void *const Own = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  for (const char *Suffix : {"_v2_ptsz", "_ptsz", "_v2", ""}) {
+    bool IsOfThread = std::strstr(Suffix, "ptsz");
+    if (IsOfThread != (Flags == 2) && IsOfThread)
+      continue;
+    if (!*Function && (Version >= 12000 || Name != "cuGetProcAddress"))
+      *Function = dlsym(Own, (Name + Suffix).c_str());
+    else if (!*Function && !*Suffix)
+      *Function = dlsym(Own, Name.c_str());
+  }
+  if (Status)
+    *Status = *Function ? 0 : 1;
+  return *Function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char *Symbol, void **Function, int Version,
+                          uint64_t Flags) {
+  return cuGetProcAddress_v2(Symbol, Function, Version, Flags, nullptr);
 }
 
 CUresult cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockThreads,

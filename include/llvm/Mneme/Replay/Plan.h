@@ -229,6 +229,13 @@ public:
   /// from the IR, in about the time of a small pass pipeline.
   bool canReadWhatItWrites() const;
   bool isNVPTX() const;
+  /// Returns false if the recording has only the kernel's interface and image,
+  /// and the user gives no other IR.
+  bool hasIR() const;
+  /// Returns the application's machine code of the kernel from the recorded
+  /// image; assembles PTX. Fails if no image was recorded.
+  Expected<SmallVector<char, 0>> readRecordedCubin() const;
+  bool hasRecordedImage() const { return !kernel().Image.File.empty(); }
   /// Returns a hexadecimal digest of Options.IRFile's contents; empty for the
   /// recorded IR.
   std::string irDigest() const;
@@ -270,11 +277,12 @@ private:
   Error planLaunch();
   Error planCompilation(const ReplayPlan *Other);
   Error planAppImages();
+  Error checkImageSettings() const;
   Error planComparison();
   Error planMeasurement() const;
   Error planInstruments() const;
   SpecializeOptions getSpecialization() const;
-  CompileOptions getCompileOptions() const;
+  Expected<CompileOptions> getCompileOptions() const;
 };
 
 } // namespace mneme
