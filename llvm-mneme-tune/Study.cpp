@@ -299,9 +299,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Verification = std::move(V);
   R.IsJudgedByApp = O.Judge.has_value();
   R.IsExact = all_of(Farm.plans(), [](const auto &Plan) {
-    return all_of(Plan->compareParts(), [](const ComparePart &P) {
-      return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
-    });
+    return Plan->comparison().level() == CompareLevel::Exact;
   });
   return R;
 }

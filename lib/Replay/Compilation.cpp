@@ -374,6 +374,9 @@ ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
   B.Timeout = O.Timeout;
   B.Tolerances = O.Tolerances;
   B.ElementTypes = O.ElementTypes;
+  B.Unordered = O.Unordered;
+  // What compares with the baseline has measured it.
+  B.Envelope.Replays = 0;
   B.Norm = O.Norm;
   B.NaN = O.NaN;
   return B;

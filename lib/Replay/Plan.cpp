@@ -111,10 +111,18 @@ ReplayPlan::withPoison(std::shared_ptr<const PoisonMask> Mask) const {
   return Plan;
 }
 
+std::unique_ptr<ReplayPlan>
+ReplayPlan::withEnvelope(std::shared_ptr<const Envelope> E) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
+  Plan->Comparison = std::shared_ptr<const ComparePlan>(E, &E->Plan);
+  Plan->Measured = std::move(E);
+  return Plan;
+}
+
 /// Returns true if both compare the same memory in the same way.
 static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
   return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
-         A.ElementTypes == B.ElementTypes;
+         A.ElementTypes == B.ElementTypes && A.Unordered == B.Unordered;
 }
 
 /// The part of a plan that depends on the options.
@@ -123,10 +131,12 @@ Error ReplayPlan::planVariant(const ReplayPlan *Other) {
     return E;
   if (Error E = planCompilation(Other))
     return E;
-  if (Other && compareAlike(Options, Other->Options))
-    Parts = Other->Parts;
-  else if (Error E = planComparison())
+  if (Other && compareAlike(Options, Other->Options)) {
+    Comparison = Other->Comparison;
+    Measured = Other->Measured;
+  } else if (Error E = planComparison()) {
     return E;
+  }
   if (Error E = planInstruments())
     return E;
   return planMeasurement();
@@ -554,18 +564,18 @@ static bool means(StringRef Spec, const RecordedRegion &R,
   return Spec == P.Name || (R.Info.IsGlobal && Spec == R.Info.Name);
 }
 
-Error ReplayPlan::planComparison() {
-  auto Planned = std::make_shared<std::vector<ComparePart>>();
-  std::vector<ComparePart> &Parts = *Planned;
+/// Splits the recorded memory into parts.
+static std::vector<ComparePart> makeParts(const RecordedState &State) {
+  std::vector<ComparePart> Parts;
   // Annotated ranges split regions into parts; memory between them is compared
   // exactly.
-  for (size_t Index = 0; Index != State->regions().size(); ++Index) {
-    const RecordedRegion &R = State->regions()[Index];
+  for (size_t Index = 0; Index != State.regions().size(); ++Index) {
+    const RecordedRegion &R = State.regions()[Index];
     uint64_t Begin = R.Info.Address, End = Begin + R.Info.Size, Done = Begin;
     auto Add = [&](uint64_t To, const SnapshotAnnotation *A) {
       if (To <= Done)
         return;
-      ComparePart P{Index, Done - Begin, To - Done, R.Info.Name, {}};
+      ComparePart P{Index, Done - Begin, To - Done, R.Info.Name, {}, {}};
       if (A) {
         P.Rule.DType = A->DType;
         P.Rule.Tolerance = A->Tolerance;
@@ -578,7 +588,7 @@ Error ReplayPlan::planComparison() {
       Done = To;
     };
     std::vector<const SnapshotAnnotation *> Inside;
-    for (const SnapshotAnnotation &A : State->annotations())
+    for (const SnapshotAnnotation &A : State.annotations())
       if (A.Address < End && A.Address + A.Size > Begin)
         Inside.push_back(&A);
     llvm::sort(Inside, [](const auto *A, const auto *B) {
@@ -590,7 +600,107 @@ Error ReplayPlan::planComparison() {
     }
     Add(End, nullptr);
   }
+  return Parts;
+}
 
+namespace {
+/// Adds records to a plan.
+class RecordPlanner {
+public:
+  RecordPlanner(const RecordedState &State, ComparePlan &Plan)
+      : State(State), Plan(Plan) {}
+
+  Error add(const UnorderedSpec &Spec);
+
+private:
+  const RecordedState &State;
+  ComparePlan &Plan;
+
+  Expected<size_t> find(StringRef Buffer) const;
+};
+} // namespace
+
+/// Returns the index of the only part that \p Buffer denotes.
+Expected<size_t> RecordPlanner::find(StringRef Buffer) const {
+  std::optional<size_t> Found;
+  for (auto [I, P] : enumerate(Plan.Parts)) {
+    if (!means(Buffer, State.regions()[P.Region], P))
+      continue;
+    if (Found)
+      return createStringError("--unordered: buffer '" + Buffer +
+                               "' has several annotated parts: give the tag "
+                               "of one");
+    Found = I;
+  }
+  if (!Found)
+    return createStringError("--unordered: no buffer '" + Buffer +
+                             "' in the recording, which has " +
+                             Twine(State.regions().size()));
+  return *Found;
+}
+
+Error RecordPlanner::add(const UnorderedSpec &Spec) {
+  UnorderedRecords R;
+  uint64_t Count = UINT64_MAX;
+  for (const UnorderedSpec::Column &C : Spec.Columns) {
+    Expected<size_t> Part = find(C.Buffer);
+    if (!Part)
+      return Part.takeError();
+    ComparePart &P = Plan.Parts[*Part];
+    if (!P.Skipped.empty())
+      return createStringError("--unordered: buffer '" + C.Buffer +
+                               "' is given twice");
+    if (C.Size > P.Size)
+      return createStringError(
+          formatv("--unordered: buffer '{0}' has {1} bytes, less than a record "
+                  "of {2}",
+                  C.Buffer, P.Size, C.Size)
+              .str());
+    if (P.Rule.Norm != MNEME_NORM_NONE)
+      return createStringError("--unordered: buffer '" + C.Buffer +
+                               "' is compared by a norm, which depends on the "
+                               "order");
+    if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT &&
+        (Spec.Columns.size() != 1 || C.Size != getDTypeSize(P.Rule.DType)))
+      return createStringError(
+          formatv("--unordered: buffer '{0}' has a tolerance, which needs "
+                  "records of one {1} element: give --tolerance=exact@{0}",
+                  C.Buffer, getDTypeName(P.Rule.DType))
+              .str());
+    Count = std::min(Count, P.Size / C.Size);
+    R.Columns.push_back({*Part, 0, C.Size});
+    // The bytes that do not form a record are compared by position.
+    P.Skipped.push_back({0, P.Size / C.Size * C.Size});
+  }
+  R.Ranges.push_back({0, Count});
+  if (!Spec.Counter.empty()) {
+    Expected<size_t> Part = find(Spec.Counter);
+    if (!Part)
+      return Part.takeError();
+    const ComparePart &P = Plan.Parts[*Part];
+    uint64_t Left = P.Size - std::min(P.Size, Spec.CounterOffset);
+    if (Left < 4)
+      return createStringError(
+          formatv("--unordered: no counter at offset {0} of buffer '{1}', "
+                  "which has {2} bytes",
+                  Spec.CounterOffset, Spec.Counter, P.Size)
+              .str());
+    // A counter of 8 bytes is the whole buffer, or has this type.
+    bool IsLong = Left == 8 || getDTypeSize(P.Rule.DType) == 8;
+    R.Counter = {*Part, Spec.CounterOffset, IsLong && Left >= 8 ? 8u : 4u};
+  } else {
+    // Columns of different lengths: what has no partner is compared by
+    // position.
+    for (const UnorderedRecords::Column &C : R.Columns)
+      Plan.Parts[C.Part].Skipped.back().End = Count * C.Size;
+  }
+  Plan.Unordered.push_back(std::move(R));
+  return Error::success();
+}
+
+Error ReplayPlan::planComparison() {
+  auto Planned = std::make_shared<ComparePlan>(makeParts(*State));
+  std::vector<ComparePart> &Parts = Planned->Parts;
   auto Each = [&](StringRef Buffer, const Twine &Option,
                   function_ref<void(ComparePart &)> Fn) -> Error {
     bool Any = Buffer.empty();
@@ -641,7 +751,11 @@ Error ReplayPlan::planComparison() {
       }))
     return createStringError(
         "--norm: no buffer has a tolerance: give one with --tolerance");
-  this->Parts = std::move(Planned);
+  RecordPlanner Records(*State, *Planned);
+  for (const UnorderedSpec &S : Options.Unordered)
+    if (Error E = Records.add(S))
+      return E;
+  Comparison = std::move(Planned);
   return Error::success();
 }
 

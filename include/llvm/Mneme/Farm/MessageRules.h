@@ -233,6 +233,14 @@ struct Limits {
   }
 };
 
+/// A value of --unordered.
+struct Records {
+  using Type = UnorderedSpec;
+  static bool read(const json::Value &V, UnorderedSpec &Out, json::Path P);
+  static json::Value write(const UnorderedSpec &V) { return printUnordered(V); }
+  static std::string describe() { return "text, as for --unordered"; }
+};
+
 template <typename Rule, size_t Max> struct ListOf {
   using Type = std::vector<typename Rule::Type>;
   static bool read(const json::Value &V, Type &Out, json::Path P) {
@@ -259,6 +267,7 @@ template <typename Rule, size_t Max> struct ListOf {
   }
 };
 using Names = ListOf<Name, 1024>;
+using RecordOptions = ListOf<Records, 4096>;
 using Paths = ListOf<Path, 256>;
 using Numbers = ListOf<Number, 16384>;
 using Hashes = ListOf<Hash, MaxCompared>;
