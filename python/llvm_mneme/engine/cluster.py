@@ -306,11 +306,20 @@ class ClusterExecutor(BaseExecutor):
             if not self._queue or self.closed:
                 return
             ready = [n for n in self._nodes.values() if n.is_ready]
-            # The emptiest node first, in pieces, so that all of them are busy at the end.
-            for node in sorted(ready, key=lambda n: len(n.jobs) / max(1, n.room)):
-                batch = self._choose(node, node.room - len(node.jobs))
-                if batch:
-                    batches.append((node, batch))
+            # Equal shares, so that all nodes are busy at the end.
+            free = sorted(ready, key=lambda n: len(n.jobs) / max(1, n.room))
+            while self._queue and free:
+                share = -(-len(self._queue) // len(free))
+                taken = 0
+                for node in list(free):
+                    batch = self._choose(node, min(share, node.room - len(node.jobs)))
+                    taken += len(batch)
+                    if batch:
+                        batches.append((node, batch))
+                    if len(node.jobs) >= node.room:
+                        free.remove(node)
+                if not taken:
+                    break
             self._drop_impossible(ready)
         for node, batch in batches:
             message = [(j.ticket, j.kernel, j.text, j.data) for j in batch]

@@ -56,6 +56,7 @@ check("trials", lambda: mneme.tune(Space({"block_x": [64]}), executor, trials=0)
 check("constraint", lambda: mneme.tune(Space({"block_x": [64, 32]}, constraint=lambda p: False), executor, trials=1))
 check("dataset", lambda: mneme.dataset.write("x.csv", []))
 
+sys.stdout.flush()
 pid = os.fork()
 if pid == 0:
     check("fork", lambda: executor.submit())
