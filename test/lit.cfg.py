@@ -216,7 +216,7 @@ if os.path.exists(python):
             % (os.path.join(config.mneme_src_root, "python"), build, python),
         )
     )
-    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip"]
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():

@@ -147,9 +147,22 @@ Error RecordedState::readChanged(DataFn Fn) const {
   return Error::success();
 }
 
-/// Decompresses the data of a region to where it belongs.
+/// Returns true if the ranges \p Later, sorted by address, replace all of \p D.
+static bool isReplaced(const SnapshotData &D, ArrayRef<SnapshotData> Later) {
+  uint64_t At = D.Address, End = D.Address + D.RawSize;
+  auto It = partition_point(Later, [&](const SnapshotData &L) {
+    return L.Address + L.RawSize <= At;
+  });
+  for (; It != Later.end() && It->Address <= At && At < End; ++It)
+    At = It->Address + It->RawSize;
+  return At >= End;
+}
+
+/// Decompresses the data of a region to where it belongs, except what \p Later
+/// replaces.
 static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
-                          MutableArrayRef<char> Contents) {
+                          MutableArrayRef<char> Contents,
+                          ArrayRef<SnapshotData> Later) {
   DefaultThreadPool Pool;
   std::mutex Lock;
   std::string Failure;
@@ -157,7 +170,9 @@ static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
     return D.Address < Region.Address;
   });
   for (; It != S.data().end() && It->Address < Region.Address + Region.Size;
-       ++It)
+       ++It) {
+    if (isReplaced(*It, Later))
+      continue;
     Pool.async([&, D = &*It] {
       Error E = S.decode(
           *D, Contents.slice(D->Address - Region.Address, D->RawSize));
@@ -166,6 +181,7 @@ static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
       std::lock_guard<std::mutex> Held(Lock);
       Failure = toString(std::move(E));
     });
+  }
   Pool.wait();
   return Failure.empty() ? Error::success() : createStringError(Failure);
 }
@@ -173,12 +189,15 @@ static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
 Error RecordedState::readRegion(size_t Region, bool After,
                                 MutableArrayRef<char> Contents) const {
   const SnapshotRegion &Info = Regions[Region].Info;
-  if (Error E = readRegionOf(*Prologue, Info, Contents))
+  ArrayRef<SnapshotData> Later;
+  if (After && !Outcome)
+    Later = Epilogue->data();
+  if (Error E = readRegionOf(*Prologue, Info, Contents, Later))
     return E;
   if (!After)
     return Error::success();
   return Outcome ? applyChanges(Region, Contents)
-                 : readRegionOf(*Epilogue, Info, Contents);
+                 : readRegionOf(*Epilogue, Info, Contents, {});
 }
 
 Error RecordedState::applyChanges(size_t Region,

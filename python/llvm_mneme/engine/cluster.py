@@ -99,6 +99,7 @@ class _Node:
         self.actor: Any = None
         self.is_ready = False
         self.is_lost = False
+        self.is_sending = False
         self.room = 0
         self.offered: dict[str, Any] = {}
         self.jobs: dict[int, _Job] = {}
@@ -301,23 +302,39 @@ class ClusterExecutor(BaseExecutor):
 
     def _dispatch(self) -> None:
         """Sends evaluations to nodes with room."""
-        batches: list[tuple[_Node, list[_Job]]] = []
+        batches: dict[_Node, list[_Job]] = {}
         with self._lock:
             if not self._queue or self.closed:
                 return
             ready = [n for n in self._nodes.values() if n.is_ready]
-            # The emptiest node first, in pieces, so that all of them are busy at the end.
-            for node in sorted(ready, key=lambda n: len(n.jobs) / max(1, n.room)):
-                batch = self._choose(node, node.room - len(node.jobs))
-                if batch:
-                    batches.append((node, batch))
+            # Equal shares, so that all nodes are busy at the end.
+            free = [n for n in ready if not n.is_sending]
+            free.sort(key=lambda n: len(n.jobs) / max(1, n.room))
+            while self._queue and free:
+                share = -(-len(self._queue) // len(free))
+                taken = 0
+                for node in list(free):
+                    batch = self._choose(node, min(share, node.room - len(node.jobs)))
+                    taken += len(batch)
+                    if batch:
+                        batches.setdefault(node, []).extend(batch)
+                        # What is submitted until the node has this goes there in one piece: a call costs more than an
+                        # evaluation.
+                        node.is_sending = True
+                    if len(node.jobs) >= node.room:
+                        free.remove(node)
+                if not taken:
+                    break
             self._drop_impossible(ready)
-        for node, batch in batches:
+        for node, batch in batches.items():
             message = [(j.ticket, j.kernel, j.text, j.data) for j in batch]
 
             def done(_: Any, error: Optional[BaseException], node: _Node = node) -> None:
+                node.is_sending = False
                 if error is not None:
                     self._lose(node, str(error) or type(error).__name__)
+                else:
+                    self._dispatch()
 
             self._backend.call(node.actor, "submit", (message,), done)
 

@@ -56,7 +56,6 @@ check("trials", lambda: mneme.tune(Space({"block_x": [64]}), executor, trials=0)
 check("constraint", lambda: mneme.tune(Space({"block_x": [64, 32]}, constraint=lambda p: False), executor, trials=1))
 check("dataset", lambda: mneme.dataset.write("x.csv", []))
 
-# The child must not print it, too.
 sys.stdout.flush()
 pid = os.fork()
 if pid == 0:
