@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace mneme;
@@ -224,6 +225,61 @@ MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
   return cudaSuccess;
 }
 
+bool mneme::isHip5() {
+  static const bool Is = [] {
+    void *Library = dlopen("libamdhip64.so.5", RTLD_LAZY | RTLD_NOLOAD);
+    if (Library)
+      dlclose(Library);
+    return Library != nullptr;
+  }();
+  return Is;
+}
+
+MNEME_API rt_hipGetDeviceProperties(HipDeviceProp5 *P, int Id) {
+  HipDeviceProp6 From;
+  if (int E = P ? rt_hipGetDevicePropertiesR0600(&From, Id)
+                : answered(cudaErrorInvalidValue))
+    return E;
+  *P = {};
+#define COPY(Field) memcpy(&P->Field, &From.Field, sizeof(P->Field));
+  COPY(name)
+  COPY(totalGlobalMem)
+  COPY(sharedMemPerBlock)
+  COPY(regsPerBlock)
+  COPY(warpSize)
+  COPY(maxThreadsPerBlock)
+  COPY(maxThreadsDim)
+  COPY(maxGridSize)
+  COPY(clockRate)
+  COPY(memoryClockRate)
+  COPY(memoryBusWidth)
+  COPY(totalConstMem)
+  COPY(major)
+  COPY(minor)
+  COPY(multiProcessorCount)
+  COPY(l2CacheSize)
+  COPY(maxThreadsPerMultiProcessor)
+  COPY(clockInstructionRate)
+  COPY(arch)
+  COPY(maxSharedMemoryPerMultiProcessor)
+  COPY(canMapHostMemory)
+  COPY(gcnArchName)
+  COPY(integrated)
+  COPY(cooperativeLaunch)
+  COPY(maxTexture1D)
+  COPY(maxTexture2D)
+  COPY(maxTexture3D)
+  COPY(memPitch)
+  COPY(textureAlignment)
+  COPY(texturePitchAlignment)
+  COPY(isLargeBar)
+  COPY(managedMemory)
+  COPY(directManagedMemAccessFromHost)
+  COPY(concurrentManagedAccess)
+#undef COPY
+  return cudaSuccess;
+}
+
 MNEME_API rt_hipDeviceGet(int *Device, int Id) {
   if (!Device || validDevice(Id))
     return answered(Device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
@@ -388,7 +444,8 @@ MNEME_API rt_cudaDriverGetVersion(int *V) {
 }
 
 MNEME_API rt_hipRuntimeGetVersion(int *V) {
-  constexpr int HipVersion = 60000000; // 6.0, whose layouts are used here.
+  // Programs of HIP 5 compare with its numbers.
+  const int HipVersion = isHip5() ? 50200000 : 60000000;
   if (!V)
     return answered(cudaErrorInvalidValue);
   *V = HipVersion;
