@@ -337,19 +337,11 @@ MNEME_API rt_cudaDeviceGetAttribute(int *Value, int Attribute, int Id) {
 /// HIP numbers the same attributes differently, in alphabetical order.
 MNEME_API rt_hipDeviceGetAttribute(int *Value, int Attribute, int Id) {
   static constexpr struct {
-    int16_t Hip, Cuda;
+    int Hip, Cuda;
   } Numbers[] = {
-      {0, 32},    {2, 40},  {3, 19},   {4, 91},   {5, 13},   {6, 20},
-      {7, 90},    {8, 31},  {9, 89},   {10, 95},  {11, 96},  {12, 15},
-      {13, 101},  {14, 79}, {15, 86},  {16, 18},  {17, 84},  {18, 17},
-      {19, 38},   {20, 80}, {23, 75},  {24, 83},  {25, 106}, {26, 2},
-      {27, 3},    {28, 4},  {29, 5},   {30, 6},   {31, 7},   {56, 1},
-      {57, 39},   {58, 11}, {59, 37},  {60, 36},  {61, 76},  {62, 85},
-      {63, 16},   {65, 88}, {66, 100}, {67, 33},  {68, 34},  {69, 50},
-      {70, 108},  {71, 12}, {72, 82},  {73, 111}, {74, 8},   {75, 97},
-      {76, 81},   {77, 87}, {78, 78},  {79, 30},  {80, 35},  {81, 14},
-      {82, 51},   {83, 9},  {85, 41},  {87, 10},  {88, 115}, {90, 99},
-      {10002, 81}};
+#define HIP_ATTRIBUTE(Hip, Cuda) {Hip, Cuda},
+#include "HipAttributes.def"
+  };
   for (const auto &N : Numbers)
     if (N.Hip == Attribute)
       return rt_cudaDeviceGetAttribute(Value, N.Cuda, Id);
