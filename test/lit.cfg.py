@@ -154,6 +154,25 @@ config.substitutions.append(
         os.path.join(emulated_cuda, "libcudart_static.a") + " -ldl -lpthread",
     )
 )
+
+# %emulated_amd [VAR=value...] COMMAND runs it with the emulated HIP runtime (test/tools/emulated-hip).
+emulated_hip = os.path.join(config.mneme_lib_dir, "emulated-hip")
+if os.path.exists(emulated_hip):
+    config.available_features.add("emulated-hip")
+config.substitutions.append(
+    ("%emulated_amd", "env LD_LIBRARY_PATH=" + ":".join([emulated_hip] + libraries[1:]))
+)
+config.substitutions.append(("%emulated_hip", emulated_hip))
+# A HIP program that includes nothing of ROCm, linked with the emulated runtime.
+hip_flags = (
+    " --driver-mode=g++ -x hip -std=c++17 -nogpuinc -nogpulib -fdeclspec -include "
+    + os.path.join(config.mneme_src_root, "test/Instrument/Inputs/minihip.h ")
+)
+config.substitutions.append(("%hip_ir", config.mneme_clang + hip_flags + "--offload-device-only"))
+config.substitutions.append(
+    ("%hip_cc", config.mneme_clang + hip_flags + "-fpass-plugin=" + plugin)
+)
+config.substitutions.append(("%hip_libs", "-L" + emulated_hip + " -lamdhip64"))
 if config.mneme_have_offload:
     config.available_features.add("offload")
 

@@ -783,7 +783,8 @@ Error KernelCompiler::emitImage(
     Expected<std::optional<SmallVector<char, 0>>> Linked = linkAMDGPU(*Emitted);
     if (!Linked)
       return Linked.takeError();
-    Result.Image = *Linked ? std::move(**Linked) : std::move(*Emitted);
+    Result.Image = *Linked ? std::move(**Linked) : *Emitted;
+    Result.Object = std::move(*Emitted);
   }
   Result.AssembleTime = Assemble.seconds();
   Result.CodegenTime = Codegen.seconds();

@@ -134,8 +134,10 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
     return std::move(Failed);
   if (Error Failed = Watching.seeGPUCode(Compiled))
     return std::move(Failed);
-  if (Error Failed = compareWithApp(
-          StringRef(Compiled.Image.data(), Compiled.Image.size())))
+  const SmallVector<char, 0> &Compared =
+      Compiled.Object.empty() ? Compiled.Image : Compiled.Object;
+  if (Error Failed =
+          compareWithApp(StringRef(Compared.data(), Compared.size())))
     return std::move(Failed);
   if (Target == CodeTarget::Host)
     if (Error E = emitForHost(*M))

@@ -529,10 +529,6 @@ Error ReplayPlan::planAppImages() {
   AppImages = Images;
   if (Options.CompareWithApp.empty())
     return Error::success();
-  if (!M->getTargetTriple().isNVPTX())
-    return createStringError("--compare-with-app knows only code for NVIDIA "
-                             "GPUs, the kernel is for " +
-                             M->getTargetTriple().str());
   return findKernelImages(Options.CompareWithApp, Kernel->KernelName,
                           Compiler->arch())
       .moveInto(*Images);

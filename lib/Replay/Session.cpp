@@ -108,17 +108,19 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
   }
   const RecordedKernel &K = Variant.kernel();
   StringRef Arch = Variant.compiler().arch();
-  if (!Triple(K.Triple).isNVPTX())
+  if (Triple(K.Triple).isAMDGPU() != D->asGPU()->info().IsAMD)
     return createStringError(
         formatv("the recording is for {0}, which {1} cannot run", K.Triple,
                 D->getName())
             .str());
   if (!isArchCompatible(Arch, D->getArch())) {
+    std::string Own = D->getArch();
     if (O.Arch.empty())
       return createStringError(
           formatv("the recording is for {0}, {1} is {2}: retarget with "
-                  "--arch={2}",
-                  Arch, D->getName(), D->getArch())
+                  "--arch={3}",
+                  // Without the settings of gfx90a:xnack-.
+                  Arch, D->getName(), Own, StringRef(Own).split(':').first)
               .str());
     return createStringError(formatv("{0} is {1}, which cannot run --arch={2}",
                                      D->getName(), D->getArch(), Arch)

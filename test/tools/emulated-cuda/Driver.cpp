@@ -40,6 +40,12 @@ using llvm::StringRef;
 using llvm::Twine;
 using llvm::mneme::LaunchConfig;
 
+#ifdef MNEME_EMULATE_HIP
+#define MNEME_EMULATED_NAME "emulated HIP runtime"
+#else
+#define MNEME_EMULATED_NAME "emulated CUDA driver"
+#endif
+
 // Mneme's declarations, so that a difference does not compile.
 extern "C" {
 #define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
@@ -69,12 +75,12 @@ static uint64_t readNumber(const char *Name, uint64_t Default) {
 }
 
 void emulated::complain(const Twine &Message) {
-  llvm::errs() << "emulated CUDA driver: " << Message << '\n';
+  llvm::errs() << MNEME_EMULATED_NAME ": " << Message << '\n';
 }
 
 void emulated::endWithoutMemory() {
   static constexpr llvm::StringLiteral Message =
-      "emulated CUDA driver: out of memory\n";
+      MNEME_EMULATED_NAME ": out of memory\n";
   [[maybe_unused]] ssize_t N =
       ::write(STDERR_FILENO, Message.data(), Message.size());
   ::_exit(77);
@@ -100,9 +106,14 @@ static Settings readSettings() {
     S.Kernels.push_back(Path.str());
   SmallVector<StringRef, 4> Arches;
   Text("MNEME_EMULATED_ARCH").split(Arches, ',', -1, /*KeepEmpty=*/false);
-  if (!Arches.empty())
+  bool IsAMD = !Arches.empty() && Arches[0].starts_with("gfx");
+  if (IsAMD)
+    S.AMDArches.assign(Arches.begin(), Arches.end());
+  else if (!Arches.empty())
     S.Arches.clear();
   for (StringRef Arch : Arches) {
+    if (IsAMD)
+      continue;
     Arch.consume_front("sm_");
     if (Arch.getAsInteger(10, S.Arches.emplace_back())) {
       complain("MNEME_EMULATED_ARCH: 'sm_" + Arch + "' is no architecture");
@@ -144,6 +155,11 @@ void emulated::log(const Twine &Line) {
 
 unsigned emulated::archOf(CUdevice Device) {
   const std::vector<unsigned> &Arches = settings().Arches;
+  return Arches[std::min<size_t>(Device, Arches.size() - 1)];
+}
+
+StringRef emulated::amdArchOf(CUdevice Device) {
+  const std::vector<std::string> &Arches = settings().AMDArches;
   return Arches[std::min<size_t>(Device, Arches.size() - 1)];
 }
 
