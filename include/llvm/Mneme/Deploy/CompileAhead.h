@@ -24,6 +24,12 @@
 namespace llvm {
 namespace mneme {
 
+struct CompileOptions;
+
+/// Returns the options for a kernel without values of a launch: launch bounds
+/// are those that the configuration has as numbers.
+CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
+
 struct AheadOptions {
   /// Settings that depend on a launch are refused, except for launch bounds
   /// with a number of threads.
