@@ -13,8 +13,6 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
 #include <csignal>
 #include <deque>
 #include <fcntl.h>
@@ -421,12 +419,12 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGTERM, [](int) { IsTerminated = 1; });
   std::signal(SIGPIPE, SIG_IGN);
   // That of a server that was killed.
-  sys::fs::remove(Options.Socket);
+  ::unlink(Options.Socket.c_str());
   JitServer Server(Options);
   if (Error E = Server.listen())
     return E;
   TellReady();
   Server.run();
-  sys::fs::remove(Options.Socket);
+  ::unlink(Options.Socket.c_str());
   return Error::success();
 }
