@@ -106,8 +106,8 @@ static Error optimize(Module &M, TargetMachine &TM, const KernelConfig &Config,
 }
 
 Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
-                                           const Payload &Code,
-                                           const KernelConfig &Config) {
+                                                 const Payload &Code,
+                                                 const KernelConfig &Config) {
   const ::mneme::JitRequest &Q = Job.Request;
   LLVMContext Context;
   Context.setDiscardValueNames(true);
@@ -117,8 +117,10 @@ Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
     return Parsed.takeError();
   Module &M = **Parsed;
   Function *F = M.getFunction(Entry);
-  if (!F || F->isDeclaration() || verifyModule(M))
-    return createStringError("the code is damaged");
+  std::string Problem;
+  raw_string_ostream OS(Problem);
+  if (!F || F->isDeclaration() || verifyModule(M, &OS))
+    return createStringError("the code is damaged: " + Problem);
 
   JitResult Result;
   if (!Q.Fields.empty()) {
@@ -148,9 +150,9 @@ Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
     return std::move(E);
 
   SmallVector<char, 0> Object;
-  raw_svector_ostream OS(Object);
+  raw_svector_ostream Out(Object);
   legacy::PassManager Emission;
-  if ((*TM)->addPassesToEmitFile(Emission, OS, nullptr,
+  if ((*TM)->addPassesToEmitFile(Emission, Out, nullptr,
                                  CodeGenFileType::ObjectFile))
     return createStringError("cannot emit objects for '" +
                              M.getTargetTriple().str() + "'");

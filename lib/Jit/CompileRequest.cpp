@@ -26,7 +26,7 @@ using ::mneme::JitRequest;
 using ::mneme::JitTarget;
 
 SpecializeOptions llvm::mneme::getSpecialization(const JitRequest &Q,
-                                           StringRef Entry) {
+                                                 StringRef Entry) {
   SpecializeOptions O;
   O.Kernel = Entry.str();
   for (const JitConstant &C : Q.Constants) {
@@ -59,6 +59,8 @@ static void specializeDimensions(const JitRequest &Q, SpecializeOptions &O) {
 
 static Expected<KernelConfig> readConfig(StringRef Text) {
   KernelConfig C;
+  if (Text.empty())
+    return C;
   Expected<json::Value> V = parseJSON(Text);
   if (!V)
     return V.takeError();
@@ -174,10 +176,13 @@ Expected<JitResult> llvm::mneme::compileJob(const JitJob &Job) {
   Expected<KernelConfig> Config = readConfig(Q.Config);
   if (!Config)
     return Config.takeError();
+  if (!Q.Passes.empty())
+    Config->Passes = Q.Passes;
+  if (!Config->Passes)
+    Config->Passes = "default<O3>";
   for (const JitRequest::Plugin &P : Q.Plugins)
     if (!P.Pipeline.empty())
-      Config->Passes =
-          (Config->Passes ? *Config->Passes + "," : std::string()) + P.Pipeline;
+      *Config->Passes += "," + P.Pipeline;
   if (Q.Target == JitTarget::Function)
     return compileFunction(Job, Payloads[Unit], *Config);
   return compileKernel(Job, std::move(Payloads), Unit, std::move(*Config));

@@ -399,6 +399,7 @@ void JitServer::run() {
 }
 
 Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
+  std::signal(SIGPIPE, SIG_IGN);
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;
@@ -417,7 +418,6 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
     return Error::success();
   }
   std::signal(SIGTERM, [](int) { IsTerminated = 1; });
-  std::signal(SIGPIPE, SIG_IGN);
   // That of a server that was killed.
   ::unlink(Options.Socket.c_str());
   JitServer Server(Options);

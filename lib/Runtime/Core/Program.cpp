@@ -193,7 +193,7 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
 }
 
 /// Returns the number of objects that have been unloaded so far.
-static uint64_t countUnloads() {
+uint64_t mneme::countUnloads() {
   uint64_t Unloads = 0;
   dl_iterate_phdr(
       [](dl_phdr_info *Info, size_t, void *Count) {

@@ -222,8 +222,8 @@ ExtractedFunction Extraction::run() {
         Each.removeFnAttr(Attribute::NoInline);
       }
   // The image is not at the addresses that the program was linked for.
-  New->setPICLevel(PICLevel::SmallPIC);
-  New->setPIELevel(PIELevel::Default);
+  New->setModuleFlag(Module::Min, "PIC Level", uint32_t(PICLevel::BigPIC));
+  New->setModuleFlag(Module::Max, "PIE Level", uint32_t(PIELevel::Default));
 
   ExtractedFunction Result;
   for (const GlobalValue &G : New->global_values()) {

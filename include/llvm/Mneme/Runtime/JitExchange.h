@@ -99,7 +99,8 @@ struct JitRequest {
   std::string Code;
   std::string Unit; ///< Kernels: the hash of the payload that has it.
   std::string Symbol;
-  std::string Config; ///< Settings, in JSON (Config.def).
+  std::string Config; ///< Settings, in JSON (Config.def), or empty.
+  std::string Passes; ///< The pipeline, or empty: that of Config, or O3.
   uint32_t Specialize = 0;
   std::string Tuned; ///< Digest of the file of tuned kernels, or empty.
   struct Plugin {
@@ -122,6 +123,7 @@ inline void writeFirstLevel(WireWriter &W, const JitRequest &Q) {
   W.str(Q.Unit);
   W.str(Q.Symbol);
   W.str(Q.Config);
+  W.str(Q.Passes);
   W.u32(Q.Specialize);
   W.str(Q.Tuned);
   W.u32(uint32_t(Q.Plugins.size()));
@@ -153,6 +155,7 @@ inline bool readRequest(WireReader &R, JitRequest &Q) {
   Q.Unit = R.str();
   Q.Symbol = R.str();
   Q.Config = R.str();
+  Q.Passes = R.str();
   Q.Specialize = R.u32();
   Q.Tuned = R.str();
   for (uint32_t N = R.u32(); N && R.ok(); --N) {

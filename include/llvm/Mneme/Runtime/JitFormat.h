@@ -88,7 +88,7 @@ typedef struct MnemeJitEntry {
   uint64_t NumAddresses;
   const char *AddressNames;
   const void *const *Addresses;
-  uint64_t Reserved;
+  uint64_t Reserved; ///< For the runtime, 0 at first.
 } MnemeJitEntry;
 
 /// Each instrumented translation unit with entries calls this weak symbol, if
