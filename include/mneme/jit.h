@@ -63,6 +63,13 @@ extern "C" {
 // Defined by the JIT runtime.
 __attribute__((weak)) void __mneme_jit_enable(int);
 __attribute__((weak)) void __mneme_jit_plugin(const char *, const char *);
+__attribute__((weak)) int __mneme_jit_describe(
+    const void *kernel,
+    void (*on_kernel)(void *data, const char *name, const uint8_t *hash,
+                      const void *bitcode, size_t size),
+    void (*on_variable)(void *data, const char *name, const void *host,
+                        const void *device, size_t size),
+    void *data);
 }
 
 namespace mneme {
@@ -79,6 +86,10 @@ __attribute__((section("mneme_hooks"), used)) static Slot<void(int)> Enable = {
 __attribute__((section("mneme_hooks"),
                used)) static Slot<void(const char *, const char *)>
     Plugin = {nullptr, "__mneme_jit_plugin"};
+
+__attribute__((section("mneme_hooks"),
+               used)) static Slot<decltype(__mneme_jit_describe)>
+    Describe = {nullptr, "__mneme_jit_describe"};
 
 // Volatile, as the compiler sees no store to the slot.
 template <typename Fn> Fn *find(Slot<Fn> &S, Fn *Linked) {
@@ -207,6 +218,33 @@ inline void jit_disable() { jit_enable(false); }
 inline void jit_plugin(const std::string &Path, const std::string &Pipeline) {
   if (auto *Add = jit_detail::find(jit_detail::Plugin, __mneme_jit_plugin))
     Add(Path.c_str(), Pipeline.c_str());
+}
+
+/// Describes an annotated kernel, by its host pointer: calls \p on_kernel with
+/// its symbol, the 16 bytes of its static hash (of its device code with
+/// -fgpu-rdc), and the unoptimized bitcode of its source file, then \p
+/// on_variable for each device variable of that file. \returns false for other
+/// kernels, or without a JIT runtime.
+template <typename KernelFn, typename VariableFn>
+bool jit_describe(const void *kernel, KernelFn on_kernel,
+                  VariableFn on_variable) {
+  struct Both {
+    KernelFn &Kernel;
+    VariableFn &Variable;
+  } Data = {on_kernel, on_variable};
+  auto *Ask = jit_detail::find(jit_detail::Describe, __mneme_jit_describe);
+  return Ask &&
+         Ask(
+             kernel,
+             [](void *D, const char *Name, const uint8_t *Hash,
+                const void *Bitcode, size_t Size) {
+               static_cast<Both *>(D)->Kernel(Name, Hash, Bitcode, Size);
+             },
+             [](void *D, const char *Name, const void *Host, const void *Device,
+                size_t Size) {
+               static_cast<Both *>(D)->Variable(Name, Host, Device, Size);
+             },
+             &Data);
 }
 
 } // namespace mneme

@@ -163,5 +163,9 @@ Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
                     Entry)
               .moveInto(Result.Image))
     return std::move(E);
+  // For debuggers, it is the function itself.
+  for (::mneme::JitImage::Function &Each : Result.Image.Functions)
+    if (Each.Name == Entry)
+      Each.Name = Q.Symbol;
   return std::move(Result);
 }

@@ -16,7 +16,9 @@
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
+#include "llvm/Mneme/Runtime/JitCache.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 
 using namespace llvm;
@@ -89,10 +91,45 @@ static Error checkCode(const JitRequest &Q, ArrayRef<Payload> Payloads,
   return Error::success();
 }
 
+/// Applies the entry of a kernel in a file of tuned kernels.
+static Error applyTuned(const JitJob &Job, const PayloadKernel &K,
+                        JitRequest &Q, KernelConfig &Config) {
+  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Job.TunedFile);
+  if (!File)
+    return File.takeError();
+  // The key has the digest.
+  StringRef Text = (*File)->getBuffer();
+  if (::mneme::jitDigest(Text.data(), Text.size()) != Q.Tuned)
+    return createStringError("'" + Job.TunedFile + "' has changed");
+  Expected<std::vector<ProteusEntry>> Entries = readProteusFile(Job.TunedFile);
+  if (!Entries)
+    return Entries.takeError();
+  for (const ProteusEntry &E : *Entries) {
+    if (E.Kernel != Q.Symbol ||
+        (!E.StaticHash.empty() && !K.StaticHash.empty() &&
+         E.StaticHash != K.StaticHash))
+      continue;
+    const ProteusPolicy &P = E.Policy;
+    Config.Passes = E.Options.Config.Passes;
+    Config.CodeGenLevel = E.Options.Config.CodeGenLevel;
+    Q.Specialize = (P.Args ? ::mneme::JitArgs : 0) |
+                   (P.Dims ? ::mneme::JitBlock | ::mneme::JitGrid : 0) |
+                   (P.Ranges ? ::mneme::JitRanges : 0) |
+                   (P.Bounds ? ::mneme::JitBounds : 0);
+    if (P.Bounds && Q.MaxThreads == P.TunedMaxThreads)
+      Config.MinBlocks = P.MinBlocks;
+  }
+  return Error::success();
+}
+
 static Expected<JitResult> compileKernel(const JitJob &Job,
                                          std::vector<Payload> Payloads,
                                          size_t Unit, KernelConfig Config) {
-  const JitRequest &Q = Job.Request;
+  JitRequest Q = Job.Request;
+  if (!Q.Tuned.empty())
+    if (Error E =
+            applyTuned(Job, *Payloads[Unit].findKernel(Q.Symbol), Q, Config))
+      return std::move(E);
   std::string OptLevel(1, Payloads[Unit].OptLevel);
   LLVMContext Context;
   Context.setDiscardValueNames(true);
@@ -126,6 +163,7 @@ static Expected<JitResult> compileKernel(const JitJob &Job,
   CO.Plugins = Job.Plugins;
   CO.CudaPath = Job.CudaPath;
   CO.Specialize.MaxThreads = MaxThreads;
+  CO.Specialize.MinBlocks = MaxThreads ? Config.MinBlocks : 0;
   Expected<KernelCompiler> C = KernelCompiler::create(**M, CO);
   if (!C)
     return C.takeError();

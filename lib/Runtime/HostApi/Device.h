@@ -17,6 +17,7 @@
 
 #include "Arena.h"
 #include "CudaTypes.h"
+#include "JitEntries.h"
 #include "JitSite.h"
 #include "Kernel.h"
 #include "Program.h"
@@ -151,6 +152,9 @@ public:
 
   /// Sets \p V to the device's copy of a shadow variable. Loads its module.
   CudaError findVariable(const void *Shadow, Variable &V);
+  /// Calls \p OnVariable for the variables of a kernel's module. May throw.
+  void visitVariables(const void *Stub, VariableCallback *OnVariable,
+                      void *Data);
   /// Compiles the kernel of a stub or handle if necessary. \returns the reason
   /// why it cannot be launched, or cudaSuccess. \p K remains valid; it is null
   /// if the kernel is unknown.

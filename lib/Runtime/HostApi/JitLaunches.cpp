@@ -108,3 +108,28 @@ CudaError Device::runJit(HostKernel &K, const LaunchShape &Shape,
   }
   return report(K, L, Result, Status);
 }
+
+void Device::visitVariables(const void *Stub, VariableCallback *OnVariable,
+                            void *Data) {
+  IndexEntry Entry;
+  if (!Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry))
+    return;
+  DeviceModule Code = Program::get().moduleOf(Entry);
+  std::vector<Variable> Found;
+  {
+    std::lock_guard<std::mutex> Guard(LaunchLock);
+    for (const auto &[Name, V] : loadModule(Code)->Variables)
+      Found.push_back(V);
+  }
+  for (const Variable &V : Found) {
+    IndexEntry Shadow;
+    OnVariable(Data, V.Name.c_str(),
+               Program::get().findShadow(Code, V.Name, Shadow),
+               reinterpret_cast<const void *>(V.Address), V.Size);
+  }
+}
+
+void mneme::visitVariables(const void *HostPtr, VariableCallback *OnVariable,
+                           void *Data) {
+  Device::get().visitVariables(HostPtr, OnVariable, Data);
+}

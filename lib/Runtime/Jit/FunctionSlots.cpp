@@ -22,3 +22,5 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
     if (void *Fn = H->Name ? findJitFunction(H->Name) : nullptr)
       H->Fn = Fn;
 }
+
+void mneme::visitVariables(const void *, VariableCallback *, void *) {}

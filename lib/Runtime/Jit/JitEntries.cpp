@@ -10,6 +10,7 @@
 #include "CodeImage.h"
 #include "Jit.h"
 #include "LoadedSections.h"
+#include "PayloadKernels.h"
 #include "Program.h"
 #include "Shortage.h"
 
@@ -19,6 +20,7 @@
 #include <new>
 #include <unordered_map>
 #include <vector>
+#include <zstd.h>
 
 using namespace mneme;
 
@@ -211,11 +213,50 @@ MNEME_EXPORT void __mneme_jit_plugin(const char *Path, const char *Pipeline) {
     Jit::get().addPlugin(Path, Pipeline);
 }
 
+/// Returns the bitcode of a payload; empty if it cannot be decompressed. May
+/// throw.
+static std::string readBitcode(const MnemePayloadHeader &P) {
+  constexpr uint64_t MaxSize = uint64_t(1) << 30;
+  std::string Bitcode;
+  if (P.BitcodeOffset > P.TotalSize ||
+      P.StoredSize > P.TotalSize - P.BitcodeOffset || P.BitcodeSize > MaxSize)
+    return Bitcode;
+  const char *Stored = reinterpret_cast<const char *>(&P) + P.BitcodeOffset;
+  if (!(P.Flags & MNEME_PAYLOAD_ZSTD))
+    return std::string(Stored, P.StoredSize);
+  Bitcode.resize(P.BitcodeSize);
+  if (ZSTD_decompress(&Bitcode[0], Bitcode.size(), Stored, P.StoredSize) !=
+      Bitcode.size())
+    Bitcode.clear();
+  return Bitcode;
+}
+
+MNEME_EXPORT int __mneme_jit_describe(const void *HostPtr,
+                                      KernelCallback *OnKernel,
+                                      VariableCallback *OnVariable,
+                                      void *Data) {
+  if (!Jit::get().isOn() || !findJitKernel(HostPtr))
+    return 0;
+  // Exceptions of the callbacks are the application's.
+  IndexEntry Entry;
+  if (!Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Entry))
+    return 0;
+  const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
+  std::string Bitcode = readBitcode(*Entry.Payload);
+  OnKernel(Data, Entry.Name.c_str(),
+           StaticHash ? StaticHash : Entry.Payload->Hash, Bitcode.data(),
+           Bitcode.size());
+  visitVariables(HostPtr, OnVariable, Data);
+  return 1;
+}
+
 void *mneme::findJitFunction(const char *Name) {
   if (!strcmp(Name, "__mneme_jit_enable"))
     return reinterpret_cast<void *>(__mneme_jit_enable);
   if (!strcmp(Name, "__mneme_jit_plugin"))
     return reinterpret_cast<void *>(__mneme_jit_plugin);
+  if (!strcmp(Name, "__mneme_jit_describe"))
+    return reinterpret_cast<void *>(__mneme_jit_describe);
   return nullptr;
 }
 

@@ -17,6 +17,9 @@
 
 #include "llvm/Mneme/Runtime/JitFormat.h"
 
+#include <cstddef>
+#include <cstdint>
+
 namespace mneme {
 
 /// Registers the entries of a loaded object. Repeated calls are cheap. Throws
@@ -33,6 +36,17 @@ const MnemeJitEntry *findJitKernel(const void *HostPtr);
 
 /// Has functions run as compiled, or not.
 void switchJitFunctions(bool On);
+
+/// What __mneme_jit_describe() calls (mneme/jit.h).
+using KernelCallback = void(void *Data, const char *Name, const uint8_t *Hash,
+                            const void *Bitcode, size_t Size);
+using VariableCallback = void(void *Data, const char *Name, const void *Host,
+                              const void *Device, size_t Size);
+
+/// Calls \p OnVariable for the variables of a kernel's module. Defined by each
+/// runtime. May throw.
+void visitVariables(const void *HostPtr, VariableCallback *OnVariable,
+                    void *Data);
 
 /// Returns a function of mneme/jit.h by name; null for others.
 void *findJitFunction(const char *Name);

@@ -138,11 +138,15 @@ void Extraction::setLinkage(GlobalValue &G) {
       G.setLinkage(GlobalValue::ExternalLinkage);
     return;
   }
+  // A function that is always inlined need not exist anywhere. Others that only
+  // other objects have are called there unless they are inlined.
   auto *Callee = dyn_cast<Function>(&G);
-  bool IsOwn = Callee ? !G.hasExternalLinkage() &&
-                            !G.hasAvailableExternallyLinkage() &&
-                            isOnlyCalled(*Callee)
-                      : G.hasLocalLinkage() && G.hasGlobalUnnamedAddr();
+  bool IsOwn =
+      Callee
+          ? (Callee->hasFnAttribute(Attribute::AlwaysInline) ||
+             (!G.hasExternalLinkage() && !G.hasAvailableExternallyLinkage())) &&
+                isOnlyCalled(*Callee)
+          : G.hasLocalLinkage() && G.hasGlobalUnnamedAddr();
   G.setLinkage(IsOwn ? GlobalValue::InternalLinkage
                      : GlobalValue::AvailableExternallyLinkage);
 }

@@ -72,10 +72,19 @@ Expected<RebaseCounts> rebasePackage(TunedPackage &P,
                                      const AheadOptions &O,
                                      function_ref<void(const Twine &)> Note);
 
+/// What an entry for Proteus says about each launch.
+struct ProteusPolicy {
+  bool Args = true, Dims = true, Ranges = false, Bounds = true;
+  /// Launches with so many threads per block have MinBlocks; -1: none.
+  int64_t TunedMaxThreads = -1;
+  uint32_t MinBlocks = 0;
+};
+
 /// An entry of a file for Proteus (PROTEUS_TUNED_KERNELS).
 struct ProteusEntry {
   std::string Kernel; ///< The mangled name.
   AheadOptions Options;
+  ProteusPolicy Policy;
   /// Why the entry cannot be compiled ahead of time; empty if it can.
   std::string Problem;
   std::vector<std::string> Warnings;
