@@ -306,9 +306,9 @@ void JitServer::finish(Compilation &C) {
       CodeKey = makeJitKey(*Identity, Q, true);
       Error E = Store.add(C.Job.CacheFolder, C.Job.CacheLimit, C.FactsKey,
                           JitFile::Facts, Facts);
-      E = joinErrors(std::move(E),
-                     Store.add(C.Job.CacheFolder, C.Job.CacheLimit, CodeKey,
-                               JitFile::Code, Image));
+      if (!E)
+        E = Store.add(C.Job.CacheFolder, C.Job.CacheLimit, CodeKey,
+                      JitFile::Code, Image);
       if (E)
         Note = toString(std::move(E));
     } else if (!Identity) {
@@ -400,6 +400,7 @@ void JitServer::run() {
 
 Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;

@@ -122,8 +122,6 @@ void mneme::attachJitEntries(MnemeJitEntry *Begin, MnemeJitEntry *End) {
   if (Begin >= End)
     return;
   Jit::get().start();
-  if (!Jit::get().isOn())
-    return;
   Entries &All = Entries::get();
   std::lock_guard<std::mutex> Guard(All.Lock);
   if (All.Functions.empty())
@@ -138,6 +136,8 @@ void mneme::attachJitEntries(MnemeJitEntry *Begin, MnemeJitEntry *End) {
         All.Kernels[E->HostPtr] = E;
         return;
       }
+      if (!Jit::get().isOn())
+        return;
       All.Functions.push_back(E);
       // A library that was loaded again has its first contents.
       E->State = nullptr;
@@ -235,7 +235,7 @@ MNEME_EXPORT int __mneme_jit_describe(const void *HostPtr,
                                       KernelCallback *OnKernel,
                                       VariableCallback *OnVariable,
                                       void *Data) {
-  if (!Jit::get().isOn() || !findJitKernel(HostPtr))
+  if (!findJitKernel(HostPtr))
     return 0;
   // Exceptions of the callbacks are the application's.
   IndexEntry Entry;

@@ -135,7 +135,7 @@ std::string JitReport::makeJSON() {
            "\n{\"kind\": " + quote(nameOf(S->Request.Target)) +
            ", \"symbol\": " + quote(S->Request.Symbol) +
            ", \"name\": " + quote(demangled(S->Request.Symbol)) +
-           ", \"fell_back\": {";
+           ", \"reasons\": {";
     Separator = ",";
     const char *Comma = "";
     for (size_t I = 0; I != NumJitReasons; ++I)

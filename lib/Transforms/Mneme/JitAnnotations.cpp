@@ -246,9 +246,11 @@ std::vector<Annotation> AnnotationReader::takeEntries() {
     A.Line = getInt(Entry->getOperand(Line));
     if (auto *G = dyn_cast<GlobalVariable>(
             Entry->getOperand(Args)->stripPointerCasts()))
-      if (auto *Struct = dyn_cast_or_null<ConstantStruct>(G->getInitializer()))
-        for (const Use &Operand : Struct->operands())
-          A.Args.push_back(cast<Constant>(Operand));
+      // {i32 0} is no ConstantStruct.
+      if (Constant *Struct =
+              G->hasInitializer() ? G->getInitializer() : nullptr)
+        for (unsigned I = 0; Constant *C = Struct->getAggregateElement(I); ++I)
+          A.Args.push_back(C);
   }
   if (Taken.empty())
     return Taken;
@@ -370,13 +372,14 @@ void AnnotationReader::readAttribute(const Annotation &A) {
   JitFields &Fields = Found.Functions[A.F];
   for (Constant *C : A.Args) {
     if (auto *Number = dyn_cast<ConstantInt>(C)) {
-      Argument *Arg = findParameter(A, Number->getSExtValue());
+      int64_t Position = Number->getValue().trySExtValue().value_or(0);
+      Argument *Arg = findParameter(A, Position);
       if (!Arg)
         return;
       if (!isScalar(*Arg) && !Arg->getPointeeInMemoryValueType())
         return fail(A.File, A.Line,
-                    "annotate(\"jit\"): parameter " +
-                        Twine(Number->getSExtValue()) + " of '" + nameOf(*A.F) +
+                    "annotate(\"jit\"): parameter " + Twine(Position) +
+                        " of '" + nameOf(*A.F) +
                         "' is neither a number nor a pointer");
       addJitField(Fields, makeValue(*Arg, 0, getSize(*Arg)));
       continue;

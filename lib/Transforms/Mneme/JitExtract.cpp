@@ -210,7 +210,8 @@ ExtractedFunction Extraction::run() {
                     [&](const GlobalValue *G) { return Copied.contains(G); });
   Entry = cast<Function>(Map[&F]);
   New->setModuleIdentifier("");
-  New->setSourceFileName(M.getSourceFileName());
+  // The same function of several files is the same code.
+  New->setSourceFileName("");
   New->setModuleInlineAsm("");
   StripDebugInfo(*New);
   separateEntry();
