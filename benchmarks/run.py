@@ -3,7 +3,7 @@
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy] [--json] [--output=FILE]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
-run.py --build=BUILD --only=faults [--before=REPLAY]
+run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host      kernels on the host device beside plain C++ on one core
@@ -20,13 +20,14 @@ launches     what a launch and a whole application cost with and without a recor
 memory       restoring and comparing memory beside the device's own copy
 evaluations  replays a second of one process, and where the time goes
 noise        how much two measurements of the same code differ
+tuned        what "deploy" measures, with the GPU's own driver
 
 A part that cannot be measured has an "error" in its place. DIR has the programs that
 utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations". "bisect" takes md, wsm5 and
 lulesh of them.
 
-Build them first: cmake --build BUILD --target mneme-benchmarks (for "bisect" and
-"faults": FaultPasses). REPLAY is the llvm-mneme-replay of another version, for comparison.
+Build them first: cmake --build BUILD --target mneme-benchmarks. REPLAY is the llvm-mneme-replay of
+another version, for comparison.
 """
 
 import argparse
@@ -154,7 +155,9 @@ class Runner:
         emulated = os.path.join(self.build, "lib", "emulated-cuda")
         if not os.path.exists(os.path.join(emulated, "libcudart.so.13")):
             raise Failure("deploy needs the emulated CUDA driver of the tests")
-        env = dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.launches + ".bc")
+        return self.launch_tuned(dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.launches + ".bc"))
+
+    def launch_tuned(self, env):
         library = os.path.join(self.build, "lib", "libmneme_deploy.so")
         with tempfile.TemporaryDirectory() as directory:
             variant = ["variant=" + os.path.join(self.build, "benchmarks", "Deploy", "launches.cubin"), "arch=sm_90"]
@@ -401,17 +404,15 @@ class FaultRunner:
     def record(self, directory, program):
         folder = os.path.join(directory, program)
         if not os.path.exists(folder):
-            source = os.path.join(os.path.dirname(__file__), "..", "test", "Bisect", "Inputs", program + ".cu")
-            said = [run([self.record_tool, "--print-config=" + what]).split() for what in ("cxx", "cudaflags", "ldflags")]
-            executable = folder + ".exe"
-            run([*said[0], *said[1], "--cuda-gpu-arch=sm_90", "-O2", source, "-o", executable, *said[2]])
-            run([self.record_tool, "--quiet", "--device=host", "-o", folder, "--", executable])
+            run([self.record_tool, "--quiet", "--device=" + self.options.faults_on.split(":")[0], "-o", folder, "--",
+                 os.path.join(self.options.build, "benchmarks", "Bisect", program)])
         return folder
 
     def fault(self, directory, program, kernel, level, planted, criterion, kind):
         folder = self.record(directory, program)
         file = next(f for f in glob.glob(folder + "/*.json") if json.load(open(f))["KernelName"] == kernel)
-        common = [file, "--load-pass-plugin=" + self.plugin, "--passes=planted<%s;%s>" % (level, planted), "--device=host"]
+        common = [file, "--load-pass-plugin=" + self.plugin, "--passes=planted<%s;%s>" % (level, planted),
+                  "--device=" + self.options.faults_on]
         if criterion == "verify" and kind == "endless kernel":
             common.append("--timeout=1")
         cause = "fault-" + planted.split("@")[0]
@@ -419,11 +420,12 @@ class FaultRunner:
         if criterion != "verify":
             by += ["--good=--passes=default<%s>" % level, "--threshold=50%"]
         row = {"fault": kind, "cause": cause}
-        for depth in ("first", "heal", "full"):
+        searches = self.options.searches.split(",")
+        for depth in [s for s in searches if s != "hand"]:
             row[depth] = self.bisect([self.replay_tool, "bisect", *common, *by, "--depth=" + depth], cause)
         if self.options.before:
             row["before"] = self.bisect([self.options.before, "bisect", *common, *by], cause)
-        if criterion == "verify":
+        if criterion == "verify" and "hand" in searches:
             row["hand"] = self.bisect_by_hand([self.replay_tool, *common], cause)
         return row
 
@@ -806,6 +808,8 @@ def main():
     parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
                         help="programs of bisect; of wsm5 each place takes a minute")
     parser.add_argument("--seed", type=int, default=1, help="of these places")
+    parser.add_argument("--faults-on", default="host", metavar="DEVICE", help="device of faults, host or cuda:N")
+    parser.add_argument("--searches", default="hand,first,heal,full", help="of faults: by hand, and depths of bisection")
     parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
@@ -820,6 +824,7 @@ def main():
         "deploy": (runner.deploy, print_deploy),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),
+        "tuned": (lambda: runner.launch_tuned(dict(os.environ)), print_deploy),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}
@@ -839,7 +844,7 @@ def main():
             printer(value)
         print(flush=True)
 
-    names = [part for name in options.only.split(",") for part in (GPU_PARTS if name == "gpu" else [name])]
+    names = [part for name in options.only.split(",") for part in ([*GPU_PARTS, "tuned"] if name == "gpu" else [name])]
     for name in names:
         if name not in parts and name not in printers:
             parser.error("unknown part '%s'" % name)
