@@ -111,7 +111,7 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 # What programs are built with, besides clang and Ninja.
-for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh"]:
+for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"]:
     if shutil.which(builder):
         config.available_features.add(builder)
 if os.geteuid() == 0:
@@ -181,6 +181,7 @@ tools = [
     "llvm-mneme-replay",
     "llvm-mneme-tune",
     "llvm-mneme-deploy",
+    "llvm-mneme-jitd",
     "mneme-farm-fuzzer",
     "mneme-opt",
     "mneme-package",

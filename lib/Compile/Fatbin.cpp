@@ -381,8 +381,7 @@ mneme::findKernelImages(StringRef App, StringRef Kernel, StringRef Arch) {
   if (!File)
     return createFileError(App, File.takeError());
   std::vector<SmallVector<char, 0>> Found;
-  constexpr unsigned CudaMachine = 190; // EM_CUDA
-  if (File->getHeader().e_machine == CudaMachine) {
+  if (File->getHeader().e_machine == ELF::EM_CUDA) {
     StringRef Cubin = (*Buffer)->getBuffer();
     Expected<bool> Holds = holdsKernel(Cubin, Kernel, App);
     if (!Holds)
