@@ -482,7 +482,7 @@ void Server::finishJob(Connection &C) {
     Result = finishLoadKernel(C, *Result);
   else if (Result && C.type() == MNEME_WIRE_LOAD_OBJECT)
     Result = finishLoadObject(C, *Result);
-  else if (Result && C.JobType == MNEME_WIRE_LOAD_IMAGE)
+  else if (Result && C.type() == MNEME_WIRE_LOAD_IMAGE)
     Result = finishLoadImage(C, *Result);
   else if (Result)
     Result = success(*Result);
