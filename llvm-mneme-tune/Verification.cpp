@@ -104,6 +104,9 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
       if (P.isVacuous())
         return refuseVacuous(K, I, P);
 
+  for (const VerificationPower &P : Powers)
+    if (std::string Advice = adviseJudge(P); !Advice.empty())
+      return createStringError(Advice);
   V.Envelope = describeEnvelopes(Powers);
   std::vector<Assessment> All;
   if (O.Assess) {

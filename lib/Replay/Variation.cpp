@@ -431,17 +431,14 @@ void Explainer::refuse(BufferVariation &V) const {
   std::set<std::vector<char>> Distinct;
   for (ArrayRef<char> One : O.All)
     Distinct.insert(One.vec());
-  std::string Type = O.DType == MNEME_DTYPE_BYTES
-                         ? "of unknown type"
-                         : ("of type " + getDTypeName(O.DType)).str();
   if (V.Reason.empty())
-    V.Reason = formatv("{0} different contents in {1} outcomes; neither "
-                       "rounding nor another order of records explains these "
-                       "elements {2}",
-                       Distinct.size(), O.All.size(), Type)
+    V.Reason = formatv("{0} different contents in {1} outcomes, which neither "
+                       "rounding nor another order explains",
+                       Distinct.size(), O.All.size())
                    .str();
   if (O.DType == MNEME_DTYPE_BYTES)
-    V.Reason += "; give the type with --dtype if they are floats";
+    V.Reason += " (elements of unknown type: give it with --dtype if they are "
+                "floats)";
 }
 
 /// Returns true if the indices denote the same records in all outcomes, and
