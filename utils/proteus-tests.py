@@ -25,6 +25,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -161,7 +162,7 @@ class Runner:
             env["MNEME_JIT_KERNELS"] = ".*"
         command = [app]
         if p.group != "cpu" and self.args.device == "host":
-            command = [os.path.join(self.build, "bin", "llvm-mneme-record"), "--no-record", "--", app]
+            command = [os.path.join(self.build, "bin", "llvm-mneme-record"), "--no-record", "--device=host", "--", app]
         elif p.group != "cpu":
             env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
         try:
@@ -200,8 +201,11 @@ class Runner:
                 return r.update(status="failed", why="does not compile")
             plain = self.execute(p, app, {"MNEME_JIT": "0"}, None, log)
             environment["MNEME_JIT_CACHE"] = os.path.join(folder, "cache")
-            first = self.execute(p, app, environment, os.path.join(folder, "first.json"), log)
-            second = self.execute(p, app, environment, os.path.join(folder, "second.json"), log)
+            # A server of its own: others know code of other programs. Paths of sockets are short.
+            with tempfile.TemporaryDirectory(prefix="mneme-", ignore_cleanup_errors=True) as sockets:
+                environment.update(XDG_RUNTIME_DIR=sockets, MNEME_JIT_IDLE="5")
+                first = self.execute(p, app, environment, os.path.join(folder, "first.json"), log)
+                second = self.execute(p, app, environment, os.path.join(folder, "second.json"), log)
         for name, (code, output, _) in zip(("plain", "first", "second"), (plain, first, second)):
             with open(os.path.join(folder, name + ".txt"), "w") as f:
                 f.write("%s\n%s" % (code, output))
