@@ -1,4 +1,4 @@
-// A program without annotations: kernels are selected by their names. The names are mangled or demangled ones.
+// A program without annotations: kernels are selected by their names. Names match with or without demangling.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc -O2 %s -o %t/app
