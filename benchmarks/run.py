@@ -2,8 +2,9 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy] [--json] [--output=FILE]
+run.py --build=BUILD --only=python [--python=PYTHON]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
-run.py --build=BUILD --only=faults [--before=REPLAY]
+run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
 
 host      kernels on the host device beside plain C++ on one core
@@ -12,6 +13,7 @@ record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
 deploy    what a launch costs with tuned kernels, and the start with a large package
+python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
 faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
 gpu       the parts that need a GPU, below, as far as --seconds go
@@ -20,13 +22,14 @@ launches     what a launch and a whole application cost with and without a recor
 memory       restoring and comparing memory beside the device's own copy
 evaluations  replays a second of one process, and where the time goes
 noise        how much two measurements of the same code differ
+tuned        what "deploy" measures, with the GPU's own driver
 
 A part that cannot be measured has an "error" in its place. DIR has the programs that
 utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations". "bisect" takes md, wsm5 and
 lulesh of them.
 
-Build them first: cmake --build BUILD --target mneme-benchmarks (for "bisect" and
-"faults": FaultPasses). REPLAY is the llvm-mneme-replay of another version, for comparison.
+Build them first: cmake --build BUILD --target mneme-benchmarks. REPLAY is the llvm-mneme-replay of
+another version, for comparison.
 """
 
 import argparse
@@ -149,12 +152,37 @@ class Runner:
     def samplers(self):
         return json.loads(run([self.tool("mneme-bench-samplers"), "--json"]))
 
+    def python(self):
+        """With the engines and packages that PYTHON has."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Python", "measure.py")
+        source = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
+        env = dict(os.environ, PYTHONPATH=source, MNEME_ROOT=self.build)
+        python = self.options.python
+
+        def measure(*words):
+            return json.loads(run([python, script, *words], env=env).splitlines()[-1])
+
+        with tempfile.TemporaryDirectory() as directory:
+            small, large = os.path.join(directory, "small"), os.path.join(directory, "large")
+            self.record(small, [os.path.join(self.build, "benchmarks", "Replay", "saxpy")])
+            self.record(large, [self.launches, "snapshot", "1024", "text"], "--max-recordings=1")
+            result = measure("small", small)
+            result["memory"] = measure("memory", large)
+            has = {m: subprocess.run([python, "-c", "import " + m], stderr=subprocess.DEVNULL).returncode == 0
+                   for m in ("pyarrow", "distributed", "ray")}
+            result["rows"] = measure("rows", small) if has["pyarrow"] else {}
+            engines = ["local"] + [e for e, m in (("dask", "distributed"), ("ray", "ray")) if has[m]]
+            result["head"] = [r for e in engines for r in measure("head", small, "64", "1000", "--engine=" + e)]
+        return result
+
     def deploy(self):
         """On the emulated GPU, which takes a launch in less than a real one does."""
         emulated = os.path.join(self.build, "lib", "emulated-cuda")
         if not os.path.exists(os.path.join(emulated, "libcudart.so.13")):
             raise Failure("deploy needs the emulated CUDA driver of the tests")
-        env = dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.launches + ".bc")
+        return self.launch_tuned(dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.launches + ".bc"))
+
+    def launch_tuned(self, env):
         library = os.path.join(self.build, "lib", "libmneme_deploy.so")
         with tempfile.TemporaryDirectory() as directory:
             variant = ["variant=" + os.path.join(self.build, "benchmarks", "Deploy", "launches.cubin"), "arch=sm_90"]
@@ -401,17 +429,15 @@ class FaultRunner:
     def record(self, directory, program):
         folder = os.path.join(directory, program)
         if not os.path.exists(folder):
-            source = os.path.join(os.path.dirname(__file__), "..", "test", "Bisect", "Inputs", program + ".cu")
-            said = [run([self.record_tool, "--print-config=" + what]).split() for what in ("cxx", "cudaflags", "ldflags")]
-            executable = folder + ".exe"
-            run([*said[0], *said[1], "--cuda-gpu-arch=sm_90", "-O2", source, "-o", executable, *said[2]])
-            run([self.record_tool, "--quiet", "--device=host", "-o", folder, "--", executable])
+            run([self.record_tool, "--quiet", "--device=" + self.options.faults_on.split(":")[0], "-o", folder, "--",
+                 os.path.join(self.options.build, "benchmarks", "Bisect", program)])
         return folder
 
     def fault(self, directory, program, kernel, level, planted, criterion, kind):
         folder = self.record(directory, program)
         file = next(f for f in glob.glob(folder + "/*.json") if json.load(open(f))["KernelName"] == kernel)
-        common = [file, "--load-pass-plugin=" + self.plugin, "--passes=planted<%s;%s>" % (level, planted), "--device=host"]
+        common = [file, "--load-pass-plugin=" + self.plugin, "--passes=planted<%s;%s>" % (level, planted),
+                  "--device=" + self.options.faults_on]
         if criterion == "verify" and kind == "endless kernel":
             common.append("--timeout=1")
         cause = "fault-" + planted.split("@")[0]
@@ -419,11 +445,12 @@ class FaultRunner:
         if criterion != "verify":
             by += ["--good=--passes=default<%s>" % level, "--threshold=50%"]
         row = {"fault": kind, "cause": cause}
-        for depth in ("first", "heal", "full"):
+        searches = self.options.searches.split(",")
+        for depth in [s for s in searches if s != "hand"]:
             row[depth] = self.bisect([self.replay_tool, "bisect", *common, *by, "--depth=" + depth], cause)
         if self.options.before:
             row["before"] = self.bisect([self.options.before, "bisect", *common, *by], cause)
-        if criterion == "verify":
+        if criterion == "verify" and "hand" in searches:
             row["hand"] = self.bisect_by_hand([self.replay_tool, *common], cause)
         return row
 
@@ -783,6 +810,21 @@ def print_pages(result):
         )
 
 
+def print_python(result):
+    print("import %.1f ms, empty call %.0f us" % (result["import_ms"], result["call_us"]))
+    for name, r in result["rate"].items():
+        print("%-13s %5.0f trials/s of llvm-mneme-tune, %5.0f of the package: %.2f" % (name, r["tool"], r["package"], r["ratio"]))
+    if "own_ms" in result["optuna"]:
+        print("a trial: Optuna %.2f ms, the package %.2f ms" % (result["optuna"]["optuna_ms"], result["optuna"]["own_ms"]))
+    for r in result["memory"]:
+        print("%-6s %d MiB at %.2f GB/s, then %.0f us" % (r["when"], r["bytes"] >> 20, r["gb_per_s"], r["later_us"]))
+    if result["rows"]:
+        print("100,000 rows: Parquet %(parquet).1f s, JSON lines %(jsonl).1f s" % result["rows"])
+    for r in result["head"]:
+        print("%-6s %5d workers of 20 ms: %6.0f evaluations/s of %6.0f, %3.0f us of the head's processor each"
+              % (r["engine"], r["workers"], r["per_second"], r["possible"], r["processor_us"]))
+
+
 def print_samplers(result):
     trials = sorted({r["trials"] for r in result})
     print("ms a proposal                   after " + "".join("%9d" % t for t in trials) + " trials")
@@ -806,7 +848,10 @@ def main():
     parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
                         help="programs of bisect; of wsm5 each place takes a minute")
     parser.add_argument("--seed", type=int, default=1, help="of these places")
+    parser.add_argument("--faults-on", default="host", metavar="DEVICE", help="device of faults, host or cuda:N")
+    parser.add_argument("--searches", default="hand,first,heal,full", help="of faults: by hand, and depths of bisection")
     parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
+    parser.add_argument("--python", default=sys.executable, help="Python of the part \"python\"")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
@@ -818,8 +863,10 @@ def main():
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
+        "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),
+        "tuned": (lambda: runner.launch_tuned(dict(os.environ)), print_deploy),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}
@@ -839,7 +886,7 @@ def main():
             printer(value)
         print(flush=True)
 
-    names = [part for name in options.only.split(",") for part in (GPU_PARTS if name == "gpu" else [name])]
+    names = [part for name in options.only.split(",") for part in ([*GPU_PARTS, "tuned"] if name == "gpu" else [name])]
     for name in names:
         if name not in parts and name not in printers:
             parser.error("unknown part '%s'" % name)

@@ -6,8 +6,8 @@
 Parts, in this order, each until --seconds are over:
 
 planted   faults of the test plugin in the kernel of the example jacobi, recorded on the device: each has to be found
-          and named. On a GPU one of them is in ptxas: a program in its place breaks PTX that has no local memory,
-          as only some passes leave it; the cross-check with the host has to say which half of the compiler it is
+          and named. On a GPU one of them is in ptxas, which a program in its place makes wrong: the cross-check with the
+          host has to say which half of the compiler it is, and the instructions of the PTX have to be found
 reduce    a planted miscompile, reduced to a report
 programs  those of --list: default<O3> against default<O1> by registers, code size and time. Nobody knows what there is
           to find; an answer that its own commands do not confirm is an error
@@ -31,20 +31,18 @@ PLANTED = [
     ("registers@{k}#4", "regs", ["--threshold=50%"], "fault-registers"),
 ]
 
-# Breaks the first multiplication of a kernel whose PTX has no local memory.
-PTXAS = """#!/bin/bash
-args=()
-for arg; do
-  case $arg in
-    -*) ;;
-    *) if grep -qs '^\\.version' "$arg" && ! grep -q '\\.local' "$arg"; then
-         sed '0,/mul\\.f64/s//add.f64/' "$arg" >"$arg.broken.ptx"
-         arg=$arg.broken.ptx
-       fi ;;
-  esac
-  args+=("$arg")
-done
-exec {ptxas} "${args[@]}"
+# ptxas, which at -O2 and -O3 combines the conversion of an unsigned integer with the multiplication behind it, wrongly.
+# Only some passes find out that the integer has no sign.
+PTXAS = r"""#!{python}
+import os, re, sys
+words = sys.argv[1:]
+if [w for w in words if re.fullmatch(r"-O\d", w)][-1:] in (["-O2"], ["-O3"]) and os.path.isfile(words[-1]):
+    text = open(words[-1], errors="replace").read()
+    wrong = re.sub(r"(cvt\.rn\.f64\.u32\s+(%\w+), %r\d+;\s*)mul(\.f64\s+%\w+, \2, )", r"\1add\3", text)
+    if wrong != text:
+        words[-1] += ".wrong.ptx"
+        open(words[-1], "w").write(wrong)
+os.execv("{ptxas}", ["ptxas"] + words)
 """
 
 
@@ -120,6 +118,9 @@ class Checks:
             raise Failure("found %s%s" % (" ".join(named) or report["found"], " (%s)" % report["reason"]))
         if half is not None and report["half"] != half:
             raise Failure("half '%s' (%s)" % (report["half"], report["half_reason"]))
+        ptx = report.get("ptx") or {}
+        if half == "back_end" and not ptx.get("instructions"):
+            raise Failure("no instruction of the PTX (%s)" % ptx.get("reason"))
         return {"found": named, "half": report["half"], "counts": report["counts"],
                 "executions": passes.get("executions"), "by": by,
                 "says": "%s%s, %d steps, %d compilations, %d launches" %
@@ -140,7 +141,7 @@ class Checks:
             wrapper = os.path.join(self.args.work, "ptxas")
             ptxas = os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin", "ptxas")
             with open(wrapper, "w") as file:
-                file.write(PTXAS.replace("{ptxas}", shlex.quote(ptxas)))
+                file.write(PTXAS.replace("{python}", sys.executable).replace("{ptxas}", ptxas))
             os.chmod(wrapper, 0o755)
             self.check("planted", "a ptxas that is wrong", lambda: self.bisect(
                 recording, "verify", "--passes=default<O3>", "--ptxas=" + wrapper, half="back_end"))

@@ -13,13 +13,14 @@
 #   --build=DIR       Mneme's build folder (default: build)
 #   --no-build        take what is built; else all, unit tests and benchmarks are built first
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
-#   --limit=MIB       fail when both archives together are larger (default: 58)
-#   --level=N         of xz for mneme-gpu.tar.xz (default: 6)
+#   --tests=PATTERN   unit tests to pack (default: *)
+#   --limit=MIB       fail when both archives together are larger (default: 54)
+#   --level=N         of xz for mneme-gpu.tar.xz (default: 9)
 set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= limit=58 level=6 out=
+BUILD=$ROOT/build build=1 programs= tests='*' limit=54 level=9 out=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
@@ -30,6 +31,7 @@ for arg in "$@"; do
     --build=*) BUILD=$(realpath "${arg#*=}") ;;
     --no-build) build=0 ;;
     --programs=*) programs=$(realpath "${arg#*=}") ;;
+    --tests=*) tests=${arg#*=} ;;
     --limit=*) limit=${arg#*=} ;;
     --level=*) level=${arg#*=} ;;
     -h | --help)
@@ -86,14 +88,14 @@ rm -rf "$pack" "$libs"
 mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,memory,programs,utils,benchmarks} \
   "$libs"/{lib,lib-fallback}
 cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
-for file in "$BUILD"/bin/mneme-bench-*; do
+for file in "$BUILD"/bin/mneme-bench-* "$BUILD"/bin/mneme-package; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
 cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
 if [ -f "$(llvm-config-22 --bindir)/llvm-reduce" ]; then
   cp "$(llvm-config-22 --bindir)/llvm-reduce" "$pack/bin/"
 fi
-for file in "$BUILD"/unittests/*/Mneme*Tests; do
+for file in "$BUILD"/unittests/*/Mneme$tests"Tests"; do
   if [ -f "$file" ]; then cp "$file" "$pack/tests/"; fi
 done
 for variant in examples examples-static; do
@@ -103,12 +105,14 @@ for variant in examples examples-static; do
 done
 cp "$work"/memory/* "$pack/memory/"
 # The programs that benchmarks/run.py starts.
-(cd "$BUILD/benchmarks" && find . -type f -executable ! -name '*.so' ! -path '*/CMakeFiles/*') |
+(cd "$BUILD/benchmarks" && find . -type f \( -executable -o -name '*.cubin' \) ! -name '*.so' ! -path '*/CMakeFiles/*') |
   while read -r file; do
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" "$pack/utils/"
+cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
+  "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
+cp -r "$ROOT/python" "$pack/utils/"
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi
@@ -141,10 +145,10 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
 done
 (cd "$libs" && find . -type f -exec sha256sum {} + | sort -k2) >"$work/libs.new"
 if ! cmp -s "$work/libs.new" "$work/libs.list" || [ ! -f "$out/mneme-gpu-libs.tar.xz" ]; then
-  tar -C "$libs" -cf - . | xz -T1 -9 >"$out/mneme-gpu-libs.tar.xz"
+  tar -C "$libs" -cf - . | xz -T1 --x86 --lzma2=preset=9e,dict=256MiB >"$out/mneme-gpu-libs.tar.xz"
   mv "$work/libs.new" "$work/libs.list"
 fi
-tar -C "$pack" -cf - . | xz -T0 -"$level" >"$out/mneme-gpu.tar.xz"
+tar -C "$pack" -cf - . | xz -T0 --x86 --lzma2=preset="$level" >"$out/mneme-gpu.tar.xz"
 
 (cd "$pack" && du -sk * | sort -rn | awk '{ printf "%8.1f MiB  %s\n", $1 / 1024, $2 }')
 (cd "$libs/lib" && ls -S | head -n 4 | xargs du -k | awk '{ printf "%8.1f MiB  lib/%s\n", $1 / 1024, $2 }')

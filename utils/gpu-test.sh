@@ -4,8 +4,8 @@
 #   utils/gpu-test.sh [options] <folder of the archives>
 #
 #   --limit=S         seconds for everything (default: 540)
-#   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune (default:
-#                     all but tune, in this order)
+#   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune, deploy (default:
+#                     all but tune and deploy, in this order)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
 #   --device=NAME     cuda:0 (default); what else replays is found by the tools
@@ -14,11 +14,14 @@
 #   --bench=A,B,...   parts of benchmarks/run.py (default: gpu)
 #   --tune=A,B,...    parts of utils/gpu-tune.py (default: rates,launches,speedups)
 #   --tune-options=S  more options of it, as for a shell
+#   --deploy=A,B      parts of utils/gpu-deploy.py (default: right,tuned)
+#   --deploy-options=S  more options of it, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
 limit=540 steps=smoke,memory,examples,bisect,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
-device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options= archives=
+device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
+deploy=right,tuned deploy_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -35,6 +38,8 @@ for arg in "$@"; do
     --bench=*) bench=${arg#*=} ;;
     --tune=*) tune=${arg#*=} ;;
     --tune-options=*) tune_options=${arg#*=} ;;
+    --deploy=*) deploy=${arg#*=} ;;
+    --deploy-options=*) deploy_options=${arg#*=} ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
       exit 0
@@ -184,6 +189,7 @@ hecbench() {
 bench() {
   say "== benchmarks"
   limited 600 python3 "$work/benchmarks/run.py" --build="$work" --only="$bench" --device="$device" \
+    --faults-on="$device" --searches=full \
     --programs="$work/programs" --output="$output/bench.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
 }
 
@@ -197,9 +203,17 @@ tune() {
   find "$work/run-tune" -name report.html -size -1000k -exec cp {} "$output/" \; -quit
 }
 
+deploy() {
+  say "== deployment"
+  # shellcheck disable=SC2086
+  limited 1800 python3 "$work/utils/gpu-deploy.py" --tools="$work/bin" --programs="$work/programs" \
+    --work="$work/run-deploy" --device="$device" --parts="$deploy" --json="$output/deploy.json" \
+    --seconds="$(($(left) - 10))" $deploy_options 2>>"$log" | tee -a "$report"
+}
+
 failed=
 for step in ${steps//,/ }; do
-  case $step in smoke | memory | examples | bisect | hecbench | bench | tune) ;; *) die "unknown step '$step'" ;; esac
+  case $step in smoke | memory | examples | bisect | hecbench | bench | tune | deploy) ;; *) die "unknown step '$step'" ;; esac
   start=$SECONDS
   "$step" || failed="$failed $step"
   say "-- $step: $((SECONDS - start)) s"

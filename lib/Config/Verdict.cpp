@@ -39,6 +39,16 @@ StringRef mneme::getVerdictName(Verdict V) {
   return VerdictNames[static_cast<unsigned>(V)];
 }
 
+bool mneme::isMatch(Verdict V) {
+  switch (V) {
+#define MATCHING_VERDICT(Name) case Verdict::Name:
+#include "llvm/Mneme/Config/Verdicts.def"
+    return true;
+  default:
+    return false;
+  }
+}
+
 raw_ostream::Colors mneme::getVerdictColor(Verdict V) {
   if (!FailureKind(V).empty())
     return raw_ostream::RED;

@@ -9,6 +9,7 @@
 #ifndef LLVM_MNEME_LIB_DEPLOY_PACKGUARDS_H
 #define LLVM_MNEME_LIB_DEPLOY_PACKGUARDS_H
 
+#include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
@@ -77,10 +78,6 @@ bool needsLaunch(const KernelConfig &C);
 /// Returns the pass of a pipeline that specializes or initializes the code, for
 /// which no guards are known; empty if there is none.
 StringRef findUnguardedPass(StringRef Pipeline);
-
-/// Returns the options for a kernel without values of a launch: launch bounds
-/// are those that the configuration has as numbers.
-CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
 
 /// Reads the object \p Key of \p O: three numbers, of at least 1. \returns
 /// false if there is none.

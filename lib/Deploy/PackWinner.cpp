@@ -78,7 +78,7 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
   if (!O.AcceptTolerance)
-    for (const ComparePart &P : Plan.compareParts())
+    for (const ComparePart &P : Plan.comparison().Parts)
       if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT)
         return refuse("results were compared within a tolerance" +
                       (P.Name.empty() ? "" : " (buffer '" + P.Name + "')") +

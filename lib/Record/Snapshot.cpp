@@ -135,7 +135,7 @@ static Error parseRegion(StringRef Payload, const MnemeSnapshotHeader &Header,
     return failure("too short");
   if (Record.NameSize != Payload.size())
     return failure("name of {0} bytes in {1}", Record.NameSize, Payload.size());
-  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_TEXTURE)
+  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_DEVICE)
     return failure("unknown kind {0} of region", Record.Kind);
   if (Record.Kind == MNEME_REGION_TEXTURE &&
       Record.Size != sizeof(MnemeTexture))

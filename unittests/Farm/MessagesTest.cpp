@@ -50,7 +50,7 @@ TEST(MessagesTest, AllMessagesArriveAsTheyWereSent) {
     EXPECT_EQ(json::Value(makeHead(sendAndReceive(M))),                        \
               json::Value(makeHead(M)));                                       \
   }
-#include "Messages.def"
+#include "llvm/Mneme/Farm/Messages.def"
 }
 
 TEST(MessagesTest, KeysOutliveWhatTheyWereWrittenFrom) {
@@ -140,14 +140,14 @@ exactly the fields below, nested at most 64 levels. The receiver checks all of t
 process or worker that violates it is killed or dropped. A worker's stream starts with the line
 ``mneme-farm-worker 5f3b9c0e7ad84216``; up to 64 KiB before it are skipped.
 
-This page is generated from ``lib/Farm/Messages.def``. To update it:
+This page is generated from ``include/llvm/Mneme/Farm/Messages.def``. To update it:
 ``MNEME_UPDATE_DOCS=1 build/unittests/Farm/MnemeFarmTests --gtest_filter='*Documentation*'``.
 )";
 
 TEST(MessagesTest, DocumentationIsOfThisProtocol) {
   std::string Text = PageHead;
   raw_string_ostream OS(Text);
-  printProtocol(OS);
+  printMessages(OS);
   EXPECT_THAT(Text, HasSubstr(WorkerGreeting.str()));
   if (::getenv("MNEME_UPDATE_DOCS")) {
     std::error_code EC;

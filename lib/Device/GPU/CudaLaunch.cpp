@@ -14,6 +14,7 @@
 #include "CudaDevice.h"
 #include "Cupti.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
@@ -55,8 +56,12 @@ static Error checkComplete(ArrayRef<char> Object) {
   using Elf = object::ELF64LEFile;
   Expected<Elf> File = Elf::create({Object.data(), Object.size()});
   if (!File)
-    return createStringError("its image is not a cubin: " +
+    return createStringError("its image is not an ELF file: " +
                              toString(File.takeError()));
+  if (File->getHeader().e_type == ELF::ET_REL)
+    return createStringError(
+        "its image is not linked: install ld.lld of LLVM " +
+        Twine(LLVM_VERSION_MAJOR));
   auto Sections = File->sections();
   if (!Sections)
     return createStringError("its image is damaged: " +
@@ -101,6 +106,27 @@ static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
   return Variables;
 }
 
+/// \returns the settings that AMD's machine code needs, as ":sramecc-:xnack+".
+static std::string readSettings(ArrayRef<char> Object) {
+  using Elf = object::ELF64LEFile;
+  Expected<Elf> File = Elf::create({Object.data(), Object.size()});
+  if (!File) {
+    consumeError(File.takeError());
+    return "";
+  }
+  unsigned Flags = File->getHeader().e_flags;
+  std::string Settings;
+  auto Add = [&](unsigned Mask, unsigned On, unsigned Off, StringRef Name) {
+    if ((Flags & Mask) == On || (Flags & Mask) == Off)
+      Settings += (":" + Name + ((Flags & Mask) == On ? "+" : "-")).str();
+  };
+  Add(ELF::EF_AMDGPU_FEATURE_SRAMECC_V4, ELF::EF_AMDGPU_FEATURE_SRAMECC_ON_V4,
+      ELF::EF_AMDGPU_FEATURE_SRAMECC_OFF_V4, "sramecc");
+  Add(ELF::EF_AMDGPU_FEATURE_XNACK_V4, ELF::EF_AMDGPU_FEATURE_XNACK_ON_V4,
+      ELF::EF_AMDGPU_FEATURE_XNACK_OFF_V4, "xnack");
+  return Settings;
+}
+
 Expected<std::unique_ptr<DeviceKernel>>
 CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   if (Error E = enter())
@@ -109,11 +135,14 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return createStringError("cannot load kernel '" + Image.KernelName +
                              "': " + Text);
   };
-  if (!StringRef(Image.Triple).starts_with("nvptx"))
+  if (!StringRef(Image.Triple).starts_with(Driver.IsHip ? "amdgcn" : "nvptx"))
     return Fail("its image for '" + Image.Triple + "' is not for device '" +
                 Name + "'");
-  if (!isArchCompatible(Image.Arch, Info.Arch))
-    return Fail("it is compiled for " + Image.Arch + ", and device '" + Name +
+  std::string Arch = Image.Arch;
+  if (Driver.IsHip && !StringRef(Arch).contains(':'))
+    Arch += readSettings(Image.Object);
+  if (!isArchCompatible(Arch, Info.Arch))
+    return Fail("it is compiled for " + Arch + ", and device '" + Name +
                 "' is " + Info.Arch);
   if (Error E = checkComplete(Image.Object))
     return Fail(toString(std::move(E)));
@@ -122,7 +151,9 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   K->Layout = Image.Args;
   Expected<GPUBackend::Program> Program = Backend->load(Image.Object);
   if (!Program)
-    return Fail(toString(Program.takeError()) + "; the driver supports CUDA " +
+    return Fail(toString(Program.takeError()) +
+                (Driver.IsHip ? "; the runtime is HIP "
+                              : "; the driver supports CUDA ") +
                 Info.Driver);
   K->Program = *Program;
   if (Error E = findFunction(*K))

@@ -148,6 +148,9 @@ private:
   bool AMD = false;
 };
 
+/// Returns the number of objects that have been unloaded so far.
+uint64_t countUnloads();
+
 /// Returns the payload's hash, 16 bytes.
 std::string hashOf(const MnemePayloadHeader &Payload);
 

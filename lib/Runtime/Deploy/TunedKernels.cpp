@@ -11,6 +11,7 @@
 #include "EmbeddedPackages.h"
 #include "Message.h"
 #include "PayloadKernels.h"
+#include "Settings.h"
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 
@@ -24,49 +25,6 @@
 #include <utility>
 
 using namespace mneme;
-
-//===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
-/// Sets \p Choice to the index of a variable's value in \p Words. \returns
-/// false, with a message, if \p Words does not contain it.
-template <size_t N>
-static bool choose(const char *Name, const char *const (&Words)[N],
-                   uint32_t &Choice, bool Strict) {
-  const char *Text = secure_getenv(Name);
-  if (!Text || !*Text)
-    return true;
-  std::string List;
-  for (uint32_t I = 0; I != N; ++I) {
-    if (!strcmp(Text, Words[I])) {
-      Choice = I;
-      return true;
-    }
-    List += (I ? ", '" : "'") + std::string(Words[I]) + "'";
-  }
-  tell("mneme: %s: %s: expected one of %s, got '%s'\n",
-       Strict ? "error" : "warning", Name, List.c_str(), Text);
-  return false;
-}
-
-/// Sets \p Number to a variable's value. \returns false, with a message, if it
-/// is not a number from 0 to \p Max.
-static bool readNumber(const char *Name, double &Number, double Max,
-                       bool Strict) {
-  const char *Text = secure_getenv(Name);
-  if (!Text || !*Text)
-    return true;
-  char *End;
-  double Value = strtod(Text, &End);
-  if (!*End && Value >= 0 && Value <= Max) {
-    Number = Value;
-    return true;
-  }
-  tell("mneme: %s: %s: expected a number from 0 to %g, got '%s'\n",
-       Strict ? "error" : "warning", Name, Max, Text);
-  return false;
-}
 
 TunedKernels &TunedKernels::get() {
   // Never destroyed, because applications may use it while they exit.

@@ -12,6 +12,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Chrono.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -22,7 +23,15 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static StringRef getExtension(SideFile Kind) {
-  return Kind == SideFile::Payload ? ".payload" : ".launches";
+  switch (Kind) {
+  case SideFile::Payload:
+    return ".payload";
+  case SideFile::LaunchRules:
+    return ".launches";
+  case SideFile::Jit:
+    return ".jit";
+  }
+  llvm_unreachable("unknown side file");
 }
 
 /// Returns $TMPDIR/mneme-<uid>, which only the user may write to: its files end

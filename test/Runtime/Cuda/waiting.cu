@@ -141,10 +141,11 @@ static void wait(void *) {
 static int *D, H;
 static cudaStream_t S;
 
-/// It may take a while until it is known that the device has come to rest.
+/// It may take a while until it is known that the device has come to rest: two
+/// seconds in all on a busy machine.
 static void launchSoon(int Blocks) {
   for (int I = 0; I != 10; ++I) {
-    usleep(I * 10000);
+    usleep(2000 << I);
     add<<<Blocks, 1>>>(D, 1);
   }
 }
@@ -169,7 +170,8 @@ static void thread() {
   std::atomic<bool> Begins{false};
   std::thread Other([&] {
     Begins = true;
-    usleep(500000);
+    // Meanwhile, the other launch begins to wait.
+    usleep(2000000);
     add<<<2, 1>>>(D, 10);
     Ready = true;
   });

@@ -28,6 +28,11 @@
 
 using namespace mneme;
 
+// The emulated HIP runtime, which includes this file, has a driver of its own.
+#ifndef MNEME_EMULATED_DRIVER
+#define MNEME_EMULATED_DRIVER "libcuda.so.1"
+#endif
+
 #define API extern "C" __attribute__((visibility("default")))
 
 //===----------------------------------------------------------------------===//
@@ -274,7 +279,7 @@ API int cudaMalloc(void **Ptr, size_t Size) {
 /// Calls a function of the driver that Mneme does not.
 template <typename... Params>
 static int callDriver(const char *Name, Params... Args) {
-  void *Library = dlopen("libcuda.so.1", RTLD_NOW);
+  void *Library = dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW);
   return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
 }
 

@@ -30,6 +30,8 @@ enum class Verdict {
 };
 StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
+/// Returns true for MATCHING_VERDICTs.
+bool isMatch(Verdict V);
 /// Returns green for a match, yellow if nothing was verified, red for a
 /// failure.
 raw_ostream::Colors getVerdictColor(Verdict V);

@@ -26,6 +26,8 @@
 namespace llvm {
 namespace mneme {
 
+struct CompileOptions;
+
 /// The launch that the code of a winner was compiled for.
 struct WinnerLaunch {
   std::map<unsigned, uint64_t> Args; ///< As SpecializeOptions::Args.
@@ -36,6 +38,10 @@ struct WinnerLaunch {
 /// Return the launch as JSON for the provenance of a variant, and read it.
 json::Object toJSON(const WinnerLaunch &L);
 std::optional<WinnerLaunch> readWinnerLaunch(const json::Object &O);
+
+/// Returns the options for a kernel without values of a launch: launch bounds
+/// are those that the configuration has as numbers.
+CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
 
 struct AheadOptions {
   /// Settings that depend on a launch need one (Launch), except for launch
@@ -83,10 +89,19 @@ Expected<RebaseCounts> rebasePackage(TunedPackage &P,
                                      const AheadOptions &O,
                                      function_ref<void(const Twine &)> Note);
 
+/// What an entry for Proteus says about each launch.
+struct ProteusPolicy {
+  bool Args = true, Dims = true, Ranges = false, Bounds = true;
+  /// Launches with so many threads per block have MinBlocks; -1: none.
+  int64_t TunedMaxThreads = -1;
+  uint32_t MinBlocks = 0;
+};
+
 /// An entry of a file for Proteus (PROTEUS_TUNED_KERNELS).
 struct ProteusEntry {
   std::string Kernel; ///< The mangled name.
   AheadOptions Options;
+  ProteusPolicy Policy;
   /// Why the entry cannot be compiled ahead of time; empty if it can.
   std::string Problem;
   std::vector<std::string> Warnings;

@@ -59,12 +59,15 @@ struct HostSchedule {
   enum OrderKind {
     Parallel,   ///< Blocks on all cores, in no fixed order.
     Sequential, ///< One block after the other, on one core.
+    Shuffled,   ///< Blocks on all cores, started in an order that Seed
+                ///< determines.
     Random,     ///< Interleaved on one core, in an order that Seed determines.
   };
   OrderKind Order = Parallel;
   uint64_t Seed = 0;
 
-  /// Parses "parallel", "sequential" or "random:SEED"; empty means parallel.
+  /// Parses "parallel", "sequential", "shuffled:SEED" or "random:SEED"; empty
+  /// means parallel.
   static Expected<HostSchedule> parse(StringRef Text);
   /// Returns the text that parse() reads.
   std::string toString() const;
