@@ -108,6 +108,8 @@ class Deployment:
         recordings = os.path.join(folder, "recordings")
         self.run([self.tool("record"), "--quiet", "--device=" + self.kind, "--max-recordings=1", "-o", recordings, "--", *command],
                  output=folder)
+        if not glob.glob(recordings + "/*.json"):
+            raise Failure("no kernel was recorded")
         return recordings
 
     def prove(self, command, folder, *options):
@@ -124,7 +126,8 @@ class Deployment:
         why = ""
         for options in OTHERS:
             done = self.run([self.tool("replay"), path, "--record-id=" + launch, "--device=" + self.args.device,
-                             "--iterations=1", "--warmup=0", *(["--host-finish=none"] if self.kind == "host" else []), *options], codes=(0, 1, 2, 3, 4, 5, 6, 7))
+                             "--iterations=1", "--warmup=0", *(["--host-finish=none"] if self.kind == "host" else []),
+                             *(["--deployable"] if self.args.deployable else []), *options], codes=range(8))
             if done.returncode != 0:
                 why = (done.stderr or str(json.loads(done.stdout)["Result"]["verdict"])).strip()[-200:]
                 continue
@@ -180,7 +183,8 @@ class Deployment:
         study = os.path.join(folder, "study")
         done = self.run([self.tool("tune"), path, "--device=" + self.args.device, "--app=" + command[0],
                          "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off",
-                         "--results-dir=" + study, "--launch-shape=" + self.args.launch_shape, "--export=package:" + package])
+                         "--results-dir=" + study, "--launch-shape=" + self.args.launch_shape, "--export=package:" + package,
+                         *(["--deployable=on"] if self.args.deployable else [])])
         row = {"kernel": json.load(open(path))["DemangledName"]}
         if not os.path.exists(package):
             row["says"] = "no package: %s" % (done.stderr.strip().splitlines() or ["no winner"])[-1]
@@ -244,6 +248,7 @@ def main():
     parser.add_argument("--runs", type=int, default=6, help="pairs of runs of each of tuned")
     parser.add_argument("--limit", type=int, default=35, help="seconds of these runs")
     parser.add_argument("--launch-shape", default="proven", help="changed launches to serve in tuned")
+    parser.add_argument("--deployable", action="store_true", help="compile kernels so that they use the program's variables")
     parser.add_argument("--jobs", type=int, default=4, help="programs of right at the same time")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--compare", metavar="DIR", help=argparse.SUPPRESS)
