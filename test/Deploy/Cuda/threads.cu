@@ -59,7 +59,8 @@ __global__ void step(int *P) {
 }
 __global__ void fill(int *P) { *P = 7; }
 
-static std::atomic<int> Right{0};
+constexpr int NumThreads = 16;
+static std::atomic<int> Right{0}, Absent{NumThreads};
 static const char *Library;
 
 static void work(int Thread) {
@@ -74,6 +75,10 @@ static void work(int Thread) {
     Right += H == 7;
     OK(cudaMemset(P, 0, sizeof(int)));
   };
+  // All begin at once, and nothing but the runtime orders their first launches.
+  Absent.fetch_sub(1, std::memory_order_relaxed);
+  while (Absent.load(std::memory_order_relaxed))
+    std::this_thread::yield();
   for (int I = 0; I != Rounds; ++I) {
     step<<<1, 1, 0, S>>>(P);
     Expect7();
@@ -116,7 +121,7 @@ int main(int, char **Argv) {
   int Factor = 7, Count;
   OK(cudaMemcpyToSymbol(factor, &Factor, sizeof(Factor)));
   std::vector<std::thread> Threads;
-  for (int T = 0; T != 16; ++T)
+  for (int T = 0; T != NumThreads; ++T)
     Threads.emplace_back(work, T);
   for (std::thread &T : Threads)
     T.join();
