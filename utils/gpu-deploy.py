@@ -134,8 +134,7 @@ class Deployment:
         why = ""
         for options in OTHERS:
             done = self.run([self.tool("replay"), path, "--record-id=" + launch, "--device=" + self.args.device,
-                             "--iterations=1", "--warmup=0", *(["--host-finish=none"] if self.kind == "host" else []),
-                             *(["--deployable"] if self.args.deployable else []), *options], codes=range(8))
+                             "--iterations=1", "--warmup=0", "--deployable", *(["--host-finish=none"] if self.kind == "host" else []), *options], codes=(0, 1, 2, 3, 4, 5, 6, 7))
             if done.returncode != 0:
                 why = (done.stderr or str(json.loads(done.stdout)["Result"]["verdict"])).strip()[-200:]
                 continue
@@ -190,9 +189,8 @@ class Deployment:
         package = os.path.join(folder, "app.mneme")
         study = os.path.join(folder, "study")
         done = self.run([self.tool("tune"), path, "--device=" + self.args.device, "--app=" + command[0],
-                         "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off",
-                         "--results-dir=" + study, "--launch-shape=" + self.args.launch_shape, "--export=package:" + package,
-                         *(["--deployable=on"] if self.args.deployable else [])])
+                         "--deployable=on", "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off",
+                         "--results-dir=" + study, "--launch-shape=" + self.args.launch_shape, "--export=package:" + package])
         row = {"kernel": json.load(open(path))["DemangledName"]}
         if not os.path.exists(package):
             row["says"] = "no package: %s" % (done.stderr.strip().splitlines() or ["no winner"])[-1]
@@ -254,7 +252,6 @@ def main():
     parser.add_argument("--runs", type=int, default=6, help="pairs of runs of each of tuned")
     parser.add_argument("--limit", type=int, default=35, help="seconds of these runs")
     parser.add_argument("--launch-shape", default="proven", help="changed launches to serve in tuned")
-    parser.add_argument("--deployable", action="store_true", help="compile kernels so that they use the program's variables")
     parser.add_argument("--jobs", type=int, default=4, help="programs of right at the same time")
     parser.add_argument("--seconds", type=float, default=1e9)
     parser.add_argument("--compare", metavar="DIR", help=argparse.SUPPRESS)
