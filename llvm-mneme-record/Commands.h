@@ -41,6 +41,7 @@ extern cl::SubCommand MoveCommand;
 extern cl::SubCommand PruneCommand;
 extern cl::SubCommand ExportCommand;
 extern cl::SubCommand ImportCommand;
+extern cl::SubCommand SourceCommand;
 
 // Each returns the tool's exit code. An Error makes it 1.
 /// Runs the tool without a subcommand. \p Argv0 is the tool's path;
@@ -55,6 +56,8 @@ Expected<int> runMove();
 Expected<int> runPrune();
 Expected<int> runExport();
 Expected<int> runImport();
+/// \p Argv0 is the tool's path.
+Expected<int> runSource(const char *Argv0);
 
 /// Adds examples and exit codes to --help.
 void addHelp(int Argc, const char *const *Argv);

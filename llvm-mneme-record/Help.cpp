@@ -43,6 +43,12 @@ static constexpr CommandHelp Help[] = {
     {"list-kernels", "llvm-mneme-record list-kernels ./saxpy\n", ZeroOrError},
     {"move", "llvm-mneme-record move rec archive\n", ZeroOrError},
     {"prune", "llvm-mneme-record prune rec\n", ZeroOrError},
+    {"source",
+     "llvm-mneme-record source rec/5691*.json -o src -- "
+     "clang++ -x cuda --offload-arch=sm_90 -O2 jacobi.cu\n"
+     "llvm-mneme-record source rec/5691*.json -o src "
+     "--compile-commands=build/compile_commands.json\n",
+     ZeroOrError},
     {"show",
      "llvm-mneme-record show rec\n"
      "llvm-mneme-record show rec --json\n",
