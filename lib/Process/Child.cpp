@@ -261,8 +261,7 @@ int Start::enter() const {
     // process.
     for (int S = 1; S < NSIG; ++S) {
       struct sigaction Action;
-      if (::sigaction(S, nullptr, &Action) == 0 &&
-          Action.sa_handler != SIG_IGN)
+      if (::sigaction(S, nullptr, &Action) == 0 && Action.sa_handler != SIG_IGN)
         ::signal(S, SIG_DFL);
     }
     restoreChildSignals();
