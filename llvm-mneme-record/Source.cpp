@@ -34,17 +34,29 @@ static cl::opt<std::string>
              cl::desc("compile_commands.json of the application's build"),
              cl::value_desc("file"), cl::sub(SourceCommand),
              cl::cat(CommandCategory));
+static cl::opt<std::string>
+    App("app",
+        cl::desc("Application, library or object file that was built with "
+                 "MNEME_SOURCE=1 in the environment"),
+        cl::value_desc("file"), cl::sub(SourceCommand),
+        cl::cat(CommandCategory));
 static cl::opt<std::string> Output("o", cl::desc("Output folder"),
                                    cl::value_desc("folder"), cl::Required,
                                    cl::sub(SourceCommand),
                                    cl::cat(CommandCategory));
 
 static Expected<SourceUnit> findUnit(const RecordedKernel &K,
-                                 const std::string &Tools) {
-  if ((Words.size() > 1) == !Commands.empty())
+                                     const std::string &Tools) {
+  if ((Words.size() > 1) + !Commands.empty() + !App.empty() != 1)
     return createStringError(
-        "expected either --compile-commands=<file> or the command that "
-        "compiles the kernel's file, after --");
+        "expected one of --compile-commands=<file>, --app=<file> and, after "
+        "--, the command that compiles the kernel's file");
+  if (!App.empty()) {
+    Expected<std::vector<EmbeddedSource>> Units = readEmbeddedSources(App);
+    if (!Units)
+      return Units.takeError();
+    return findSource(K, *Units, Tools);
+  }
   if (!Commands.empty()) {
     Expected<std::vector<CompileCommand>> All = readCompileCommands(Commands);
     if (!All)
@@ -60,8 +72,7 @@ Expected<int> mneme::runSource(const char *Argv0) {
   Expected<RecordedKernel> K = readKernelFile(Words.front());
   if (!K)
     return K.takeError();
-  Expected<SourceUnit> Unit =
-      findUnit(*K, getInstallPrefix(Argv0) + "/bin");
+  Expected<SourceUnit> Unit = findUnit(*K, getInstallPrefix(Argv0) + "/bin");
   if (!Unit)
     return Unit.takeError();
   if (Error E = Unit->save(Output))

@@ -40,8 +40,7 @@ static bool fits(StringRef Found, StringRef Wanted) {
   if (!Wanted.empty())
     return Found == Wanted;
   VersionTuple Version;
-  return !Version.tryParse(Found) &&
-         Version.getMajor() == LLVM_VERSION_MAJOR &&
+  return !Version.tryParse(Found) && Version.getMajor() == LLVM_VERSION_MAJOR &&
          Version.getMinor() == LLVM_VERSION_MINOR;
 }
 

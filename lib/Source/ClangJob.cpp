@@ -9,22 +9,29 @@
 #include "ClangJob.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
+#include "llvm/MC/TargetRegistry.h"
+#include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/Jail.h"
+#include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Target/TargetMachine.h"
+#include "llvm/Target/TargetOptions.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -59,15 +66,14 @@ Error ClangJob::add(StringRef Name, StringRef Contents) {
 std::string ClangJob::makeOverlay() const {
   json::Array Roots;
   for (const MappedFile &F : Files)
-    Roots.push_back(json::Object{{"type", "file"},
-                                 {"name", F.Name},
-                                 {"external-contents", F.Path}});
-  return formatv("{0}", json::Value(json::Object{
-                            {"version", 0},
-                            {"case-sensitive", true},
-                            {"use-external-names", false},
-                            {"redirecting-with", "redirect-only"},
-                            {"roots", std::move(Roots)}}))
+    Roots.push_back(json::Object{
+        {"type", "file"}, {"name", F.Name}, {"external-contents", F.Path}});
+  return formatv("{0}",
+                 json::Value(json::Object{{"version", 0},
+                                          {"case-sensitive", true},
+                                          {"use-external-names", false},
+                                          {"redirecting-with", "redirect-only"},
+                                          {"roots", std::move(Roots)}}))
       .str();
 }
 
@@ -116,7 +122,10 @@ Expected<CompilerRun> ClangJob::run(ArrayRef<std::string> Action,
   CompilerSetup Setup;
   Setup.Directory = Output.path();
   Setup.Confined = &*J;
-  Setup.Limits.Seconds = Limits.Seconds;
+  // Other processes must not decide what compiles. A compiler that waits ends,
+  // too.
+  constexpr double Busy = 6;
+  Setup.Limits.Seconds = Limits.Seconds * Busy;
   Setup.Limits.ProcessorSeconds = std::ceil(Limits.Seconds);
   Setup.Limits.Bytes = Limits.Bytes;
   Setup.Limits.FileBytes = Limits.OutputBytes;
@@ -138,6 +147,19 @@ static Function *findRecordedKernel(Module &M, StringRef Name) {
   return nullptr;
 }
 
+/// Also renames the function's comdat.
+static void rename(Function &F, StringRef Name) {
+  if (F.getName() == Name)
+    return;
+  const Comdat *Old = F.getComdat();
+  if (Old && Old->getName() == F.getName()) {
+    Comdat *New = F.getParent()->getOrInsertComdat(Name);
+    New->setSelectionKind(Old->getSelectionKind());
+    F.setComdat(New);
+  }
+  F.setName(Name);
+}
+
 static std::vector<FunctionPlace> listFunctions(const Module &M,
                                                 StringRef Kernel) {
   std::vector<FunctionPlace> Places;
@@ -153,6 +175,48 @@ static std::vector<FunctionPlace> listFunctions(const Module &M,
   return Places;
 }
 
+static OptimizationLevel getLevel(StringRef OptLevel) {
+  return StringSwitch<OptimizationLevel>(OptLevel)
+      .Case("0", OptimizationLevel::O0)
+      .Case("1", OptimizationLevel::O1)
+      .Case("3", OptimizationLevel::O3)
+      .Case("s", OptimizationLevel::Os)
+      .Case("z", OptimizationLevel::Oz)
+      .Default(OptimizationLevel::O2);
+}
+
+/// Runs the passes that the target adds to the start of each pipeline. In an
+/// application's compilation they run before Mneme's.
+static Error runTargetsFirstPasses(Module &M, const SourceInfo &Info) {
+  initializeTargets();
+  std::string Problem;
+  const Target *T = TargetRegistry::lookupTarget(M.getTargetTriple(), Problem);
+  if (!T)
+    return createStringError(Problem);
+  StringRef Features;
+  for (const Function &F : M)
+    if (!F.isDeclaration() && F.hasFnAttribute("target-features")) {
+      Features = F.getFnAttribute("target-features").getValueAsString();
+      break;
+    }
+  std::unique_ptr<TargetMachine> TM(T->createTargetMachine(
+      M.getTargetTriple(), Info.Arch, Features, TargetOptions(), Reloc::PIC_));
+  LoopAnalysisManager LAM;
+  FunctionAnalysisManager FAM;
+  CGSCCAnalysisManager CGAM;
+  ModuleAnalysisManager MAM;
+  PassBuilder PB(TM.get());
+  PB.registerModuleAnalyses(MAM);
+  PB.registerCGSCCAnalyses(CGAM);
+  PB.registerFunctionAnalyses(FAM);
+  PB.registerLoopAnalyses(LAM);
+  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
+  ModulePassManager MPM;
+  PB.invokePipelineStartEPCallbacks(MPM, getLevel(Info.OptLevel));
+  MPM.run(M, MAM);
+  return Error::success();
+}
+
 /// Runs in a child. The result is a line of JSON and the bitcode.
 static Expected<std::string> extract(MemoryBufferRef Bytes,
                                      const SourceInfo &Info) {
@@ -166,21 +230,29 @@ static Expected<std::string> extract(MemoryBufferRef Bytes,
   if (!F)
     return createStringError("no kernel '" + demangleSymbol(Info.Kernel) +
                              "' (symbol '" + Info.Kernel + "')");
-  F->setName(Info.Kernel);
-  // Debug information would be part of the captured bitcode.
-  std::vector<FunctionPlace> All = listFunctions(**M, Info.Kernel);
+  rename(*F, Info.Kernel);
+  if (Error E = runTargetsFirstPasses(**M, Info))
+    return std::move(E);
   CaptureOptions Capture;
   Capture.OptLevel = Info.OptLevel.empty() ? '2' : Info.OptLevel.front();
   Capture.IsRDC = Info.IsRDC;
   SmallVector<char, 0> Captured = captureBitcode(**M, Capture);
+  Payload Unit;
+  Unit.Triple = (*M)->getTargetTriple().str();
+  Unit.Arch = Info.Arch;
+  Unit.OptLevel = Capture.OptLevel;
+  Unit.IsRDC = Info.IsRDC;
+  Unit.Bitcode = toStringRef(Captured).str();
   LLVMContext Fresh;
-  Fresh.setDiscardValueNames(false);
-  Expected<std::unique_ptr<Module>> Kernel = parseBitcodeFile(
-      MemoryBufferRef(toStringRef(Captured), Info.Kernel), Fresh);
-  if (Kernel)
-    Kernel = extractKernel(std::move(*Kernel), Info.Kernel);
+  Expected<DeviceLink> Link = DeviceLink::create({std::move(Unit)}, Fresh);
+  if (!Link)
+    return Link.takeError();
+  Expected<std::unique_ptr<Module>> Kernel = Link->extract(0, Info.Kernel);
   if (!Kernel)
     return Kernel.takeError();
+  // Nothing else is compiled.
+  if (Error E = checkComplete(**Kernel))
+    return std::move(E);
   json::Array Functions;
   for (const FunctionPlace &P : listFunctions(**Kernel, Info.Kernel))
     Functions.push_back(json::Array{P.Name, P.File, P.Line});

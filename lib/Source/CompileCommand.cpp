@@ -10,6 +10,7 @@
 #include "RunCompiler.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -62,9 +63,8 @@ mneme::readCompileCommands(StringRef Path) {
           C.Words.push_back(Word.getAsString().value_or("").str());
     }
     if (C.Words.empty())
-      return Refuse(formatv("entry {0} has neither 'command' nor 'arguments'",
-                            I)
-                        .str());
+      return Refuse(
+          formatv("entry {0} has neither 'command' nor 'arguments'", I).str());
     Commands.push_back(std::move(C));
   }
   return std::move(Commands);
@@ -100,8 +100,8 @@ translateNvcc(CompileCommand Command, StringRef ToolFolder) {
   sys::path::append(Tool, "nvcc-as-clang");
   Command.Words[0] = std::string(Tool);
   Command.Words.insert(Command.Words.begin() + 1, "-dryrun");
-  Expected<CompilerRun> Run = runCompiler(
-      std::string(Tool), Command.Words, {Command.Directory});
+  Expected<CompilerRun> Run =
+      runCompiler(std::string(Tool), Command.Words, {Command.Directory});
   if (!Run)
     return Run.takeError();
   std::vector<CompileCommand> Commands;
@@ -128,17 +128,8 @@ static std::optional<DeviceJob> parseJob(StringRef Line, StringRef Directory) {
   Job.Program = Words.front();
   Job.Directory = Directory.str();
   Job.Input = Words.back();
-  for (size_t I = 1; I + 1 < Words.size(); ++I) {
-    if (Words[I] == "-o") {
-      ++I;
-      continue;
-    }
-    bool IsAction = is_contained(
-        {"-S", "-E", "-emit-obj", "-emit-llvm-bc", "-emit-llvm", "-fsyntax-only"},
-        Words[I]);
-    if (!IsAction)
-      Job.Words.push_back(std::move(Words[I]));
-  }
+  Words.erase(Words.begin());
+  Job.Words = dropOutputs(Words);
   return std::move(Job);
 }
 
@@ -155,6 +146,9 @@ mneme::findDeviceJobs(const CompileCommand &Command, StringRef ToolFolder) {
       return Translated.takeError();
     std::vector<DeviceJob> All;
     for (const CompileCommand &Own : *Translated) {
+      // The linker's objects do not exist yet.
+      if (is_contained(Own.Words, "--offload-link"))
+        continue;
       Expected<std::vector<DeviceJob>> Jobs = findDeviceJobs(Own, ToolFolder);
       if (!Jobs)
         return Jobs.takeError();
@@ -168,8 +162,7 @@ mneme::findDeviceJobs(const CompileCommand &Command, StringRef ToolFolder) {
   // Each step would have a file of its own.
   erase_if(C.Words, [](StringRef W) { return W.starts_with("-save-temps"); });
   C.Words.insert(C.Words.begin() + 1, "-###");
-  Expected<CompilerRun> Run =
-      runCompiler(*Program, C.Words, {C.Directory});
+  Expected<CompilerRun> Run = runCompiler(*Program, C.Words, {C.Directory});
   if (!Run)
     return Run.takeError();
   if (!Run->succeeded())
@@ -187,30 +180,77 @@ mneme::findDeviceJobs(const CompileCommand &Command, StringRef ToolFolder) {
 //===----------------------------------------------------------------------===//
 
 /// Options with a separate value that affect the IR.
-static constexpr StringLiteral WithValue[] = {
-    "-triple",       "-aux-triple",     "-target-cpu", "-target-feature",
-    "-target-abi",   "-aux-target-cpu", "-x",          "-mllvm",
-    "-mrelocation-model", "-main-file-name", "-D",     "-U",
-    "-aux-target-feature", "-mcode-object-version", "-pic-level"};
+static constexpr StringLiteral WithValue[] = {"-triple",
+                                              "-aux-triple",
+                                              "-target-cpu",
+                                              "-target-feature",
+                                              "-target-abi",
+                                              "-aux-target-cpu",
+                                              "-x",
+                                              "-mllvm",
+                                              "-mrelocation-model",
+                                              "-main-file-name",
+                                              "-D",
+                                              "-U",
+                                              "-aux-target-feature",
+                                              "-mcode-object-version",
+                                              "-pic-level"};
 
 /// Beginnings of options without a separate value that affect the IR, ...
-static constexpr StringLiteral Kept[] = {
-    "-O",    "-f",       "-m",        "-std=",    "-D",   "-U",
-    "-cuid=", "-target-sdk-version=", "-vectorize-", "-disable-", "-no-",
-    "-pthread", "-discard-value-names", "-clear-ast-before-backend",
-    "--offload-new-driver", "-stack-protector", "-pic-is-pie"};
+static constexpr StringLiteral Kept[] = {"-O",
+                                         "-f",
+                                         "-m",
+                                         "-std=",
+                                         "-D",
+                                         "-U",
+                                         "-cuid=",
+                                         "-target-sdk-version=",
+                                         "-vectorize-",
+                                         "-disable-",
+                                         "-no-",
+                                         "-pthread",
+                                         "-discard-value-names",
+                                         "-clear-ast-before-backend",
+                                         "--offload-new-driver",
+                                         "-stack-protector",
+                                         "-pic-is-pie"};
 
 /// ... except for these. Files that a candidate must not name, and messages.
-static constexpr StringLiteral Dropped[] = {
-    "-fplugin",     "-fpass-plugin", "-fmodule",     "-fprofile",
-    "-fcoverage",   "-fdebug",       "-ftime",       "-fsave",
-    "-fcache",      "-fbuild",       "-fdiagnostics", "-fno-diagnostics",
-    "-fembed",      "-fcolor",       "-fmessage-length", "-ferror-limit",
-    "-fcaret",      "-fno-caret",    "-fansi",       "-fxray",
-    "-fsanitize",   "-foffload",     "-fthinlto",    "-fcodegen-data",
-    "-ffile-",      "-fmacro-prefix-map", "-frandomize", "-fcrash",
-    "-ftest-",      "-fmemory-profile", "-fbasic-block-sections",
-    "-mlink-builtin-bitcode", "-mlink-bitcode-file", "-mthin", "-main-file"};
+static constexpr StringLiteral Dropped[] = {"-fplugin",
+                                            "-fpass-plugin",
+                                            "-fmodule",
+                                            "-fprofile",
+                                            "-fcoverage",
+                                            "-fdebug",
+                                            "-ftime",
+                                            "-fsave",
+                                            "-fcache",
+                                            "-fbuild",
+                                            "-fdiagnostics",
+                                            "-fno-diagnostics",
+                                            "-fembed",
+                                            "-fcolor",
+                                            "-fmessage-length",
+                                            "-ferror-limit",
+                                            "-fcaret",
+                                            "-fno-caret",
+                                            "-fansi",
+                                            "-fxray",
+                                            "-fsanitize",
+                                            "-foffload",
+                                            "-fthinlto",
+                                            "-fcodegen-data",
+                                            "-ffile-",
+                                            "-fmacro-prefix-map",
+                                            "-frandomize",
+                                            "-fcrash",
+                                            "-ftest-",
+                                            "-fmemory-profile",
+                                            "-fbasic-block-sections",
+                                            "-mlink-builtin-bitcode",
+                                            "-mlink-bitcode-file",
+                                            "-mthin",
+                                            "-main-file"};
 
 static bool startsWithAny(StringRef Word, ArrayRef<StringLiteral> Beginnings) {
   return any_of(Beginnings, [&](StringRef B) { return Word.starts_with(B); });
@@ -234,8 +274,7 @@ std::vector<std::string> mneme::selectOptions(ArrayRef<std::string> Words) {
   return Selected;
 }
 
-std::vector<std::string>
-mneme::getLinkedBitcode(ArrayRef<std::string> Words) {
+std::vector<std::string> mneme::getLinkedBitcode(ArrayRef<std::string> Words) {
   std::vector<std::string> Files;
   for (size_t I = 1; I < Words.size(); ++I)
     if (Words[I - 1] == "-mlink-builtin-bitcode")

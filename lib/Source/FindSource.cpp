@@ -136,8 +136,8 @@ Error SourceProof::findBlocks(const ExtractedKernel &Kernel,
   return Error::success();
 }
 
-Expected<std::string>
-SourceProof::hashUnedited(const EmbeddedSource &Unit, bool UsePrefix) const {
+Expected<std::string> SourceProof::hashUnedited(const EmbeddedSource &Unit,
+                                                bool UsePrefix) const {
   Expected<SourceUnit> Made = SourceUnit::create(Info, Unit.Rewritten);
   if (!Made)
     return Made.takeError();
@@ -223,8 +223,7 @@ static Expected<EmbeddedSource> rewrite(const DeviceJob &Job) {
   append_range(Words, Job.Words);
   Words.insert(Words.end(),
                {"-E", "-frewrite-includes", "-o", Output, Job.Input});
-  Expected<CompilerRun> Run =
-      runCompiler(Job.Program, Words, {Job.Directory});
+  Expected<CompilerRun> Run = runCompiler(Job.Program, Words, {Job.Directory});
   if (!Run)
     return Run.takeError();
   if (!Run->succeeded())
@@ -235,8 +234,8 @@ static Expected<EmbeddedSource> rewrite(const DeviceJob &Job) {
   return EmbeddedSource{Job.Words, Job.Input, (*Text)->getBuffer().str()};
 }
 
-/// Returns true if a command's source has the word \p Name. A kernel may also be
-/// in a file that the source includes.
+/// Returns true if a command's source has the word \p Name. A kernel may also
+/// be in a file that the source includes.
 static bool mentions(const CompileCommand &C, StringRef Name) {
   SmallString<128> Path(C.File);
   sys::path::make_absolute(C.Directory, Path);

@@ -31,8 +31,9 @@ static Error checkBitcode(const LinkedBitcode &B) {
   if (toHexString(digest128((*File)->getBuffer())) == B.Digest)
     return Error::success();
   return createFileError(
-      B.Path, createStringError("differs from the file that the recorded kernel "
-                                "was linked with"));
+      B.Path,
+      createStringError("differs from the file that the recorded kernel "
+                        "was linked with"));
 }
 
 Expected<std::unique_ptr<FrontEnd>>
@@ -72,10 +73,10 @@ Error FrontEnd::preparePrefix() {
   if (!Run)
     return Run.takeError();
   if (!Run->succeeded())
-    return createStringError("cannot compile the inclusions of '" +
-                             Info.File + "' ahead: " + Run->describeFailure());
-  if (std::error_code EC = sys::fs::rename(Job.outputPath(),
-                                           Folder.pathOf("prefix.pch")))
+    return createStringError("cannot compile the inclusions of '" + Info.File +
+                             "' ahead: " + Run->describeFailure());
+  if (std::error_code EC =
+          sys::fs::rename(Job.outputPath(), Folder.pathOf("prefix.pch")))
     return createFileError(Folder.pathOf("prefix.pch"), EC);
   Prefix = std::move(Text);
   return Error::success();
@@ -108,14 +109,15 @@ VersionText::VersionText(const ComposedText &All, StringRef Prefix,
                          const SourceDefines &Defines)
     : All(All) {
   StringRef Rest = All.Text;
+  for (const auto &[Name, Value] : Defines)
+    Text += "#define " + Name + " " + Value + "\n";
   if (!Prefix.empty() && Rest.consume_front(Prefix)) {
     PrefixLines = Prefix.count('\n');
     // The first branch that is true was taken: later branches are skipped.
     for (unsigned I = countOpenConditionals(Prefix); I; --I)
       Text += "#if 1\n";
+    Text += All.FixedMarkers;
   }
-  for (const auto &[Name, Value] : Defines)
-    Text += "#define " + Name + " " + Value + "\n";
   AddedLines = StringRef(Text).count('\n');
   Text += Rest;
 }
@@ -160,11 +162,10 @@ static SourceDiagnostic describeEnd(const CompilerRun &Run,
                                     const FrontEndLimits &Limits) {
   SourceDiagnostic D;
   D.Severity = "fatal error";
-  D.Message = Run.IsLate
-                  ? formatv("the compiler did not end within {0} s",
-                            Limits.Seconds)
-                        .str()
-                  : "the compiler " + Run.describeFailure();
+  D.Message =
+      Run.IsLate
+          ? formatv("the compiler needs more than {0} s", Limits.Seconds).str()
+          : "the compiler " + Run.describeFailure();
   return D;
 }
 
@@ -175,8 +176,8 @@ Expected<FrontEndResult> FrontEnd::compile(StringRef Version,
   if (!AnyEdit)
     if (Error E = Unit->checkVersion(Version))
       return std::move(E);
-  ComposedText All = Unit->text().compose(Version, Info.Blocks,
-                                          AnyEdit || Info.NeedsTail);
+  ComposedText All =
+      Unit->text().compose(Version, Info.Blocks, AnyEdit || Info.NeedsTail);
   VersionText Text(All, Prefix, Defines);
   ClangJob Job(Info, Clang, Limits);
   if (Error E = Job.add(MainName, Text.text()))
@@ -200,8 +201,7 @@ Expected<FrontEndResult> FrontEnd::compile(StringRef Version,
       Diagnostics.push_back(describeEnd(*Run, Limits));
     return make_error<SourceError>(std::move(Diagnostics), Version);
   }
-  Expected<ExtractedKernel> Kernel =
-      extractFromUnit(Job.outputPath(), Info);
+  Expected<ExtractedKernel> Kernel = extractFromUnit(Job.outputPath(), Info);
   if (!Kernel)
     return Kernel.takeError();
   FrontEndResult Result;

@@ -68,9 +68,8 @@ Expected<CompilerRun> mneme::runCompiler(const std::string &Program,
   CompilerRun Run;
   Run.Messages = readMessages(Ends->Read.get());
   Run.Status = C->wait();
-  Run.IsLate = WIFSIGNALED(Run.Status) &&
-               (WTERMSIG(Run.Status) == SIGALRM ||
-                WTERMSIG(Run.Status) == SIGXCPU);
+  Run.IsLate = WIFSIGNALED(Run.Status) && (WTERMSIG(Run.Status) == SIGALRM ||
+                                           WTERMSIG(Run.Status) == SIGXCPU);
   Run.Seconds = secondsSince(Start);
   return std::move(Run);
 }

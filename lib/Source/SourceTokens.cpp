@@ -242,6 +242,7 @@ public:
     const SourceToken &T = Tokens[Index];
     return T.Kind == SourceToken::Punctuation ? Text[T.Begin] : '\0';
   }
+
 private:
   StringRef directive() {
     return getDirectiveName(Tokens[Index].in(Text), Rest);
@@ -289,6 +290,9 @@ size_t mneme::findClosing(StringRef Text, ArrayRef<SourceToken> Tokens,
 }
 
 namespace {
+/// Tokens of "operator()" before its parameters.
+constexpr size_t MaxOperator = 3;
+
 /// What an opening brace outside of functions begins.
 enum class BraceKind { Container, Function, Other };
 
@@ -318,9 +322,8 @@ BraceKind FunctionFinder::classify(ArrayRef<size_t> Head) const {
     return BraceKind::Other;
   bool IsExtern = Head.size() == 2 && text(Head[0]) == "extern" &&
                   Tokens[Head[1]].Kind == SourceToken::Literal;
-  if (IsExtern || any_of(Head, [&](size_t I) {
-        return text(I) == "namespace";
-      }))
+  if (IsExtern ||
+      any_of(Head, [&](size_t I) { return text(I) == "namespace"; }))
     return BraceKind::Container;
   // "= {" of a variable.
   if (text(Head.back()) == "=" || text(Head.back()) == "]")
@@ -352,9 +355,15 @@ FunctionFinder::findParameters(ArrayRef<size_t> Head) const {
                         "__align__", "noexcept", "decltype", "__maxnreg__",
                         "__cluster_dims__", "__block_size__"},
                        Name);
-      if (Open && !IsAttribute && !HasArrow)
+      // "operator()(…)", "operator+=(…)"
+      bool IsOperator = any_of(Head.take_front(Open).take_back(MaxOperator),
+                               [&](size_t I) { return text(I) == "operator"; });
+      bool IsName = Open && (Tokens[Head[Open - 1]].Kind == SourceToken::Word ||
+                             IsOperator);
+      if (IsName && !IsAttribute && !HasArrow)
         Found = Open;
-    } else if (Depth == 0 && T == ">" && Position && text(Head[Position - 1]) == "-")
+    } else if (Depth == 0 && T == ">" && Position &&
+               text(Head[Position - 1]) == "-")
       HasArrow = true;
     else if (Depth == 0 && Found &&
              is_contained({"=", ";", "struct", "class", "union", "enum"}, T))
@@ -365,9 +374,12 @@ FunctionFinder::findParameters(ArrayRef<size_t> Head) const {
 
 void FunctionFinder::addFunction(ArrayRef<size_t> Head, size_t Brace,
                                  size_t Close) {
-  size_t Open = Head[*findParameters(Head)];
+  size_t Position = *findParameters(Head), Open = Head[Position];
   FunctionExtent F;
   F.Name = text(Open - 1);
+  for (size_t Back = 1; Back <= std::min(Position, MaxOperator); ++Back)
+    if (size_t I = Head[Position - Back]; text(I) == "operator")
+      F.Name = Text.slice(Tokens[I].Begin, Tokens[Open - 1].End);
   F.Begin = Tokens[Head.front()].Begin;
   F.ParametersBegin = Tokens[Open].Begin;
   size_t Last = findClosing(Text, Tokens, Open);
@@ -408,9 +420,9 @@ std::vector<FunctionExtent> FunctionFinder::run() {
         W.next();
       continue;
     }
-    bool IsLabel = C == ':' && Head.size() == 1 &&
-                   is_contained({"public", "private", "protected"},
-                                text(Head[0]));
+    bool IsLabel =
+        C == ':' && Head.size() == 1 &&
+        is_contained({"public", "private", "protected"}, text(Head[0]));
     if (!Parentheses && (C == ';' || C == '}' || IsLabel))
       Head.clear();
     else

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/SourceUnit.h"
-#include "llvm/Mneme/Source/CompileCommand.h"
-#include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Source/CompileCommand.h"
+#include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
@@ -163,8 +163,8 @@ static Expected<std::string> readUnit(StringRef Path) {
 
 Expected<SourceUnit> SourceUnit::load(StringRef Folder) {
   if (!compression::zstd::isAvailable())
-    return createStringError("this LLVM has no zstd, which '" +
-                             UnitSourceName + "' needs");
+    return createStringError("this LLVM has no zstd, which '" + UnitSourceName +
+                             "' needs");
   std::string Path = pathIn(Folder, SourceInfoName);
   Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
   if (!File)
@@ -183,8 +183,8 @@ Expected<SourceUnit> SourceUnit::load(StringRef Folder) {
 
 Error SourceUnit::save(StringRef Folder) const {
   if (!compression::zstd::isAvailable())
-    return createStringError("this LLVM has no zstd, which '" +
-                             UnitSourceName + "' needs");
+    return createStringError("this LLVM has no zstd, which '" + UnitSourceName +
+                             "' needs");
   if (std::error_code EC = sys::fs::create_directories(Folder))
     return createFileError(Folder, EC);
   std::string Path = pathIn(Folder, KernelSourceName);
@@ -221,22 +221,21 @@ Error SourceUnit::checkVersion(StringRef Version) const {
     StringRef Wanted = Own.Parts[I], Found = New->Parts[I];
     if (Wanted == Found)
       continue;
-    size_t Same = std::mismatch(Wanted.begin(),
-                                Wanted.begin() +
-                                    std::min(Wanted.size(), Found.size()),
-                                Found.begin())
-                      .first -
-                  Wanted.begin();
+    size_t Same =
+        std::mismatch(Wanted.begin(),
+                      Wanted.begin() + std::min(Wanted.size(), Found.size()),
+                      Found.begin())
+            .first -
+        Wanted.begin();
     return makeTextError(Version, Found.data() - Version.data() + Same,
                          "the text outside of the blocks differs from the "
                          "recorded one; allow it with --edit=anywhere");
   }
   if (New->Parts.size() != Own.Parts.size())
-    return makeTextError(
-        Version, Version.size(),
-        formatv("{0} blocks, expected {1}", New->Parts.size() / 2,
-                Own.Parts.size() / 2)
-            .str());
+    return makeTextError(Version, Version.size(),
+                         formatv("{0} blocks, expected {1}",
+                                 New->Parts.size() / 2, Own.Parts.size() / 2)
+                             .str());
   return Error::success();
 }
 

@@ -23,7 +23,8 @@ using namespace llvm::mneme;
 //===----------------------------------------------------------------------===//
 
 static constexpr StringLiteral Expanded = " expanded by -frewrite-includes */",
-                               Disabled = "/* disabled by -frewrite-includes */",
+                               Disabled =
+                                   "/* disabled by -frewrite-includes */",
                                Evaluated =
                                    "/* evaluated by -frewrite-includes */";
 
@@ -99,9 +100,7 @@ public:
   Error run();
 
 private:
-  bool isTarget() const {
-    return !Files.empty() && Files.back() == Unit.File;
-  }
+  bool isTarget() const { return !Files.empty() && Files.back() == Unit.File; }
   void handle(const LineMarker &M);
   void readInclusion();
   void readSkipped();
@@ -127,8 +126,10 @@ void UnitText::Parser::handle(const LineMarker &M) {
   size_t Next = Reader.Begin + Reader.Line.size();
   auto Enter = [&] {
     Files.push_back(M.File);
-    if (isTarget() && ++Entries == 1)
-      Unit.Begin = Next;
+    if (!isTarget() || ++Entries != 1)
+      return;
+    Unit.Begin = Next;
+    Unit.Includers.assign(Files.begin(), Files.end() - 1);
   };
   if (M.Enters) {
     Enter();
@@ -300,11 +301,12 @@ private:
   void addText(StringRef Text);
   void addLine(StringRef Line);
   void addDirective(StringRef Text);
+  void endFixed();
   const Directive *find(Directive::KindTy Kind, StringRef Spelling);
   void mark(StringRef Flags = "") {
-    Writer.add(formatv("# {0} {1}{2}\n", Number, quoteFile(Unit.File), Flags)
-                   .str(),
-               0, 0);
+    Writer.add(
+        formatv("# {0} {1}{2}\n", Number, quoteFile(Unit.File), Flags).str(), 0,
+        0);
   }
   const UnitText &Unit;
   StringRef Version;
@@ -354,8 +356,8 @@ void UnitText::Composer::addText(StringRef Text) {
 
 /// Equal directives stand for their occurrences in the original, in order; the
 /// last one for all others.
-const UnitText::Directive *
-UnitText::Composer::find(Directive::KindTy Kind, StringRef Spelling) {
+const UnitText::Directive *UnitText::Composer::find(Directive::KindTy Kind,
+                                                    StringRef Spelling) {
   const Directive *Found = nullptr;
   unsigned Index = Used[Spelling]++;
   for (const Directive &D : Unit.Directives)
@@ -398,12 +400,24 @@ void UnitText::Composer::addDirective(StringRef Text) {
   Writer.add(StringRef(Unit.Rewritten).slice(D->Begin, D->End), First, 0);
   mark(" 2");
   if (!StartedBlocks)
-    Out.Fixed = Out.Text.size();
+    endFixed();
+}
+
+void UnitText::Composer::endFixed() {
+  Out.Fixed = Out.Text.size();
+  Out.FixedMarkers.clear();
+  StringRef Flags = "";
+  for (StringRef File : Unit.Includers) {
+    Out.FixedMarkers += formatv("# 1 {0}{1}\n", quoteFile(File), Flags).str();
+    Flags = " 1";
+  }
+  Out.FixedMarkers +=
+      formatv("# {0} {1}{2}\n", Number, quoteFile(Unit.File), Flags).str();
 }
 
 ComposedText UnitText::Composer::run(bool WithTail) {
   Writer.add(StringRef(Unit.Rewritten).take_front(Unit.Begin), 0, 0);
-  Out.Fixed = Out.Text.size();
+  endFixed();
   size_t At = 0;
   for (const SourceToken &T : lexSource(Version)) {
     if (T.Kind != SourceToken::Directive)

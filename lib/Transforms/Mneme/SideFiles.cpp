@@ -22,7 +22,15 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static StringRef getExtension(SideFile Kind) {
-  return Kind == SideFile::Payload ? ".payload" : ".launches";
+  switch (Kind) {
+  case SideFile::Payload:
+    return ".payload";
+  case SideFile::LaunchRules:
+    return ".launches";
+  case SideFile::Source:
+    return ".source";
+  }
+  llvm_unreachable("unknown kind of side file");
 }
 
 /// Returns $TMPDIR/mneme-<uid>, which only the user may write to: its files end

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_SOURCE_FINDSOURCE_H
 #define LLVM_MNEME_SOURCE_FINDSOURCE_H
 
+#include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/SourceUnit.h"
 
@@ -22,15 +23,8 @@ namespace llvm {
 namespace mneme {
 struct RecordedKernel;
 
-/// A unit of a program that was built with MNEME_SOURCE=1.
-struct EmbeddedSource {
-  std::vector<std::string> Words; ///< DeviceJob::Words.
-  std::string Input;              ///< Name of the source, for messages.
-  std::string Rewritten;
-};
-
-/// Searches the sources of \p Commands for kernel \p K. \p ToolFolder is that of
-/// Mneme's tools. Fails if no source is proved to be the kernel's.
+/// Searches the sources of \p Commands for kernel \p K. \p ToolFolder is that
+/// of Mneme's tools. Fails if no source is proved to be the kernel's.
 Expected<SourceUnit> findSource(const RecordedKernel &K,
                                 ArrayRef<CompileCommand> Commands,
                                 StringRef ToolFolder);

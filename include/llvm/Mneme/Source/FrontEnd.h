@@ -30,7 +30,7 @@ using SourceDefines = std::map<std::string, std::string>;
 
 /// Limits of one compilation.
 struct FrontEndLimits {
-  double Seconds = 20;
+  double Seconds = 20; ///< Of a processor.
   uint64_t Bytes = uint64_t(2) << 30;
   uint64_t OutputBytes = uint64_t(4) << 20; ///< Of bitcode.
   unsigned TemplateDepth = 256;

@@ -27,7 +27,7 @@ namespace mneme {
 
 struct SourceToken {
   enum KindTy {
-    Word,        ///< Identifiers and keywords.
+    Word, ///< Identifiers and keywords.
     Number,
     Literal,     ///< Strings and characters.
     Punctuation, ///< One character.
@@ -73,7 +73,7 @@ struct FunctionExtent {
   StringRef Name;
   size_t Begin; ///< Offset of the first token of its declaration.
   size_t ParametersBegin, ParametersEnd; ///< The parentheses.
-  size_t BodyBegin, End; ///< From '{' to behind '}'.
+  size_t BodyBegin, End;                 ///< From '{' to behind '}'.
 };
 
 /// Returns the definitions of functions outside of function bodies, in order.

@@ -28,9 +28,10 @@ struct ComposedText {
   std::string Text;
   /// The line of the version for each line of Text; 0: from the rest.
   std::vector<unsigned> Origins;
-  /// Size of the part that ends behind the last inclusion before a given line;
-  /// see UnitText::compose().
+  /// Size of the part up to the last inclusion before the first block, ...
   size_t Fixed = 0;
+  /// ... and the line markers for a text that begins there.
+  std::string FixedMarkers;
 };
 
 /// The part of a line range between markers.
@@ -79,6 +80,7 @@ private:
   class Composer;
 
   std::string Rewritten, File, Original;
+  std::vector<std::string> Includers; ///< The main file first.
   /// The text before and behind the file, with the conditional directives that
   /// include it.
   size_t Begin = 0, End = 0;

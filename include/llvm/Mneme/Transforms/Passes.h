@@ -46,6 +46,9 @@ struct CaptureOptions {
   bool IsAlone = false;
   /// Embed payloads without bitcode.
   bool IsSlim = false;
+  /// The program and the words of this compilation, from "-cc1" to the input:
+  /// the unit's text is embedded, too. Empty: do not.
+  std::vector<std::string> SourceCommand = {};
 };
 
 /// Returns the bitcode of a device module as in its payload.
