@@ -2,6 +2,7 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy] [--json] [--output=FILE]
+run.py --build=BUILD --only=python [--python=PYTHON]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
@@ -12,6 +13,7 @@ record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
 deploy    what a launch costs with tuned kernels, and the start with a large package
+python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
 faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
 gpu       the parts that need a GPU, below, as far as --seconds go
@@ -149,6 +151,29 @@ class Runner:
 
     def samplers(self):
         return json.loads(run([self.tool("mneme-bench-samplers"), "--json"]))
+
+    def python(self):
+        """With the engines and packages that PYTHON has."""
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Python", "measure.py")
+        source = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
+        env = dict(os.environ, PYTHONPATH=source, MNEME_ROOT=self.build)
+        python = self.options.python
+
+        def measure(*words):
+            return json.loads(run([python, script, *words], env=env).splitlines()[-1])
+
+        with tempfile.TemporaryDirectory() as directory:
+            small, large = os.path.join(directory, "small"), os.path.join(directory, "large")
+            self.record(small, [os.path.join(self.build, "benchmarks", "Replay", "saxpy")])
+            self.record(large, [self.launches, "snapshot", "1024", "text"], "--max-recordings=1")
+            result = measure("small", small)
+            result["memory"] = measure("memory", large)
+            has = {m: subprocess.run([python, "-c", "import " + m], stderr=subprocess.DEVNULL).returncode == 0
+                   for m in ("pyarrow", "distributed", "ray")}
+            result["rows"] = measure("rows", small) if has["pyarrow"] else {}
+            engines = ["local"] + [e for e, m in (("dask", "distributed"), ("ray", "ray")) if has[m]]
+            result["head"] = [r for e in engines for r in measure("head", small, "64", "1000", "--engine=" + e)]
+        return result
 
     def deploy(self):
         """On the emulated GPU, which takes a launch in less than a real one does."""
@@ -785,6 +810,21 @@ def print_pages(result):
         )
 
 
+def print_python(result):
+    print("import %.1f ms, empty call %.0f us" % (result["import_ms"], result["call_us"]))
+    for name, r in result["rate"].items():
+        print("%-13s %5.0f trials/s of llvm-mneme-tune, %5.0f of the package: %.2f" % (name, r["tool"], r["package"], r["ratio"]))
+    if "own_ms" in result["optuna"]:
+        print("a trial: Optuna %.2f ms, the package %.2f ms" % (result["optuna"]["optuna_ms"], result["optuna"]["own_ms"]))
+    for r in result["memory"]:
+        print("%-6s %d MiB at %.2f GB/s, then %.0f us" % (r["when"], r["bytes"] >> 20, r["gb_per_s"], r["later_us"]))
+    if result["rows"]:
+        print("100,000 rows: Parquet %(parquet).1f s, JSON lines %(jsonl).1f s" % result["rows"])
+    for r in result["head"]:
+        print("%-6s %5d workers of 20 ms: %6.0f evaluations/s of %6.0f, %3.0f us of the head's processor each"
+              % (r["engine"], r["workers"], r["per_second"], r["possible"], r["processor_us"]))
+
+
 def print_samplers(result):
     trials = sorted({r["trials"] for r in result})
     print("ms a proposal                   after " + "".join("%9d" % t for t in trials) + " trials")
@@ -811,6 +851,7 @@ def main():
     parser.add_argument("--faults-on", default="host", metavar="DEVICE", help="device of faults, host or cuda:N")
     parser.add_argument("--searches", default="hand,first,heal,full", help="of faults: by hand, and depths of bisection")
     parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
+    parser.add_argument("--python", default=sys.executable, help="Python of the part \"python\"")
     parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
@@ -822,6 +863,7 @@ def main():
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
+        "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),
         "tuned": (lambda: runner.launch_tuned(dict(os.environ)), print_deploy),

@@ -94,7 +94,7 @@ static std::string describeDevices(const PackagedVariant &V) {
     return "the host device (" + V.ArchName + ")";
   for (const PackagedGuard &G : V.Guards)
     if (G.Fields.What == MNEME_GUARD_DEVICE)
-      return V.ArchName + " by the name '" + G.Device + "'";
+      return V.ArchName + " by the name '" + G.Name + "'";
   return "all GPUs that run " + V.ArchName;
 }
 

@@ -55,6 +55,12 @@ static cl::opt<double>
                      "and ten seconds more"),
             cl::value_desc("seconds"), cl::init(600), cl::sub(ProveCommand),
             cl::cat(CommandCategory));
+static cl::opt<std::string>
+    FinishName("host-finish",
+               cl::desc("--host-finish of the application's own kernels on the "
+                        "host device (default: that of the studies)"),
+               cl::value_desc("level"), cl::sub(ProveCommand),
+               cl::cat(CommandCategory));
 static FormatOption Format(ProveCommand);
 
 static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
@@ -71,6 +77,12 @@ static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
     if (is_contained(make_range(V->Packages.begin(), I), *I))
       return createStringError("package '" + *I + "' is given twice");
   ProveOptions O;
+  if (!FinishName.empty()) {
+    Expected<HostFinish> Finish = parseHostFinish(FinishName);
+    if (!Finish)
+      return Finish.takeError();
+    O.Finish = *Finish;
+  }
   O.App.Command = std::move(V->Command);
   O.App.Device = V->Device;
   O.Packages = std::move(V->Packages);

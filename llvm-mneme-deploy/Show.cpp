@@ -36,7 +36,8 @@ static FormatOption Format(getShowCommand());
 
 static StringRef getWhat(const MnemePackageGuard &G) {
   static constexpr StringLiteral Names[] = {
-      "argument", "grid", "block", "shared_mem", "cooperative", "device"};
+      "argument",    "grid",   "block",   "shared_mem",
+      "cooperative", "device", "variable"};
   return Names[G.What - MNEME_GUARD_ARG];
 }
 
@@ -71,7 +72,14 @@ static json::Value makeGuard(const PackagedGuard &G) {
                  {"test", getTest(F)},
                  {"soft", (F.Flags & MNEME_GUARD_SOFT) != 0}};
   if (F.What == MNEME_GUARD_DEVICE) {
-    O["device"] = json::fixUTF8(G.Device);
+    O["device"] = json::fixUTF8(G.Name);
+    return std::move(O);
+  }
+  if (F.What == MNEME_GUARD_VARIABLE) {
+    O["variable"] = json::fixUTF8(G.Name);
+    O["size"] = F.Low;
+    O["slot"] = F.High == MNEME_VARIABLE_COPY ? json::Value(nullptr)
+                                              : json::Value(F.High);
     return std::move(O);
   }
   O["index"] = F.Index;
@@ -150,7 +158,7 @@ static std::string describe(const PackagedGuard &G) {
   const MnemePackageGuard &F = G.Fields;
   std::string Subject = getWhat(F).str();
   if (F.What == MNEME_GUARD_DEVICE)
-    return Subject + " '" + printable(G.Device) + "'";
+    return Subject + " '" + printable(G.Name) + "'";
   if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
     Subject += std::string(".") + "xyz"[F.Index];
   if (F.What == MNEME_GUARD_ARG) {
@@ -171,9 +179,21 @@ static std::string describe(const PackagedGuard &G) {
 static std::string describeGuards(const PackagedVariant &V, bool IsSoft) {
   std::vector<std::string> Texts;
   for (const PackagedGuard &G : V.Guards)
-    if (((G.Fields.Flags & MNEME_GUARD_SOFT) != 0) == IsSoft)
+    if (G.Fields.What != MNEME_GUARD_VARIABLE &&
+        ((G.Fields.Flags & MNEME_GUARD_SOFT) != 0) == IsSoft)
       Texts.push_back(describe(G));
   return Texts.empty() ? "any launch" : join(Texts, ", ");
+}
+
+/// Returns the application's variables that a variant uses; empty if none.
+static std::string describeVariables(const PackagedVariant &V) {
+  std::vector<std::string> Texts;
+  for (const PackagedGuard &G : V.Guards)
+    if (G.Fields.What == MNEME_GUARD_VARIABLE)
+      Texts.push_back(
+          printable(demangle(G.Name)) +
+          (G.Fields.High == MNEME_VARIABLE_COPY ? " (copied)" : ""));
+  return join(Texts, ", ");
 }
 
 static std::string describeLaunch(const MnemePackageVariant &V) {
@@ -208,6 +228,8 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
   Line("digest", toHexString(digest128(V.Image)));
   Line("launch", describeLaunch(F));
   Line("correct", describeGuards(V, /*IsSoft=*/false));
+  if (std::string Variables = describeVariables(V); !Variables.empty())
+    Line("variables", Variables);
   json::Value P = getProvenance(V);
   const json::Object *O = P.getAsObject();
   bool IsImported = O && O->getObject("imported");

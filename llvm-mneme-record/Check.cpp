@@ -118,7 +118,7 @@ Expected<int> mneme::runCheck() {
     for (std::string &Problem : Found.Problems)
       Report(std::move(Problem));
     Instances += K->Instances.size();
-    Known.insert_range(K->Modules);
+    Known.insert_range(K->codeFiles());
     for (const RecordedInstance &I : K->Instances) {
       Known.insert(I.Prologue);
       Known.insert(I.Epilogue);

@@ -85,24 +85,51 @@ static Value getNvcc(StringRef Prefix) {
   return below(Prefix, "bin", "nvcc-as-clang");
 }
 
+static Value getHipcc(StringRef Prefix) {
+  return below(Prefix, "bin", "hipcc-as-clang");
+}
+
 static Value getCxx(StringRef Prefix) {
   return findClang(below(Prefix, "bin"));
 }
 
-static Value getCudaDir(StringRef) {
+/// Returns the first folder with the header: of the variables, above the folder
+/// of a program in PATH, or one of the usual ones.
+static std::optional<std::string> findToolkit(ArrayRef<const char *> Variables,
+                                              StringRef Program,
+                                              ArrayRef<StringRef> Usual,
+                                              StringRef Header) {
   SmallVector<std::string, 4> Folders;
-  for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
+  for (const char *Variable : Variables)
     if (std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
         Folder && !Folder->empty())
       Folders.push_back(*Folder);
-  if (ErrorOr<std::string> Ptxas = sys::findProgramByName("ptxas"))
+  if (ErrorOr<std::string> Path = sys::findProgramByName(Program))
     Folders.push_back(
-        sys::path::parent_path(sys::path::parent_path(*Ptxas)).str());
-  Folders.push_back("/usr/local/cuda");
+        sys::path::parent_path(sys::path::parent_path(*Path)).str());
+  for (StringRef Folder : Usual)
+    Folders.push_back(Folder.str());
   for (const std::string &Folder : Folders)
-    if (sys::fs::exists(below(Folder, "include", "cuda_runtime.h")))
+    if (sys::fs::exists(below(Folder, "include", Header)))
       return Folder;
+  return std::nullopt;
+}
+
+static Value getCudaDir(StringRef) {
+  if (std::optional<std::string> Folder =
+          findToolkit({"CUDA_HOME", "CUDA_PATH"}, "ptxas", {"/usr/local/cuda"},
+                      "cuda_runtime.h"))
+    return *Folder;
   return createStringError("no CUDA toolkit: set CUDA_HOME to one");
+}
+
+static Value getRocmDir(StringRef) {
+  if (std::optional<std::string> Folder =
+          findToolkit({"ROCM_PATH", "HIP_PATH"}, "hipconfig",
+                      {"/opt/rocm", "/usr"}, "hip/hip_runtime.h"))
+    return *Folder;
+  return createStringError("no ROCm with HIP's headers: install it, or set "
+                           "ROCM_PATH to one");
 }
 
 static Value getCxxFlags(StringRef Prefix) {

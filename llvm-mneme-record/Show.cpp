@@ -50,6 +50,7 @@ static std::string nameOf(const SnapshotRegion &R) {
     return "variable '" + printable(R.Name) + "'";
   StringRef Where = R.Kind == MNEME_REGION_MANAGED   ? "managed "
                     : R.Kind == MNEME_REGION_PINNED  ? "pinned "
+                    : R.Kind == MNEME_REGION_DEVICE  ? "device "
                     : R.Kind == MNEME_REGION_TEXTURE ? "texture object in "
                                                      : "";
   return (Where + "buffer " + utostr(R.Id)).str();

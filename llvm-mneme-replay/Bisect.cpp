@@ -60,12 +60,13 @@ static cl::opt<unsigned>
             cl::desc("Processes that run kernels on the host device and share "
                      "its cores (default 1)"),
             cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
-            cl::cat(BisectCat));
+            cl::sub(getServeCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
                 cl::desc("Compile processes. Default: all cores but one per "
                          "device"),
-                cl::value_desc("n"), cl::sub(getBisectCommand()), cl::cat(BisectCat));
+                cl::value_desc("n"), cl::sub(getBisectCommand()),
+                cl::sub(getServeCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
              cl::desc("Limit of steps, after which the best result so far is "
@@ -108,6 +109,17 @@ JudgeFlags &mneme::getJudgeFlags() {
 }
 /// Registers the options before the command line is parsed.
 static const JudgeFlags &Judging = getJudgeFlags();
+
+Error mneme::readProcessCounts(FarmResources &R) {
+  if (Workers == 0)
+    return createStringError("impossible --workers=0");
+  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
+    return createStringError("impossible --compile-jobs=0");
+  R.HostWorkers = Workers;
+  if (CompileJobs.getNumOccurrences())
+    R.CompileJobs = CompileJobs;
+  return Error::success();
+}
 
 //===----------------------------------------------------------------------===//
 // Sides
@@ -252,10 +264,8 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Base.RunPasses || Base.SkipPasses)
     return createStringError("bisect selects passes itself: leave out "
                              "--run-passes and --skip-passes");
-  if (Workers == 0)
-    return createStringError("impossible --workers=0");
-  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
-    return createStringError("impossible --compile-jobs=0");
+  if (Error E = readProcessCounts(O.Resources))
+    return std::move(E);
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
   if (Error E = Judging.read(Base, Args.front()).moveInto(O.App))
@@ -277,9 +287,6 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Base.LaunchTimeout || Base.Timeout != ReplayOptions().Timeout)
     O.Bisect.Judge.LaunchTimeout = Base.launchTimeout();
   O.Resources.Devices = {Base.Device};
-  O.Resources.HostWorkers = Workers;
-  if (CompileJobs.getNumOccurrences())
-    O.Resources.CompileJobs = CompileJobs;
   O.Resources.CompileTimeout = Base.Timeout;
   O.Resources.Message = [](StringRef Text) {
     WithColor::warning(errs(), "llvm-mneme-replay")

@@ -72,6 +72,12 @@ static constexpr CommandHelp Commands[] = {
      "--limit=600 --output=report\n",
      "0    the report was written\n"
      "1    error, or the sides do not differ reproducibly: no report\n"},
+    {"serve",
+     "llvm-mneme-replay serve rec/1c80.json --device=cuda:0 "
+     "--listen=unix:/tmp/mneme.sock\n"
+     "llvm-mneme-replay serve --describe\n",
+     "0    the client has closed the connection\n"
+     "1    error: wrong recording or socket\n"},
 };
 
 void mneme::addHelp(int Argc, const char *const *Argv) {

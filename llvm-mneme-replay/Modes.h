@@ -23,6 +23,7 @@
 namespace llvm {
 namespace mneme {
 struct DifferentialResult;
+struct FarmResources;
 class JudgeFlags;
 
 /// Category of the tool's general options. Other options are in an OptionGroup
@@ -36,6 +37,7 @@ cl::SubCommand &getBisectCommand();
 cl::SubCommand &getCompareCommand();
 cl::SubCommand &getListPassesCommand();
 cl::SubCommand &getReduceCommand();
+cl::SubCommand &getServeCommand();
 
 /// The good side: a text for parseSide() (Bisect/Settings.h), applied on top of
 /// the command line. Empty: the bad side without any pass that can be skipped.
@@ -46,6 +48,8 @@ extern cl::opt<std::string> CriterionText;
 Expected<double> readThreshold();
 /// Returns the options of a bisection that let the application judge.
 JudgeFlags &getJudgeFlags();
+/// Reads --workers and --compile-jobs.
+Error readProcessCounts(FarmResources &R);
 /// Returns the value of --allow-programs.
 bool allowsPrograms();
 /// The bad side of a bisection or comparison, in the same form. Empty: the
@@ -66,6 +70,10 @@ Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
                         ArrayRef<const char *> Args, bool Text);
 Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
+/// Returns true for `serve --describe`, which needs no recording.
+bool isServeDescribed();
+Expected<int> printServeTables();
+Expected<int> runServe(StringRef Database, ReplayOptions Replay);
 Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 
 /// isCodeShown() returns true if a comparison shows the code of both sides

@@ -77,7 +77,8 @@ static cl::list<std::string>
                cl::sub(cl::SubCommand::getTopLevel()),
                cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
                cl::sub(getCompareCommand()), cl::sub(getListPassesCommand()),
-               cl::sub(getReduceCommand()), cl::cat(Cat));
+               cl::sub(getReduceCommand()), cl::sub(getServeCommand()),
+               cl::cat(Cat));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
@@ -86,7 +87,8 @@ static cl::opt<std::string> Database(
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Dynamic hash of the launch to replay; optional if "
-                      "there is only one"),
+                      "there is only one. serve takes several, separated by "
+                      "commas, or all"),
              cl::value_desc("id"), OfAll, cl::cat(Cat));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
                                cl::aliasopt(RecordId), cl::cat(Cat));
@@ -123,6 +125,7 @@ static cl::opt<bool> Resources(
     "resources",
     cl::desc("Also compile for the GPU, and report registers, spills and "
              "memory"),
+    cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getServeCommand()),
     cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
@@ -152,9 +155,10 @@ static cl::opt<Baseline> Compared(
     cl::cat(MeasurementCat));
 static cl::opt<std::string>
     App("app",
-        cl::desc("The application, for --baseline=app. Default: the file of "
-                 "--compare-with-app"),
-        cl::value_desc("file"), cl::cat(MeasurementCat));
+        cl::desc("The application, for --baseline=app (default: the file of "
+                 "--compare-with-app) and for clients of serve"),
+        cl::value_desc("file"), cl::sub(cl::SubCommand::getTopLevel()),
+        cl::sub(getServeCommand()), cl::cat(MeasurementCat));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("Limit for reading the IR, for each step of the "
@@ -239,7 +243,7 @@ static Error readOptions(ReplayOptions &O) {
   setIfGiven(O.Warmup, Warmup);
   O.Compared = Compared;
   O.App = App;
-  if (Compared != Baseline::App && !App.empty())
+  if (Compared != Baseline::App && !App.empty() && !getServeCommand())
     return createStringError("--app needs --baseline=app");
   O.Timeout = Timeout;
   setIfGiven(O.LaunchTimeout, LaunchTimeout);
@@ -397,9 +401,17 @@ static Expected<int> run(ArrayRef<const char *> Args) {
     listDevices(textOuts());
     return 0;
   }
+  if (isServeDescribed())
+    return printServeTables();
   Expected<Request> R = readRequest();
   if (!R)
     return R.takeError();
+  if (getServeCommand()) {
+    // Times should reflect the pipelines, as in a study.
+    if (!CommonFlags.hasHostFinish())
+      R->Options.Host.Finish = HostFinish::None;
+    return runServe(R->Path, std::move(R->Options));
+  }
   // By default, print text to a terminal and JSON to a pipe.
   if (isCodePrinted() && Format == OutputFormat::JSON)
     return createStringError("--side-by-side prints text: leave out "

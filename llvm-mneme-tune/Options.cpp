@@ -238,6 +238,18 @@ static cl::opt<std::string>
                 cl::desc("Options of workers, quoted as in a response file: "
                          "'--device=cuda:0 --compile-jobs=8'"),
                 cl::value_desc("options"), cl::cat(WorkerCat));
+static cl::opt<std::string>
+    Engine("engine",
+           cl::desc("Evaluate on a cluster of this engine, through the Python "
+                    "package llvm-mneme: ray or dask. On this machine then only "
+                    "with --device"),
+           cl::value_desc("name"), cl::cat(WorkerCat));
+static cl::opt<std::string> EngineFlags(
+    "engine-options",
+    cl::desc("Options of the engine, quoted as in a response file: "
+             "--address=ADDRESS, --nodes=N (default: all). --worker-options has "
+             "those of the nodes"),
+    cl::value_desc("options"), cl::cat(WorkerCat));
 static cl::opt<std::string> Worker(
     "worker",
     cl::desc("'-': evaluate for the study that started this process, over "
@@ -292,9 +304,10 @@ static cl::opt<std::string> LaunchShape(
     cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
 static cl::opt<std::string>
     Accept("accept",
-           cl::desc("Export a package although results were compared within a "
-                    "tolerance"),
-           cl::value_desc("tolerance"), cl::cat(OutputCat));
+           cl::desc("Most lenient comparison of the results in an exported "
+                    "package: exact (default), tolerance, envelope or "
+                    "unordered"),
+           cl::value_desc("level"), cl::cat(OutputCat));
 static cl::opt<std::string> DeviceMatch(
     "device-match",
     cl::desc("GPUs that an exported package serves: those with the name of "
@@ -414,6 +427,41 @@ static Error readWorkers(TuneOptions &O) {
   return makeWorkerCommands(Hosts, Launcher, Tool, Options).moveInto(O.Workers);
 }
 
+/// Reads the options of a cluster, whose worker is started with the recording.
+static Error readEngine(TuneOptions &O) {
+  if (Engine.empty())
+    return EngineFlags.empty()
+               ? Error::success()
+               : createStringError("--engine-options needs --engine");
+  if (Engine != "ray" && Engine != "dask")
+    return createStringError(
+        formatv("invalid --engine={0}: expected ray or dask", Engine.getValue())
+            .str());
+  if (!O.Workers.empty())
+    return createStringError("--engine and --hosts are mutually exclusive");
+  O.Engine = Engine;
+  O.EngineOptions = splitWords(EngineFlags);
+  ReplayOptions Nodes = O.Replay;
+  Nodes.Device = ReplayOptions().Device;
+  O.ServeOptions = makeFlags(Nodes);
+  append_range(O.ServeOptions, makeOptions(makeConfig(Nodes)));
+  if (!App.empty()) {
+    SmallString<128> Path(App.getValue());
+    sys::fs::make_absolute(Path);
+    O.ServeOptions.push_back(("--app=" + Path).str());
+  }
+  O.ServeOptions.push_back(
+      formatv("--compile-timeout={0}", CompileTimeout.getValue()).str());
+  if (LaunchTimeout > 0)
+    O.ServeOptions.push_back(
+        formatv("--launch-timeout={0}", LaunchTimeout.getValue()).str());
+  append_range(O.ServeOptions, splitWords(WorkerFlags));
+  // The devices of this machine are of the cluster, or none of the study's.
+  if (O.Replay.Device == ReplayOptions().Device)
+    O.Resources.Devices = {"none"};
+  return Error::success();
+}
+
 static Error readFarm(TuneOptions &O) {
   for (StringRef Name : split(O.Replay.Device, ','))
     O.Resources.Devices.push_back(Name.str());
@@ -429,6 +477,8 @@ static Error readFarm(TuneOptions &O) {
   O.Resources.Message = [](StringRef Text) { printWarning(Text); };
   O.Resources.Note = [](StringRef Text) { printNote(Text); };
   if (Error E = readWorkers(O))
+    return E;
+  if (Error E = readEngine(O))
     return E;
   if (HostWorkers == 0)
     return createStringError("impossible --workers=0");

@@ -134,6 +134,24 @@ openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
   return J;
 }
 
+/// Returns the command of the worker that evaluates on a cluster.
+static WorkerCommand makeEngineCommand(const TuneOptions &O,
+                                       const TunedKernel &K, bool Resources) {
+  std::string Python =
+      sys::Process::GetEnv("MNEME_PYTHON").value_or("python3");
+  WorkerCommand C{O.Engine,
+                  {Python, "-m", "llvm_mneme.engine", "--engine=" + O.Engine,
+                   "--recording=" + K.File}};
+  for (const std::string &Id : K.recordIds())
+    C.Words.push_back("--record-id=" + Id);
+  append_range(C.Words, O.EngineOptions);
+  C.Words.push_back("--");
+  append_range(C.Words, O.ServeOptions);
+  if (Resources)
+    C.Words.push_back("--resources");
+  return C;
+}
+
 static Expected<std::unique_ptr<ReplayFarm>>
 openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   FarmOptions F;
@@ -144,6 +162,8 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   for (const Objective &Obj : S.Objectives)
     F.Base.Resources |= needsResources(Obj.Metric);
   F.Workers = O.Workers;
+  if (!O.Engine.empty())
+    F.Workers.push_back(makeEngineCommand(O, K, F.Base.Resources));
   return ReplayFarm::create(std::move(F));
 }
 
@@ -278,11 +298,11 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
   R.IsJudgedByApp = O.Judge.has_value();
-  R.IsExact = all_of(Farm.plans(), [](const auto &Plan) {
-    return all_of(Plan->compareParts(), [](const ComparePart &P) {
-      return P.Rule.Tolerance == MNEME_TOLERANCE_EXACT;
-    });
-  });
+  for (const auto &Plan : Farm.plans())
+    R.Level = std::max(R.Level, Plan->comparison().level());
+  // Other machines have envelopes of their own.
+  if (const Trial *Winner = R.winner())
+    R.Level = std::max(R.Level, Winner->Level);
   return R;
 }
 

@@ -67,6 +67,9 @@ struct TuneOptions {
   std::string AppDigest;  ///< Of the file Replay.App; empty if none.
   FarmResources Resources;
   std::vector<WorkerCommand> Workers;
+  std::string Engine; ///< "ray", "dask", or empty.
+  /// Options of the engine's worker and of servers on its nodes.
+  std::vector<std::string> EngineOptions, ServeOptions;
   std::string ToolPath; ///< Path of this program.
 
   std::string ResultsDir; ///< Empty: named after the kernel.

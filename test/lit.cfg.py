@@ -111,7 +111,7 @@ if have_clang and have_cuda:
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
 # What programs are built with, besides clang and Ninja.
-for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh"]:
+for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"]:
     if shutil.which(builder):
         config.available_features.add(builder)
 if os.geteuid() == 0:
@@ -154,6 +154,25 @@ config.substitutions.append(
         os.path.join(emulated_cuda, "libcudart_static.a") + " -ldl -lpthread",
     )
 )
+
+# %emulated_amd [VAR=value...] COMMAND runs it with the emulated HIP runtime (test/tools/emulated-hip).
+emulated_hip = os.path.join(config.mneme_lib_dir, "emulated-hip")
+if os.path.exists(emulated_hip):
+    config.available_features.add("emulated-hip")
+config.substitutions.append(
+    ("%emulated_amd", "env LD_LIBRARY_PATH=" + ":".join([emulated_hip] + libraries[1:]))
+)
+config.substitutions.append(("%emulated_hip", emulated_hip))
+# A HIP program that includes nothing of ROCm, linked with the emulated runtime.
+hip_flags = (
+    " --driver-mode=g++ -x hip -std=c++17 -nogpuinc -nogpulib -fdeclspec -include "
+    + os.path.join(config.mneme_src_root, "test/Instrument/Inputs/minihip.h ")
+)
+config.substitutions.append(("%hip_ir", config.mneme_clang + hip_flags + "--offload-device-only"))
+config.substitutions.append(
+    ("%hip_cc", config.mneme_clang + hip_flags + "-fpass-plugin=" + plugin)
+)
+config.substitutions.append(("%hip_libs", "-L" + emulated_hip + " -lamdhip64"))
 if config.mneme_have_offload:
     config.available_features.add("offload")
 
@@ -162,6 +181,7 @@ tools = [
     "llvm-mneme-replay",
     "llvm-mneme-tune",
     "llvm-mneme-deploy",
+    "llvm-mneme-jitd",
     "mneme-farm-fuzzer",
     "mneme-opt",
     "mneme-package",
@@ -203,6 +223,25 @@ if os.path.exists(optuna[0]) and subprocess.run(optuna + ["-c", find]).returncod
     config.substitutions.append(("%optuna", " ".join(optuna)))
 elif "optuna" in lit_config.params:
     lit_config.fatal("no Optuna in '%s'" % optuna[0])
+
+# %mneme_python runs Python with the package llvm-mneme of these sources and this build. Features python-NAME are its
+# optional packages. --param=python=PYTHON selects one, such as that of a virtual environment (utils/check-python.sh).
+python = lit_config.params.get("python", "/usr/bin/python3")
+if os.path.exists(python):
+    config.available_features.add("python3")
+    config.substitutions.append(
+        (
+            "%mneme_python",
+            "env PYTHONDONTWRITEBYTECODE=1 PYTHONPATH=%s MNEME_ROOT=%s %s -s"
+            % (os.path.join(config.mneme_src_root, "python"), build, python),
+        )
+    )
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools"]
+    find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
+    found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
+    for package in found.split():
+        config.available_features.add("python-" + package)
+
 chromium = shutil.which("chromium") or shutil.which("google-chrome")
 if chromium:
     config.available_features.add("chromium")

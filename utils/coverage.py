@@ -3,9 +3,9 @@
 
     utils/coverage.py --programs DIR... [--build BUILD] [--work DIR] [--json FILE]
 
-Each DIR holds one CUDA program with a Makefile that takes CC (HeCBench's
-src/NAME-cuda do). Programs are copied to the work folder and built there with
-utils/nvcc-as-clang, their sources unedited; run on the host device with arguments
+Each DIR holds one CUDA or HIP program with a Makefile that takes CC (HeCBench's src/NAME-cuda
+and src/NAME-hip do). Programs are copied to the work folder and built there with utils/nvcc-as-clang
+or utils/hipcc-as-clang, their sources unedited; run on the host device with arguments
 from --arguments or those of their own "make run", the last number of which (a
 repeat count in HeCBench) becomes 1; recorded; and every recorded kernel is replayed under
 default<O1>, default<O3> and default<Oz>.
@@ -110,7 +110,15 @@ def cell(row, pipeline):
 
 
 def get_name(folder):
-    return re.sub(r"-cuda$", "", os.path.basename(folder.rstrip("/")))
+    return re.sub(r"-(cuda|hip)$", "", os.path.basename(folder.rstrip("/")))
+
+
+def find_compiler(folder, args, tools):
+    """What is called in place of nvcc or hipcc, and its environment."""
+    is_hip = folder.rstrip("/").endswith("-hip")
+    arch = args.arch or os.environ.get("MNEME_ARCH") or ("gfx90a" if is_hip else "sm_90")
+    env = dict(os.environ, MNEME_ARCH=arch, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
+    return os.path.join(HERE, "hipcc-as-clang" if is_hip else "nvcc-as-clang"), env
 
 
 def copy_program(folder, scratch):
@@ -132,11 +140,11 @@ def cover(folder, args, tools):
     name = get_name(folder)
     row = {"program": name}
     work = copy_program(folder, args.work)
-    env = dict({"MNEME_ARCH": "sm_90", **os.environ}, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
-    rc, out, _ = run(["make", "CC=" + os.path.join(HERE, "nvcc-as-clang"), "main"], work, 600, env)
+    compiler, env = find_compiler(folder, args, tools)
+    rc, out, _ = run(["make", "CC=" + compiler, "main"], work, 600, env)
     if rc != 0:
         row["build"] = "failed"
-        row["detail"] = next((l for l in out.splitlines() if "error" in l.lower()), out[-200:])
+        row["detail"] = next((l for l in out.splitlines() if re.search(r"\berror\b", l, re.I)), out[-200:])
         return row
     row["build"] = "ok"
     program, words = run_arguments(work, env)
@@ -197,6 +205,7 @@ def rst_table(rows):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
+    parser.add_argument("--arch", help="architecture (default sm_90 or gfx90a)")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
     parser.add_argument("--work", default="/tmp/mneme-coverage")
     parser.add_argument("--timeout", type=int, default=60, help="seconds a program may run")

@@ -3,11 +3,11 @@
 
     utils/fidelity.py --programs DIR... [--flags FLAGS] [--build BUILD] [--work DIR] [--json FILE] [--rst FILE]
 
-Each DIR holds one CUDA program, as for utils/coverage.py. Programs are built with
-utils/nvcc-as-clang at the -O level of their Makefile (or with --flags at the end of every
+Each DIR holds one CUDA or HIP program, as for utils/coverage.py. Programs are built with
+utils/nvcc-as-clang or utils/hipcc-as-clang at the -O level of their Makefile (or with --flags at the end of every
 command line), recorded on the host device, and every recorded kernel is compiled as the
-application's was and compared: llvm-mneme-replay --no-execute --compare-with-app. Needs ptxas,
-but no GPU.
+application's was and compared: llvm-mneme-replay --no-execute --compare-with-app. Needs ptxas
+or lld, but no GPU.
 """
 import argparse
 import glob
@@ -44,8 +44,7 @@ def examine(folder, args, tools):
     name = coverage.get_name(folder)
     row = {"program": name, "kernels": []}
     work = coverage.copy_program(folder, args.work)
-    env = dict({"MNEME_ARCH": "sm_90", **os.environ}, MNEME_PASS=os.path.join(tools["lib"], "MnemePass.so"))
-    compiler = os.path.join(HERE, "nvcc-as-clang")
+    compiler, env = coverage.find_compiler(folder, args, tools)
     if args.flags:
         compiler = "sh -c 'exec %s \"$$@\" %s' cc" % (compiler, args.flags)
     rc, out, _ = coverage.run(["make", "CC=" + compiler, "main"], work, 600, env)
@@ -103,6 +102,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
     parser.add_argument("--flags", default="", help="compiler flags after those of the Makefile: -O1")
+    parser.add_argument("--arch", help="architecture (default sm_90 or gfx90a)")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
     parser.add_argument("--work", default="/tmp/mneme-fidelity")
     parser.add_argument("--timeout", type=int, default=180, help="seconds a program may run")

@@ -185,7 +185,8 @@ class Deployment:
         if not os.path.exists(package):
             row["says"] = "no package: %s" % (done.stderr.strip().splitlines() or ["no winner"])[-1]
             return row
-        row["prove"] = proof = self.prove(command, folder, "--runs=%d" % self.args.runs, "--kernel-runs=6", "--limit=35",
+        row["prove"] = proof = self.prove(command, folder, "--runs=%d" % self.args.runs, "--kernel-runs=6",
+                                         "--limit=%d" % self.args.limit,
                                          "--launch-shape=" + self.args.launch_shape)
         row["wrong"] = not proof["equal"]
         texts = []
@@ -241,6 +242,7 @@ def main():
     parser.add_argument("--preset", default="standard")
     parser.add_argument("--budget", type=int, default=12, help="seconds of search for each of tuned")
     parser.add_argument("--runs", type=int, default=6, help="pairs of runs of each of tuned")
+    parser.add_argument("--limit", type=int, default=35, help="seconds of these runs")
     parser.add_argument("--launch-shape", default="proven", help="changed launches to serve in tuned")
     parser.add_argument("--jobs", type=int, default=4, help="programs of right at the same time")
     parser.add_argument("--seconds", type=float, default=1e9)

@@ -112,6 +112,7 @@ cp "$work"/memory/* "$pack/memory/"
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
 cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
+cp -r "$ROOT/python" "$pack/utils/"
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi

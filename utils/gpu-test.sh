@@ -15,12 +15,13 @@
 #   --tune=A,B,...    parts of utils/gpu-tune.py (default: rates,launches,speedups)
 #   --tune-options=S  more options of it, as for a shell
 #   --deploy=A,B      parts of utils/gpu-deploy.py (default: right,tuned)
+#   --deploy-options=S  more options of it, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
 limit=540 steps=smoke,memory,examples,bisect,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
-deploy=right,tuned archives=
+deploy=right,tuned deploy_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -38,6 +39,7 @@ for arg in "$@"; do
     --tune=*) tune=${arg#*=} ;;
     --tune-options=*) tune_options=${arg#*=} ;;
     --deploy=*) deploy=${arg#*=} ;;
+    --deploy-options=*) deploy_options=${arg#*=} ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
       exit 0
@@ -187,6 +189,7 @@ hecbench() {
 bench() {
   say "== benchmarks"
   limited 600 python3 "$work/benchmarks/run.py" --build="$work" --only="$bench" --device="$device" \
+    --faults-on="$device" --searches=full \
     --programs="$work/programs" --output="$output/bench.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
 }
 
@@ -202,9 +205,10 @@ tune() {
 
 deploy() {
   say "== deployment"
+  # shellcheck disable=SC2086
   limited 1800 python3 "$work/utils/gpu-deploy.py" --tools="$work/bin" --programs="$work/programs" \
     --work="$work/run-deploy" --device="$device" --parts="$deploy" --json="$output/deploy.json" \
-    --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
+    --seconds="$(($(left) - 10))" $deploy_options 2>>"$log" | tee -a "$report"
 }
 
 failed=

@@ -108,7 +108,7 @@ static void runCase(Case &C, const ReplayPlan &Plan, Device &Dev,
       ExitOnErr(createStringError(getLaunchStatusName(Outcome.Status) + ": " +
                                   Outcome.Message));
     MemoryComparison Found = ExitOnErr(timed(C.Milliseconds[Compare], [&] {
-      return Memory.compare(Plan.compareParts());
+      return Memory.compare(Plan.comparison());
     }));
     for (const BufferReport &B : Found.Buffers)
       if (!B.Stats.Pass)

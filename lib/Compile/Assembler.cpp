@@ -176,11 +176,41 @@ Expected<std::string> mneme::disassembleObject(StringRef Object) {
   return StringRef(Text).ltrim().split('\n').second.str();
 }
 
+/// Returns true if \p Lld is of this LLVM: older ones reject newer code
+/// objects.
+static bool isSameLld(StringRef Lld) {
+  constexpr double Seconds = 30;
+  std::string Text;
+  Expected<std::optional<int>> Code =
+      askProgram({Lld, "--version"}, Text, Seconds);
+  if (!Code) {
+    consumeError(Code.takeError());
+    return false;
+  }
+  return *Code == 0 &&
+         StringRef(Text).contains("LLD " + utostr(LLVM_VERSION_MAJOR) + ".");
+}
+
+std::optional<std::string> mneme::findLld() {
+  const StringRef Folders[] = {MNEME_LLVM_TOOLS_DIR};
+  if (ErrorOr<std::string> Beside = sys::findProgramByName("ld.lld", Folders))
+    return *Beside;
+  if (ErrorOr<std::string> Named =
+          sys::findProgramByName("ld.lld-" + utostr(LLVM_VERSION_MAJOR)))
+    return *Named;
+  static const std::optional<std::string> Other =
+      []() -> std::optional<std::string> {
+    ErrorOr<std::string> Path = sys::findProgramByName("ld.lld");
+    if (Path && isSameLld(*Path))
+      return *Path;
+    return std::nullopt;
+  }();
+  return Other;
+}
+
 Expected<std::optional<SmallVector<char, 0>>>
 mneme::linkAMDGPU(ArrayRef<char> Object) {
-  ErrorOr<std::string> Lld = sys::findProgramByName("ld.lld-22");
-  if (!Lld)
-    Lld = sys::findProgramByName("ld.lld");
+  std::optional<std::string> Lld = findLld();
   if (!Lld)
     return std::nullopt;
   ScratchFile In, Out;
@@ -189,6 +219,7 @@ mneme::linkAMDGPU(ArrayRef<char> Object) {
   if (Error E = ScratchFile::create("hsaco", Out))
     return std::move(E);
   std::string Log;
+  // As clang's driver calls it.
   StringRef Args[] = {*Lld,      "-m",    "elf64_amdgpu", "--no-undefined",
                       "-shared", In.Path, "-o",           Out.Path};
   if (Error E = runProgram(Args, Log))

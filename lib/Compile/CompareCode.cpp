@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Compile/CompareCode.h"
+#include "CompareCodeObjects.h"
 #include "GPUImage.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
@@ -419,6 +420,11 @@ Expected<CodeComparison> CodeComparer::run() {
 Expected<CodeComparison> mneme::compareKernelCode(StringRef Ours,
                                                   StringRef Theirs,
                                                   StringRef Kernel) {
+  Expected<Elf> File = openGPUImage(Ours);
+  if (!File)
+    return File.takeError();
+  if (File->getHeader().e_machine == ELF::EM_AMDGPU)
+    return compareCodeObjects(Ours, Theirs, Kernel);
   Expected<Cubin> A = Cubin::create(Ours);
   if (!A)
     return A.takeError();

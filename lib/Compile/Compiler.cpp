@@ -34,6 +34,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/KeyBuilder.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Pass.h"
 #include "llvm/Support/Debug.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -152,6 +153,10 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
+  if (!TT.isNVPTX() && O.Deployable)
+    return createStringError(
+        formatv("--deployable is for NVIDIA GPUs, not {0}", TT.getArchName())
+            .str());
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -166,8 +171,7 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (O.MaxRegisters && O.Specialize.MinBlocks)
     return createStringError("--maxnreg and --min-blocks-per-sm contradict "
                              "each other: both limit registers");
-  if (O.MaxRegisters &&
-      any_of(O.PtxasOptions, [](StringRef Option) {
+  if (O.MaxRegisters && any_of(O.PtxasOptions, [](StringRef Option) {
         return Option.ltrim('-').starts_with("maxrregcount");
       }))
     return createStringError("--maxnreg and --ptxas-options=--maxrregcount "
@@ -186,17 +190,16 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
 static Error checkProcessor(const MCSubtargetInfo *STI, const Triple &TT,
                             StringRef CPU, StringRef Features) {
   if (!STI || !STI->isCPUStringValid(CPU))
-    return createStringError(formatv("unknown architecture '{0}' for {1}", CPU,
-                                     TT.getArchName())
-                                 .str());
+    return createStringError(
+        formatv("unknown architecture '{0}' for {1}", CPU, TT.getArchName())
+            .str());
   for (StringRef Feature : split(Features, ',')) {
     if (Feature.empty())
       continue;
     StringRef Name = Feature.drop_front();
-    bool Known = any_of(STI->getAllProcessorFeatures(),
-                        [&](const SubtargetFeatureKV &F) {
-                          return StringRef(F.Key) == Name;
-                        });
+    bool Known = any_of(
+        STI->getAllProcessorFeatures(),
+        [&](const SubtargetFeatureKV &F) { return StringRef(F.Key) == Name; });
     if (!Known || !StringRef("+-").contains(Feature.front()))
       return createStringError(
           formatv("unknown target feature '{0}' for {1}: must be + or - and "
@@ -223,6 +226,11 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
         formatv("'{0}' is not a GPU triple", TT.str()).str());
   if (Error E = checkOptions(TT, Options))
     return std::move(E);
+  if (Options.Deployable)
+    if (std::string Why = findUndeployable(M); !Why.empty())
+      return createStringError("the kernel cannot be compiled with "
+                               "--deployable: " +
+                               Why + ": pass it as an argument");
 
   KernelCompiler C;
   if (Error E = PassSelection::parse(Options.RunPasses, Options.SkipPasses)
@@ -281,7 +289,12 @@ Error KernelCompiler::setUp(const Module &M) {
   const Target *T = TargetRegistry::lookupTarget(TT, Message);
   if (!T)
     return createStringError(Message);
-  FuseFP = TT.isNVPTX() && hasContractFlags(M);
+  if (!Options.FPContract.empty() && Options.FPContract != "fast" &&
+      Options.FPContract != "standard")
+    return createStringError("--fp-fusion: expected fast or standard, got '" +
+                             Options.FPContract + "'");
+  FuseFP = Options.FPContract.empty() ? TT.isNVPTX() && hasContractFlags(M)
+                                      : Options.FPContract == "fast";
 
   // As clang's EmitAssemblyHelper does for a device compilation.
   TargetOptions TO;
@@ -326,8 +339,12 @@ Error KernelCompiler::enterLLVMOptions(LLVMOptionScope &Scope) const {
 }
 
 ToolTarget KernelCompiler::toolTarget() const {
-  ToolTarget T = {CPU,    Features,            CodeGenLevel,
-                  FuseFP, Options.LLVMOptions, Options.ToolSeconds};
+  ToolTarget T = {CPU,
+                  Features,
+                  CodeGenLevel,
+                  FuseFP,
+                  Options.LLVMOptions,
+                  Options.ToolSeconds};
   append_range(T.LLVMOptions, Options.Instruments.Printing);
   T.VerifyEach = Options.Instruments.VerifyEach;
   T.RemarksFilter = Options.Instruments.RemarksFilter;
@@ -361,6 +378,9 @@ std::string mneme::getKey(const CompileOptions &O) {
   K.add(S.Args.size());
   for (auto [Index, Value] : S.Args)
     K.add(uint64_t(Index)).add(Value);
+  K.add(S.Known.size());
+  for (const KnownBytes &B : S.Known)
+    K.add(uint64_t(B.Where)).add(uint64_t(B.Arg)).add(B.Offset).add(B.Bytes);
   K.add(S.Block).add(S.Grid).add(uint64_t(S.Constants)).add(uint64_t(S.Ranges));
   K.add(S.MaxThreads).add(S.MinBlocks);
   K.add(uint64_t(O.Fill.has_value()));
@@ -476,6 +496,8 @@ void KernelCompiler::preprocess(Module &M) const {
   ModuleAnalysisManager MAM;
   if (Options.Fill)
     FillPass(*Options.Fill).run(M, MAM);
+  if (Options.Deployable)
+    DeployablePass().run(M, MAM);
   if (!Options.Specialize.empty()) {
     SpecializeOptions SO = Options.Specialize;
     SO.Kernel = Options.Kernel;
@@ -552,10 +574,10 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
     return E;
   const Function *Kernel = M->getFunction(Options.Kernel);
   if (!Kernel || Kernel->isDeclaration())
-    return createStringError(
-        formatv("'{0}' left no kernel '{1}'", ExternalOpt->program().Path,
-                Options.Kernel)
-            .str());
+    return createStringError(formatv("'{0}' left no kernel '{1}'",
+                                     ExternalOpt->program().Path,
+                                     Options.Kernel)
+                                 .str());
   return Error::success();
 }
 
@@ -585,8 +607,8 @@ static GlobalVariable *addPlaceholder(Module &M, const ImageVariable &V) {
   bool IsConstant = V.AddressSpace == ConstantAddressSpace;
   if (V.Alignment > MaxConstants || (IsConstant && V.Size > MaxConstants))
     return nullptr;
-  Type *Bytes = ArrayType::get(Type::getInt8Ty(M.getContext()),
-                               IsConstant ? V.Size : 1);
+  Type *Bytes =
+      ArrayType::get(Type::getInt8Ty(M.getContext()), IsConstant ? V.Size : 1);
   auto *G = new GlobalVariable(
       M, Bytes, /*isConstant=*/false,
       V.IsLocal ? GlobalValue::InternalLinkage : GlobalValue::ExternalLinkage,
@@ -766,7 +788,8 @@ Error KernelCompiler::emitImage(
     Expected<std::optional<SmallVector<char, 0>>> Linked = linkAMDGPU(*Emitted);
     if (!Linked)
       return Linked.takeError();
-    Result.Image = *Linked ? std::move(**Linked) : std::move(*Emitted);
+    Result.Image = *Linked ? std::move(**Linked) : *Emitted;
+    Result.Object = std::move(*Emitted);
   }
   Result.AssembleTime = Assemble.seconds();
   Result.CodegenTime = Codegen.seconds();

@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Compile/OlderIR.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -474,8 +475,7 @@ std::vector<std::string> OptTool::getClangArguments(const Module &M) const {
     Args.push_back("-fpass-plugin=" + Plugin);
   }
   Args.insert(Args.end(), {"-emit-llvm-bc", "-emit-llvm-uselists"});
-  if (TT.isNVPTX())
-    addOption(Args, "-enable-memcpyopt-without-libcalls");
+  addOption(Args, ("-" + getClangDriverOption(TT)).str());
   Args.insert(Args.end(), {"-x", "ir"});
   return Args;
 }

@@ -23,6 +23,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Object/OffloadBundle.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -225,20 +226,110 @@ Expected<SmallVector<char, 0>> mneme::readFatbinEntry(const FatbinEntry &Entry,
 }
 
 //===----------------------------------------------------------------------===//
+// Bundles for AMD GPUs
+//===----------------------------------------------------------------------===//
+
+/// Removes a bundle from the front of \p Bytes and adds its images. A bundle
+/// has a table of images: u64 offset, u64 size, u64 length of the target,
+/// target.
+static Error takeBundle(StringRef &Bytes, StringRef Where,
+                        std::vector<FatbinEntry> &Entries) {
+  constexpr uint64_t MagicSize = 24, MinEntrySize = 24;
+  uint64_t At = MagicSize + 8;
+  if (Bytes.size() < At)
+    return damaged(Where, "a bundle ends within its header");
+  uint64_t Count = read64le(Bytes.data() + MagicSize), End = At;
+  if (Count > Bytes.size() / MinEntrySize)
+    return damaged(Where, "a bundle claims " + Twine(Count) + " images");
+  for (uint64_t I = 0; I != Count; ++I) {
+    if (Bytes.size() - At < MinEntrySize)
+      return damaged(Where, "a bundle ends within its table");
+    uint64_t Offset = read64le(Bytes.data() + At);
+    uint64_t Size = read64le(Bytes.data() + At + 8);
+    uint64_t Length = read64le(Bytes.data() + At + 16);
+    At += MinEntrySize;
+    if (Length > Bytes.size() - At || Offset > Bytes.size() ||
+        Size > Bytes.size() - Offset)
+      return damaged(Where, "an image lies outside of its bundle");
+    StringRef Target = Bytes.substr(At, Length);
+    At += Length;
+    End = std::max({End, At, Offset + Size});
+    size_t Processor = Target.find("-gfx");
+    if (!Target.starts_with("hip") || Processor == StringRef::npos)
+      continue;
+    FatbinEntry Entry;
+    Entry.Kind = FatbinEntry::CodeObject;
+    Entry.Arch = Target.substr(Processor + 1).str();
+    Entry.Stored = Bytes.substr(Offset, Size);
+    Entry.Size = Size;
+    Entries.push_back(std::move(Entry));
+  }
+  Bytes = Bytes.drop_front(End);
+  return Error::success();
+}
+
+Expected<std::vector<FatbinEntry>>
+mneme::parseBundles(StringRef Bytes, StringRef Where,
+                    std::vector<std::unique_ptr<MemoryBuffer>> &Decompressed) {
+  using object::CompressedOffloadBundle;
+  std::vector<FatbinEntry> Entries;
+  while (!Bytes.empty()) {
+    // The linker pads between its inputs.
+    if (Bytes.front() == '\0') {
+      Bytes = Bytes.ltrim('\0');
+      continue;
+    }
+    if (Bytes.starts_with("__CLANG_OFFLOAD_BUNDLE__")) {
+      if (Error E = takeBundle(Bytes, Where, Entries))
+        return std::move(E);
+      continue;
+    }
+    if (!Bytes.starts_with("CCOB"))
+      return damaged(Where, "no bundle begins where one must");
+    Expected<CompressedOffloadBundle::CompressedBundleHeader> Header =
+        CompressedOffloadBundle::CompressedBundleHeader::tryParse(Bytes);
+    if (!Header)
+      return damaged(Where, toString(Header.takeError()));
+    if (Header->UncompressedFileSize > MaxImageSize)
+      return damaged(Where, "a bundle claims " +
+                                Twine(Header->UncompressedFileSize) + " bytes");
+    // The first version of the format does not have its size.
+    uint64_t Size = Header->FileSize.value_or(Bytes.size());
+    if (Size > Bytes.size() || Size == 0)
+      return damaged(Where, "a bundle claims " + Twine(Size) + " bytes");
+    Expected<std::unique_ptr<MemoryBuffer>> Plain =
+        CompressedOffloadBundle::decompress(*MemoryBuffer::getMemBuffer(
+            Bytes.take_front(Size), "", /*RequiresNullTerminator=*/false));
+    if (!Plain)
+      return damaged(Where, toString(Plain.takeError()));
+    Bytes = Bytes.drop_front(Size);
+    StringRef Contents = (*Plain)->getBuffer();
+    Decompressed.push_back(std::move(*Plain));
+    if (!Contents.starts_with("__CLANG_OFFLOAD_BUNDLE__"))
+      return damaged(Where, "a compressed bundle contains none");
+    if (Error E = takeBundle(Contents, Where, Entries))
+      return std::move(E);
+  }
+  return Entries;
+}
+
+//===----------------------------------------------------------------------===//
 // Applications
 //===----------------------------------------------------------------------===//
 
 /// Sections with fat binaries: linked ones, and those of -fgpu-rdc objects.
 static constexpr StringLiteral FatbinSections[] = {".nv_fatbin",
                                                    "__nv_relfatbin"};
+static constexpr StringLiteral BundleSection = ".hip_fatbin";
 
-static Expected<std::vector<FatbinEntry>> listImages(const Elf &App,
-                                                     StringRef Where) {
+static Expected<std::vector<FatbinEntry>>
+listImages(const Elf &App, StringRef Where,
+           std::vector<std::unique_ptr<MemoryBuffer>> &Decompressed) {
   std::vector<FatbinEntry> Entries;
   auto Sections = App.sections();
   if (!Sections)
     return createFileError(Where, Sections.takeError());
-  for (StringRef Wanted : FatbinSections)
+  for (StringRef Wanted : {FatbinSections[0], FatbinSections[1], BundleSection})
     for (const Elf::Elf_Shdr &S : *Sections) {
       Expected<StringRef> Name = App.getSectionName(S);
       if (!Name)
@@ -248,7 +339,9 @@ static Expected<std::vector<FatbinEntry>> listImages(const Elf &App,
       Expected<StringRef> Bytes = getContents(App, S);
       if (!Bytes)
         return createFileError(Where, Bytes.takeError());
-      Expected<std::vector<FatbinEntry>> Here = parseFatbins(*Bytes, Where);
+      Expected<std::vector<FatbinEntry>> Here =
+          Wanted == BundleSection ? parseBundles(*Bytes, Where, Decompressed)
+                                  : parseFatbins(*Bytes, Where);
       if (!Here)
         return Here.takeError();
       append_range(Entries, std::move(*Here));
@@ -256,12 +349,22 @@ static Expected<std::vector<FatbinEntry>> listImages(const Elf &App,
   return Entries;
 }
 
-/// Returns true if the cubin has the kernel's code.
-static Expected<bool> holdsKernel(StringRef Cubin, StringRef Kernel,
+/// Returns true if the cubin or code object has the kernel's code.
+static Expected<bool> holdsKernel(StringRef Image, StringRef Kernel,
                                   StringRef Where) {
-  Expected<Elf> File = openElf(Cubin);
+  Expected<Elf> File = openElf(Image);
   if (!File)
     return damaged(Where, toString(File.takeError()));
+  if (File->getHeader().e_machine == ELF::EM_AMDGPU) {
+    bool Found = false;
+    std::string Descriptor = (Kernel + ".kd").str();
+    if (Error E = forEachSymbol(
+            *File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &) {
+              Found |= Name == Descriptor;
+            }))
+      return damaged(Where, toString(std::move(E)));
+    return Found;
+  }
   Expected<const Elf::Elf_Shdr *> Text =
       findSection(*File, (".text." + Kernel).str());
   if (!Text)
@@ -277,16 +380,30 @@ mneme::findKernelImages(StringRef App, StringRef Kernel, StringRef Arch) {
   Expected<Elf> File = openElf((*Buffer)->getBuffer());
   if (!File)
     return createFileError(App, File.takeError());
-  Expected<std::vector<FatbinEntry>> Entries = listImages(*File, App);
+  std::vector<SmallVector<char, 0>> Found;
+  if (File->getHeader().e_machine == ELF::EM_CUDA) {
+    StringRef Cubin = (*Buffer)->getBuffer();
+    Expected<bool> Holds = holdsKernel(Cubin, Kernel, App);
+    if (!Holds)
+      return Holds.takeError();
+    if (!*Holds)
+      return createStringError("'" + App + "': the cubin has no kernel '" +
+                               Kernel + "'");
+    Found.emplace_back(Cubin.begin(), Cubin.end());
+    return Found;
+  }
+  std::vector<std::unique_ptr<MemoryBuffer>> Decompressed;
+  Expected<std::vector<FatbinEntry>> Entries =
+      listImages(*File, App, Decompressed);
   if (!Entries)
     return Entries.takeError();
 
-  std::vector<SmallVector<char, 0>> Found;
   SmallVector<StringRef, 4> OtherArchs;
   bool HasPTX = false;
   for (const FatbinEntry &Entry : *Entries) {
     HasPTX |= Entry.Kind == FatbinEntry::PTX;
-    if (Entry.Kind != FatbinEntry::Cubin)
+    if (Entry.Kind != FatbinEntry::Cubin &&
+        Entry.Kind != FatbinEntry::CodeObject)
       continue;
     Expected<SmallVector<char, 0>> Image = readFatbinEntry(Entry, App);
     if (!Image)
@@ -297,7 +414,8 @@ mneme::findKernelImages(StringRef App, StringRef Kernel, StringRef Arch) {
       return Holds.takeError();
     if (!*Holds)
       continue;
-    if (Entry.Arch == Arch)
+    // A kernel's architecture does not have the features of a code object.
+    if (Entry.Arch == Arch || StringRef(Entry.Arch).split(':').first == Arch)
       Found.push_back(std::move(*Image));
     else if (!is_contained(OtherArchs, Entry.Arch))
       OtherArchs.push_back(Entry.Arch);
@@ -310,7 +428,7 @@ mneme::findKernelImages(StringRef App, StringRef Kernel, StringRef Arch) {
   if (!OtherArchs.empty())
     Message += ", only for " + join(OtherArchs, ", ");
   else if (Entries->empty())
-    Message += ", nor of any other kernel for an NVIDIA GPU";
+    Message += ", nor of any other kernel for a GPU";
   else if (HasPTX)
     Message += "; what it has as PTX is compiled by the driver";
   return createStringError(Message);

@@ -91,20 +91,25 @@ static void registerClangPipelines(PassBuilder &PB) {
       });
 }
 
+StringRef mneme::getClangDriverOption(const Triple &TT) {
+  return TT.isNVPTX() ? "enable-memcpyopt-without-libcalls"
+                      : "amdgpu-internalize-symbols";
+}
+
 namespace {
-/// clang's driver passes -mllvm -enable-memcpyopt-without-libcalls for NVPTX.
-/// The option is global, so it is only set while a clang pipeline runs.
-class MemCpyOptWithoutLibcalls {
+/// An option that clang's driver passes with -mllvm for the device's side. It
+/// is global, so it is only set while a clang pipeline runs.
+class ClangDriverOption {
 public:
-  explicit MemCpyOptWithoutLibcalls(bool Enable) {
+  explicit ClangDriverOption(StringRef Name) {
     auto &Options = cl::getRegisteredOptions();
-    auto It = Options.find("enable-memcpyopt-without-libcalls");
-    if (!Enable || It == Options.end() || It->second->getNumOccurrences())
+    auto It = Options.find(Name);
+    if (It == Options.end() || It->second->getNumOccurrences())
       return;
     Option = static_cast<cl::opt<bool> *>(It->second);
     Option->setValue(true);
   }
-  ~MemCpyOptWithoutLibcalls() {
+  ~ClangDriverOption() {
     if (Option)
       Option->setValue(false);
   }
@@ -252,7 +257,8 @@ Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                          ArrayRef<std::string> Plugins, PassGate *Gate,
                          bool VerifyEach) {
   std::optional<OptimizationLevel> Clang = findClangLevel(Passes);
-  MemCpyOptWithoutLibcalls Scope(Clang && M.getTargetTriple().isNVPTX());
+  ClangDriverOption Scope(Clang ? getClangDriverOption(M.getTargetTriple())
+                                : StringRef());
   PipelineContext C(TM, getTuningOptions(Clang));
   if (Error E = C.loadPlugins(Plugins))
     return E;

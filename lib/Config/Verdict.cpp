@@ -21,6 +21,10 @@ static constexpr StringLiteral VerdictNames[] = {
 #include "llvm/Mneme/Config/Verdicts.def"
 };
 
+/// Indexed by CompareLevel.
+static constexpr StringLiteral LevelNames[] = {"exact", "tolerance", "envelope",
+                                               "unordered"};
+
 /// Indexed by FailureKind::Kind.
 static constexpr StringLiteral FailureNames[] = {
     "",
@@ -37,6 +41,39 @@ static std::optional<size_t> indexOf(ArrayRef<StringLiteral> Names,
 
 StringRef mneme::getVerdictName(Verdict V) {
   return VerdictNames[static_cast<unsigned>(V)];
+}
+
+bool mneme::isMatch(Verdict V) {
+  switch (V) {
+#define MATCHING_VERDICT(Name) case Verdict::Name:
+#include "llvm/Mneme/Config/Verdicts.def"
+    return true;
+  default:
+    return false;
+  }
+}
+
+StringRef mneme::getLevelName(CompareLevel L) {
+  return LevelNames[static_cast<unsigned>(L)];
+}
+
+std::optional<CompareLevel> mneme::parseLevel(StringRef Name) {
+  std::optional<size_t> I = indexOf(LevelNames, Name);
+  return I ? std::optional(static_cast<CompareLevel>(*I)) : std::nullopt;
+}
+
+Verdict mneme::getVerdict(CompareLevel L) {
+  switch (L) {
+  case CompareLevel::Exact:
+    return Verdict::Match;
+  case CompareLevel::Tolerance:
+    return Verdict::MatchWithinTolerance;
+  case CompareLevel::Envelope:
+    return Verdict::MatchWithinEnvelope;
+  case CompareLevel::Unordered:
+    return Verdict::MatchUnordered;
+  }
+  llvm_unreachable("unknown level");
 }
 
 raw_ostream::Colors mneme::getVerdictColor(Verdict V) {

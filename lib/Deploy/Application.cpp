@@ -218,6 +218,7 @@ static void launchOnHost(const ApplicationOptions &O, const Variables &V,
   for (const auto &[Name, Value] : V)
     ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
   LaunchOptions L = makeHostLaunch(O.Command, O.LibraryPath);
+  L.Host.Finish = O.Finish;
   L.ReportError = [&](Error E) {
     consumeError(writeAll(Errors, toString(std::move(E))));
   };

@@ -104,6 +104,10 @@ Error KernelBaker::checkConfig() const {
       return fail("the compiler cannot apply '" + StringRef(Key) +
                   "': " + UsePackage);
   }
+  if (Config.Deployable)
+    return fail("it was measured with 'deployable', a form for packages: tune "
+                "without it, or " +
+                UsePackage);
   if (std::vector<ConfigSideEffect> Effects = findSideEffects(Tuned.Config);
       !Effects.empty())
     return fail(toString(Effects.front()) +

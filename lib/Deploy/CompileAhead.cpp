@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
@@ -17,6 +18,7 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -33,7 +35,7 @@ public:
 
 private:
   Error checkModule(const Module &M) const;
-  CompileOptions getOptions() const;
+  CompileOptions getOptions(const Module &M) const;
   Expected<CompiledKernel> compile(std::unique_ptr<Module> M,
                                    const KernelCompiler &C) const;
 
@@ -43,15 +45,44 @@ private:
 };
 } // namespace
 
+static json::Object dimsToJSON(const Dim3 &D) {
+  return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
+}
+
+json::Object mneme::toJSON(const WinnerLaunch &L) {
+  json::Object Args;
+  for (auto [Index, Value] : L.Args)
+    Args[utostr(Index)] = Value;
+  return json::Object{{"args", std::move(Args)},
+                      {"grid", dimsToJSON(L.Grid)},
+                      {"block", dimsToJSON(L.Block)},
+                      {"recorded_grid", dimsToJSON(L.RecordedGrid)},
+                      {"recorded_block", dimsToJSON(L.RecordedBlock)}};
+}
+
+std::optional<WinnerLaunch> mneme::readWinnerLaunch(const json::Object &O) {
+  WinnerLaunch L;
+  const json::Object *Args = O.getObject("args");
+  if (!Args || !readDims(O, "grid", L.Grid) || !readDims(O, "block", L.Block) ||
+      !readDims(O, "recorded_grid", L.RecordedGrid) ||
+      !readDims(O, "recorded_block", L.RecordedBlock))
+    return std::nullopt;
+  for (const auto &[Key, Value] : *Args) {
+    unsigned Index;
+    std::optional<uint64_t> Bits = Value.getAsUINT64();
+    if (StringRef(Key).getAsInteger(10, Index) || !Bits)
+      return std::nullopt;
+    L.Args[Index] = *Bits;
+  }
+  return L;
+}
+
 Error AheadCompilation::checkModule(const Module &M) const {
   if (!M.getTargetTriple().isNVPTX())
     return createStringError(
         "packages are for NVIDIA GPUs and the host device");
   if (P.IsRDC)
     if (Error E = checkComplete(M))
-      return E;
-  if (!O.OnHost)
-    if (Error E = checkVariables(M))
       return E;
   bool ReadsSize = any_of(findLaunchRegisters(M), [](const auto &R) {
     return R.first == LaunchRegister::BlockSize ||
@@ -63,15 +94,29 @@ Error AheadCompilation::checkModule(const Module &M) const {
   return Error::success();
 }
 
-CompileOptions AheadCompilation::getOptions() const {
+CompileOptions AheadCompilation::getOptions(const Module &M) const {
   CompileOptions CO = makeCompileOptions(K.Name, O.Config);
+  CO.Deployable |= !O.OnHost && !findOwnVariable(M).empty();
   CO.NumberingLimit = O.Seconds / 2;
   CO.OptLevel = std::string(1, P.OptLevel);
   CO.CudaPath = O.CudaPath;
+  SpecializeOptions &S = CO.Specialize;
   if (O.SpecializeDims && O.Block) {
-    CO.Specialize.Block = O.Block;
-    CO.Specialize.Grid = O.Grid;
+    S.Block = O.Block;
+    S.Grid = O.Grid;
   }
+  if (!O.Launch)
+    return CO;
+  if (O.Config.Specialize)
+    S.Args = O.Launch->Args;
+  if (O.Config.SpecializeDims || O.Config.SpecializeRanges) {
+    S.Block = O.Launch->Block;
+    S.Grid = O.Launch->Grid;
+    S.Constants = O.Config.SpecializeDims;
+    S.Ranges = O.Config.SpecializeRanges;
+  }
+  if (O.Config.SetLaunchBounds && !O.Config.MaxThreads)
+    S.MaxThreads = O.Launch->Block.count();
   return CO;
 }
 
@@ -86,6 +131,7 @@ AheadCompilation::compile(std::unique_ptr<Module> M,
     LLVMOptionScope Scope;
     if (Error E = C.enterLLVMOptions(Scope))
       return std::move(E);
+    resolveVariableSlots(*M);
     HostOptions Host;
     Host.Finish = O.Finish;
     if (Error E = compileKernelForHost(*M, K.Name, Host).moveInto(Code.Image))
@@ -109,6 +155,12 @@ Expected<PackagedKernel> AheadCompilation::run(std::unique_ptr<Module> M) {
   Result.Name = K.Name;
   for (const KernelArg &A : K.Args)
     Result.Args.push_back({A.Size, A.Offset});
+  if (O.NeedsProof) {
+    LLVMContext Fresh;
+    if (std::string Why = findShapeDependence(*copyModule(*M, Fresh), K.Name);
+        !Why.empty())
+      return createStringError("another launch may give other results: " + Why);
+  }
   PackagedVariant &V = Result.Variants.emplace_back();
   V.Fields.DynamicShared = MNEME_SHARED_SAME;
   if (O.Block) {
@@ -119,12 +171,17 @@ Expected<PackagedKernel> AheadCompilation::run(std::unique_ptr<Module> M) {
       V.Fields.Grid[Axis] = (*O.Grid)[Axis];
     }
   }
-  Expected<KernelCompiler> C = KernelCompiler::create(*M, getOptions());
+  Expected<KernelCompiler> C = KernelCompiler::create(*M, getOptions(*M));
   if (!C)
     return C.takeError();
   LLVMContext Fresh;
   std::unique_ptr<Module> Compiled = copyModule(*M, Fresh);
   C->preprocess(*Compiled);
+  if (C->options().Deployable && !O.OnHost)
+    addVariables(*Compiled, V);
+  if (O.Launch)
+    addSpecialized(*M, K.Name, C->options().Specialize, *O.Launch, Result.Args,
+                   V);
   if (Error E = limitThreads(*Compiled->getFunction(K.Name), O.Block, V))
     return std::move(E);
   Expected<CompiledKernel> Code = compile(std::move(M), *C);
@@ -140,7 +197,7 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
   const Payload &P = Payloads[Index];
   const PayloadKernel *K = P.findKernel(Kernel);
   assert(K && "the payload has no such kernel");
-  if (needsLaunch(O.Config))
+  if (needsLaunch(O.Config) && !O.Launch)
     return createStringError("it needs the values of a launch");
   if (StringRef Pass = findUnguardedPass(O.Config.Passes.value_or(""));
       !Pass.empty())

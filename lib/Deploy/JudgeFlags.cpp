@@ -81,9 +81,11 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
                                  " needs --judge-by=app");
     return std::nullopt;
   }
-  if (!R.Tolerances.empty() || !R.ElementTypes.empty())
+  if (!R.Tolerances.empty() || !R.ElementTypes.empty() || !R.Unordered.empty())
     return createStringError(
-        (R.Tolerances.empty() ? "--dtype" : "--tolerance") +
+        (!R.Tolerances.empty()     ? "--tolerance"
+         : !R.ElementTypes.empty() ? "--dtype"
+                                   : "--unordered") +
         Twine(" and --judge-by=app are mutually exclusive: the application "
               "judges, by its output or --check"));
   if (!R.Verify || !R.Execute)

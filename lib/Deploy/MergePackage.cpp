@@ -21,16 +21,22 @@ using namespace llvm::mneme;
 /// Returns all that a guard tests, to compare and to sort.
 static auto keyOf(const PackagedGuard &G) {
   const MnemePackageGuard &F = G.Fields;
-  // The offset of a device's name is its place in a file.
-  uint32_t Offset = F.What == MNEME_GUARD_DEVICE ? 0 : F.Offset;
+  // The offset of a name is its place in a file.
+  uint32_t Offset = G.hasName() ? 0 : F.Offset;
   return std::tuple(F.What, F.Test, F.Flags, F.Index, Offset, F.Size, F.Low,
-                    F.High, G.Device);
+                    F.High, G.Name);
+}
+
+bool mneme::isSameGuard(const PackagedGuard &A, const PackagedGuard &B) {
+  return keyOf(A) == keyOf(B);
 }
 
 static auto sortedKeys(ArrayRef<PackagedGuard> Guards) {
   std::vector<decltype(keyOf(Guards.front()))> Keys;
+  // Variables belong to the image: all launches of an application have them.
   for (const PackagedGuard &G : Guards)
-    Keys.push_back(keyOf(G));
+    if (G.Fields.What != MNEME_GUARD_VARIABLE)
+      Keys.push_back(keyOf(G));
   llvm::sort(Keys);
   return Keys;
 }

@@ -12,8 +12,10 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
+#include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -26,8 +28,9 @@ namespace {
 class GuardMaker {
 public:
   GuardMaker(const ReplayPlan &Plan, const MeasuredWinner &Winner,
-             const PackOptions &O, PackagedVariant &V)
-      : Plan(Plan), Winner(Winner), O(O), V(V), F(V.Fields),
+             const PackOptions &O, ArrayRef<MnemePackageArg> Args,
+             PackagedVariant &V)
+      : Plan(Plan), Winner(Winner), O(O), Args(Args), V(V), F(V.Fields),
         Recorded(Plan.instance()), M(Plan.cloneModule(Context)),
         Specialize(Plan.compiler().options().Specialize) {}
 
@@ -42,9 +45,7 @@ private:
 
   Error chooseLaunch();
   void setFixed(uint32_t Grade);
-  Error limitThreads();
-  void guardSpecializedArgs();
-  void guardSpecializedDims();
+  Error describeCompiled();
   void guardEverything();
   void guardMeasured();
 
@@ -54,12 +55,12 @@ private:
                 bool IsSoft = false) {
     add(What, Index, Value, Value, IsSoft);
   }
-  void addBytes(unsigned Arg, StringRef Bytes);
   void addShape(bool IsSoft);
 
   const ReplayPlan &Plan;
   const MeasuredWinner &Winner;
   const PackOptions &O;
+  ArrayRef<MnemePackageArg> Args;
   PackagedVariant &V;
   MnemePackageVariant &F;
   const RecordedInstance &Recorded;
@@ -94,7 +95,7 @@ void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
   addGuard(V, What, Index, Low, High, IsSoft);
 }
 
-void GuardMaker::addBytes(unsigned Arg, StringRef Bytes) {
+static void addBytes(PackagedVariant &V, unsigned Arg, StringRef Bytes) {
   for (size_t At = 0; At != Bytes.size();) {
     unsigned Size = 8;
     while (Size > Bytes.size() - At)
@@ -122,25 +123,33 @@ void GuardMaker::addShape(bool IsSoft) {
 }
 
 /// The values of arguments that the code contains as constants.
-void GuardMaker::guardSpecializedArgs() {
-  const Function *Kernel = M->getFunction(Plan.kernel().KernelName);
-  for (auto [Index, Value] : Specialize.Args) {
-    const Argument *A = Kernel->getArg(Index);
-    if (!A->use_empty() && !A->getPointeeInMemoryValueType())
-      addBytes(Index, Plan.state().args()[Index]);
+static void addSpecializedArgs(const Function &Kernel,
+                               const SpecializeOptions &S,
+                               ArrayRef<MnemePackageArg> Args,
+                               PackagedVariant &V) {
+  for (auto [Index, Value] : S.Args) {
+    const Argument *A = Kernel.getArg(Index);
+    if (A->use_empty() || A->getPointeeInMemoryValueType())
+      continue;
+    char Raw[8];
+    support::endian::write64le(Raw, Value);
+    addBytes(V, Index, StringRef(Raw, Args[Index].Size));
   }
 }
 
-/// The dimensions that the code contains as constants or ranges. If the launch
-/// is changed, they are those of the changed launch.
-void GuardMaker::guardSpecializedDims() {
-  if (!Specialize.Block || !Specialize.Grid)
+void mneme::addSpecialized(const Module &M, StringRef Kernel,
+                           const SpecializeOptions &S, const WinnerLaunch &L,
+                           ArrayRef<MnemePackageArg> Args, PackagedVariant &V) {
+  addSpecializedArgs(*M.getFunction(Kernel), S, Args, V);
+  if (!S.Block || !S.Grid)
     return;
-  bool Changes = F.Launch != MNEME_LAUNCH_SAME;
-  for (auto [Register, Axis] : findLaunchRegisters(*M)) {
+  // If the launch is changed, the dimensions are those of the changed launch.
+  const Dim3 &Grid = L.RecordedGrid, &Block = L.RecordedBlock;
+  bool Changes = L.Grid != Grid || L.Block != Block;
+  for (auto [Register, Axis] : findLaunchRegisters(M)) {
     bool IsIndex = Register == LaunchRegister::ThreadIndex ||
                    Register == LaunchRegister::BlockIndex;
-    if (IsIndex ? !Specialize.Ranges : !Specialize.Constants)
+    if (IsIndex ? !S.Ranges : !S.Constants)
       continue;
     bool IsBlock = Register == LaunchRegister::ThreadIndex ||
                    Register == LaunchRegister::BlockSize;
@@ -148,12 +157,12 @@ void GuardMaker::guardSpecializedDims() {
       // The rule sets the block, so only the number of threads matters.
       if (IsBlock)
         continue;
-      addExact(MNEME_GUARD_GRID, Axis, Recorded.Grid[Axis]);
-      addExact(MNEME_GUARD_BLOCK, Axis, Recorded.Block[Axis]);
+      addGuard(V, MNEME_GUARD_GRID, Axis, Grid[Axis], Grid[Axis]);
+      addGuard(V, MNEME_GUARD_BLOCK, Axis, Block[Axis], Block[Axis]);
     } else {
       uint16_t What = IsBlock ? MNEME_GUARD_BLOCK : MNEME_GUARD_GRID;
-      uint32_t Size = IsBlock ? Recorded.Block[Axis] : Recorded.Grid[Axis];
-      add(What, Axis, IsIndex ? 1 : Size, Size);
+      uint32_t Size = IsBlock ? Block[Axis] : Grid[Axis];
+      addGuard(V, What, Axis, IsIndex ? 1 : Size, Size);
     }
   }
 }
@@ -177,7 +186,7 @@ void GuardMaker::guardEverything() {
       if (llvm::binary_search(Handles, support::endian::read64le(Raw)))
         continue;
     }
-    addBytes(I, Bytes);
+    addBytes(V, I, Bytes);
   }
 }
 
@@ -190,7 +199,7 @@ void GuardMaker::guardMeasured() {
   G.Fields.What = MNEME_GUARD_DEVICE;
   G.Fields.Test = MNEME_TEST_EQUAL;
   G.Fields.Flags = MNEME_GUARD_SOFT;
-  G.Device = Winner.GPU;
+  G.Name = Winner.GPU;
 }
 
 //===----------------------------------------------------------------------===//
@@ -298,22 +307,40 @@ Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
   return Error::success();
 }
 
-Error GuardMaker::limitThreads() {
+/// Preprocessing sets launch bounds, and finds the variables.
+Error GuardMaker::describeCompiled() {
   LLVMContext Fresh;
   std::unique_ptr<Module> Compiled = Plan.cloneModule(Fresh);
   Plan.compiler().preprocess(*Compiled);
+  if (Plan.options().Deployable && !Winner.OnHost)
+    addVariables(*Compiled, V);
   return mneme::limitThreads(*Compiled->getFunction(Plan.kernel().KernelName),
                              Plan.block(), V);
+}
+
+void mneme::addVariables(const Module &M, PackagedVariant &V) {
+  auto Add = [&](const SharedVariable &Variable, uint64_t Slot) {
+    PackagedGuard &G = V.Guards.emplace_back();
+    G.Fields.What = MNEME_GUARD_VARIABLE;
+    G.Fields.Test = MNEME_TEST_EQUAL;
+    G.Fields.Low = Variable.Size;
+    G.Fields.High = Slot;
+    G.Name = Variable.Name;
+  };
+  for (auto [Slot, Variable] : enumerate(getVariableSlots(M)))
+    Add(Variable, Slot);
+  for (const SharedVariable &Variable : getVariableCopies(M))
+    Add(Variable, MNEME_VARIABLE_COPY);
 }
 
 Error GuardMaker::run() {
   if (Error E = chooseLaunch())
     return E;
   F.Cooperative = Recorded.Cooperative;
-  if (Error E = limitThreads())
+  if (Error E = describeCompiled())
     return E;
-  guardSpecializedArgs();
-  guardSpecializedDims();
+  addSpecialized(*M, Plan.kernel().KernelName, Specialize, getLaunch(Plan),
+                 Args, V);
   if (F.Grade == MNEME_GRADE_VERIFIED)
     guardEverything();
   else if (F.Grade == MNEME_GRADE_UNPROVEN && F.Launch != MNEME_LAUNCH_COVER)
@@ -322,9 +349,14 @@ Error GuardMaker::run() {
   return Error::success();
 }
 
+WinnerLaunch mneme::getLaunch(const ReplayPlan &Plan) {
+  return {Plan.compiler().options().Specialize.Args, Plan.grid(), Plan.block(),
+          Plan.instance().Grid, Plan.instance().Block};
+}
+
 Error mneme::addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
-                       const PackOptions &O, PackagedVariant &V) {
-  return GuardMaker(Plan, Winner, O, V).run();
+                       const PackOptions &O, PackagedKernel &K) {
+  return GuardMaker(Plan, Winner, O, K.Args, K.Variants.front()).run();
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #ifndef LLVM_MNEME_LIB_DEPLOY_PACKGUARDS_H
 #define LLVM_MNEME_LIB_DEPLOY_PACKGUARDS_H
 
+#include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
@@ -18,17 +19,29 @@ namespace mneme {
 struct CompiledKernel;
 struct CompileOptions;
 struct KernelConfig;
+struct SpecializeOptions;
+struct WinnerLaunch;
+
+/// Returns the launch of \p Plan.
+WinnerLaunch getLaunch(const ReplayPlan &Plan);
 
 /// Sets the launch, its grade, the guards and the number of threads per block
-/// of the winner. Fails with a PackRefusal if \p O does not admit the grade.
+/// of the winner, the only variant of \p K. Fails with a PackRefusal if \p O
+/// does not admit the grade.
 Error addGuards(const ReplayPlan &Plan, const MeasuredWinner &Winner,
-                const PackOptions &O, PackagedVariant &V);
+                const PackOptions &O, PackagedKernel &K);
 
 /// Sets the number of threads per block that the attributes of a kernel admit,
 /// and the guards of a required block. Fails with a PackRefusal if they do not
 /// admit \p Block, with which the variant was measured or is launched.
 Error limitThreads(const Function &Kernel, std::optional<Dim3> Block,
                    PackagedVariant &V);
+
+/// Adds the guards of code that is specialized by \p S: the values of
+/// arguments, and the dimensions. \p M is the module before that.
+void addSpecialized(const Module &M, StringRef Kernel,
+                    const SpecializeOptions &S, const WinnerLaunch &L,
+                    ArrayRef<MnemePackageArg> Args, PackagedVariant &V);
 
 /// A recorded launch and the variant that serves it.
 struct ServedLaunch {
@@ -46,9 +59,14 @@ void addOwnArguments(const ReplayPlan &Own, ArrayRef<const ReplayPlan *> All,
 /// the shared memory and the integer arguments that differ.
 void addBetween(ArrayRef<ServedLaunch> Launches, PackagedKernel &K);
 
-/// Fails with a PackRefusal if the kernel uses a variable that can change: an
-/// image for a GPU has a copy of its own.
-Error checkVariables(const Module &M);
+/// Returns why the kernel's code for a GPU cannot be in a package if it was not
+/// compiled with --deployable: it uses a variable that can change, of which an
+/// image has its own. Empty if it can.
+std::string findOwnVariable(const Module &M);
+
+/// Adds the variables of the application that the code of a preprocessed module
+/// uses (Transforms/Deployable.h).
+void addVariables(const Module &M, PackagedVariant &V);
 
 /// Returns true if the code is for the values of the recorded launch only.
 bool isSpecialized(const KernelConfig &C);
@@ -61,9 +79,9 @@ bool needsLaunch(const KernelConfig &C);
 /// which no guards are known; empty if there is none.
 StringRef findUnguardedPass(StringRef Pipeline);
 
-/// Returns the options for a kernel without values of a launch: launch bounds
-/// are those that the configuration has as numbers.
-CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
+/// Reads the object \p Key of \p O: three numbers, of at least 1. \returns
+/// false if there is none.
+bool readDims(const json::Object &O, StringRef Key, Dim3 &D);
 
 /// Copies the properties of an image.
 void describeImage(const CompiledKernel &Code, bool OnHost, PackagedVariant &V);

@@ -12,9 +12,11 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -41,8 +43,7 @@ static StringRef explainVariable(const GlobalVariable &G) {
          "stores";
 }
 
-/// A separate image has variables of its own, on a GPU.
-Error mneme::checkVariables(const Module &M) {
+std::string mneme::findOwnVariable(const Module &M) {
   constexpr unsigned GenericSpace = 0, GlobalSpace = 1, ConstantSpace = 4;
   for (const GlobalVariable &G : M.globals()) {
     unsigned Space = G.getAddressSpace();
@@ -51,12 +52,20 @@ Error mneme::checkVariables(const Module &M) {
     if (G.getName().starts_with("llvm.") || IsConst ||
         !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
       continue;
-    return refuse("the kernel uses the variable '" + G.getName() + "', " +
-                  explainVariable(G) +
-                  ": a package has a copy of its own; make it const, or static "
-                  "if nothing writes it, or pass it as an argument");
+    return ("the kernel uses the variable '" + G.getName() + "', " +
+            explainVariable(G))
+        .str();
   }
-  return Error::success();
+  return "";
+}
+
+std::string mneme::describeLevelRefusal(CompareLevel Level, StringRef Command) {
+  StringRef How = Level == CompareLevel::Unordered  ? "in any order of records"
+                  : Level == CompareLevel::Envelope ? "within an envelope"
+                                                    : "within a tolerance";
+  return formatv("results were compared {0}: permit that with {1}--accept={2}",
+                 How, Command, getLevelName(Level))
+      .str();
 }
 
 static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
@@ -77,19 +86,22 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                   "' of the pipeline: use --specialize");
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
-  if (!O.AcceptTolerance)
-    for (const ComparePart &P : Plan.compareParts())
-      if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT)
-        return refuse("results were compared within a tolerance" +
-                      (P.Name.empty() ? "" : " (buffer '" + P.Name + "')") +
-                      ": permit that with --accept=tolerance");
-  if (!O.AcceptTolerance && !Winner.IsExact)
-    return refuse("the study compared results within a tolerance: permit that "
-                  "with --accept=tolerance");
+  // Candidates that the application judges are not compared.
+  CompareLevel Level = std::max(Plan.comparison().level(), Winner.Level);
+  if (!Winner.IsJudgedByApp && Level > O.Accept)
+    return refuse(describeLevelRefusal(Level, ""));
   LLVMContext Context;
-  if (!Winner.OnHost)
-    return checkVariables(*Plan.cloneModule(Context));
-  return Error::success();
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  // On the host device, code uses the application's variables.
+  if (Winner.OnHost || Plan.options().Deployable)
+    return Error::success();
+  std::string Own = findOwnVariable(*M);
+  if (Own.empty())
+    return Error::success();
+  std::string Why = findUndeployable(*M);
+  return refuse(Own + ": the code has a copy of its own; " +
+                (Why.empty() ? "tune with --deployable=on"
+                             : Why + ": pass it as an argument"));
 }
 
 //===----------------------------------------------------------------------===//
@@ -201,13 +213,17 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   for (const KernelArg &A : Recorded.Args)
     K.Args.push_back({A.Size, A.Offset});
   PackagedVariant &V = K.Variants.emplace_back();
-  if (Error E = addGuards(Plan, Winner, O, V))
+  if (Error E = addGuards(Plan, Winner, O, K))
     return std::move(E);
   Expected<CompiledKernel> Code = compileMeasured(Plan, Winner);
   if (!Code)
     return Code.takeError();
   describeImage(*Code, Winner.OnHost, V);
-  V.Provenance = formatv("{0}", json::Value(json::Object(Winner.Provenance)));
+  json::Object Provenance(Winner.Provenance);
+  Provenance["compiled_for"] = toJSON(getLaunch(Plan));
+  if (Winner.OnHost)
+    Provenance["host_finish"] = getHostFinishName(Plan.options().Host.Finish);
+  V.Provenance = formatv("{0}", json::Value(std::move(Provenance)));
   return K;
 }
 
@@ -215,7 +231,6 @@ Expected<PackagedKernel> mneme::packCandidate(const ReplayPlan &Plan,
                                               bool OnHost) {
   MeasuredWinner Candidate;
   Candidate.OnHost = OnHost;
-  Candidate.IsExact = true;
   Candidate.IsJudgedByApp = true;
   PackOptions O;
   O.Scope = PackScope::Kernel;

@@ -60,6 +60,8 @@ json::Value mneme::toJSON(const Proof &P) {
   return json::Object{{"equal", P.isEqual()},
                       {"difference", std::move(Difference)},
                       {"judge", P.IsChecked ? "check" : "bytes"},
+                      {"host_finish", P.Finish.empty() ? json::Value(nullptr)
+                                                       : json::Value(P.Finish)},
                       {"served", P.Use.Served},
                       {"fell_back", P.Use.FellBack},
                       {"too_early", P.Use.TooEarly},
@@ -114,6 +116,9 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
       Line("", Twine(Count) + " fell back: " + Reason);
   if (!P.holds())
     return;
+  if (!P.Finish.empty())
+    Line("device",
+         "host; the application's own kernels have --host-finish=" + P.Finish);
   Line("application", describeSpeedup(P.Application));
   for (const ProvedVariant &V : P.Variants) {
     Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +

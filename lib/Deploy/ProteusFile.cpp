@@ -125,10 +125,12 @@ void EntryReader::readLaunch() {
   E.Options.Block = readDims("BlockDim");
   if (E.Options.Grid.has_value() != E.Options.Block.has_value())
     refuse("it needs the JIT: GridDim and BlockDim are not both given");
-  E.Options.SpecializeDims = readBool("SpecializeDims", true);
-  if (readBool("SpecializeDimsRange", false))
+  E.Policy.Dims = E.Options.SpecializeDims = readBool("SpecializeDims", true);
+  E.Policy.Ranges = readBool("SpecializeDimsRange", false);
+  if (E.Policy.Ranges)
     refuse("it needs the JIT: SpecializeDimsRange is true");
-  if (readBool("SpecializeArgs", true))
+  E.Policy.Args = readBool("SpecializeArgs", true);
+  if (E.Policy.Args)
     refuse("it needs the JIT: SpecializeArgs is true, or missing");
 }
 
@@ -139,6 +141,11 @@ void EntryReader::readBounds() {
   int64_t Threads = readInteger("TunedMaxThreads", -1);
   int64_t Blocks = readInteger("MinBlocksPerSM", 0);
   C.SetLaunchBounds = readBool("LaunchBounds", true);
+  E.Policy.Bounds = C.SetLaunchBounds;
+  if (Blocks >= 0 && Blocks <= UINT16_MAX) {
+    E.Policy.TunedMaxThreads = Threads;
+    E.Policy.MinBlocks = Blocks;
+  }
   if (!C.SetLaunchBounds)
     return;
   int64_t Launched =

@@ -8,10 +8,12 @@
 
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -36,15 +38,18 @@ StringRef ProvedVariant::agreement() const {
   return Measured.Ratio->Low > Promised->High ? "faster" : "yes";
 }
 
-/// Returns the speed-up that the study of a variant reported.
-static std::optional<RatioEstimate> readPromise(const PackagedVariant &V) {
+/// Returns the provenance of a variant; empty if it has none.
+static json::Object readProvenance(const PackagedVariant &V) {
   Expected<json::Value> P = parseJSON(V.Provenance);
-  if (!P) {
+  if (!P)
     consumeError(P.takeError());
-    return std::nullopt;
-  }
-  const json::Object *O = P->getAsObject();
-  const json::Object *Expected = O ? O->getObject("expected") : nullptr;
+  const json::Object *O = P ? P->getAsObject() : nullptr;
+  return O ? json::Object(*O) : json::Object();
+}
+
+/// Returns the speed-up that the study of a variant reported.
+static std::optional<RatioEstimate> readPromise(const json::Object &O) {
+  const json::Object *Expected = O.getObject("expected");
   const json::Object *S = Expected ? Expected->getObject("speedup") : nullptr;
   if (!S)
     return std::nullopt;
@@ -75,6 +80,7 @@ private:
   };
 
   Error readPromises();
+  Error chooseFinish();
   Expected<bool> runOnce(bool IsTuned, bool TimesKernels, ApplicationRun &R);
   Expected<bool> runPair(bool TimesKernels, Pair &P);
   Error runPairs(unsigned Count, bool TimesKernels);
@@ -83,6 +89,7 @@ private:
   bool isOver() const { return !Result.Difference.empty() || NothingServed; }
 
   const ProveOptions &O;
+  std::set<std::string> Finishes; ///< Of the studies on the host device.
   std::unique_ptr<Application> App;
   Proof Result;
   bool NothingServed = false;
@@ -107,10 +114,33 @@ Error Prover::readPromises() {
         New.ImageDigest = toHexString(digest128(V.Image));
         New.Package = Path;
         New.Number = I + 1;
-        New.Promised = readPromise(V);
+        json::Object Provenance = readProvenance(V);
+        New.Promised = readPromise(Provenance);
+        if (V.Fields.ImageKind == MNEME_IMAGE_OBJECT)
+          Finishes.insert(
+              Provenance.getString("host_finish").value_or("none").str());
       }
   }
   Ratios.resize(Known.size());
+  return Error::success();
+}
+
+/// The speed-ups that studies promise are those over kernels with the studies'
+/// --host-finish.
+Error Prover::chooseFinish() {
+  if (runsOnGPU(O.App.Device))
+    return Error::success();
+  if (O.Finish) {
+    Result.Finish = getHostFinishName(*O.Finish).str();
+    return Error::success();
+  }
+  if (Finishes.size() > 1)
+    return createStringError(
+        "the packages were measured with different --host-finish (" +
+        join(Finishes, ", ") +
+        "): choose that of the application's own "
+        "kernels with --host-finish");
+  Result.Finish = Finishes.empty() ? "none" : *Finishes.begin();
   return Error::success();
 }
 
@@ -228,7 +258,13 @@ Expected<Proof> Prover::run() {
     return std::move(E);
   if (O.Say)
     O.Say("two runs without packages");
-  if (Error E = Application::create(O.App).moveInto(App))
+  ApplicationOptions A = O.App;
+  if (Error E = chooseFinish())
+    return std::move(E);
+  if (!Result.Finish.empty())
+    if (Error E = parseHostFinish(Result.Finish).moveInto(A.Finish))
+      return std::move(E);
+  if (Error E = Application::create(std::move(A)).moveInto(App))
     return std::move(E);
   Result.IsChecked = !O.App.Check.empty();
   if (Error E = runPairs(O.Pairs, /*TimesKernels=*/false))

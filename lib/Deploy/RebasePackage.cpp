@@ -70,28 +70,44 @@ static bool hasSameCode(const PackagedKernel &OldKernel,
          haveSameArguments(OldKernel, NewKernel);
 }
 
-/// Returns the configuration of a variant whose code and launch do not depend
-/// on the recording, which is not at hand.
-static Expected<KernelConfig> readRecipe(const PackagedVariant &V) {
+/// Sets how a variant was compiled.
+static Error readRecipe(const PackagedVariant &V, AheadOptions &O) {
   Expected<json::Value> Provenance = parseJSON(V.Provenance);
   if (!Provenance)
     return Provenance.takeError();
-  const json::Object *O = Provenance->getAsObject();
-  const json::Object *Config = O ? O->getObject("config") : nullptr;
+  const json::Object *Members = Provenance->getAsObject();
+  const json::Object *Config = Members ? Members->getObject("config") : nullptr;
   if (!Config)
     return createStringError("the package does not have its recipe");
   if (!findSideEffects(*Config).empty())
     return createStringError("its recipe names programs or other files");
-  KernelConfig C;
-  if (Error E = applyConfig(*Config, C))
-    return std::move(E);
-  if (needsLaunch(C))
-    return createStringError("its IR has changed, and it was specialized for "
-                             "a launch");
-  if (V.Fields.Launch != MNEME_LAUNCH_SAME ||
-      V.Fields.DynamicShared != MNEME_SHARED_SAME)
-    return createStringError("its IR has changed, and it changes the launch");
-  return C;
+  if (Error E = applyConfig(*Config, O.Config))
+    return E;
+  const json::Object *For = Members->getObject("compiled_for");
+  if (needsLaunch(O.Config)) {
+    O.Launch = For ? readWinnerLaunch(*For) : std::nullopt;
+    if (!O.Launch)
+      return createStringError("its IR has changed, and the package does not "
+                               "have the launch that it was specialized for");
+  }
+  O.NeedsProof = V.Fields.Grade == MNEME_GRADE_PROVEN;
+  // A verification was of the old kernel.
+  if (V.Fields.Grade > MNEME_GRADE_PROVEN)
+    return createStringError("its IR has changed, and it changes the launch "
+                             "without proof");
+  return Error::success();
+}
+
+/// The same code may be correct for fewer launches of the new kernel, which can
+/// read other arguments, and variables may have other sizes or slots.
+static void updateGuards(PackagedVariant &V, const PackagedVariant &New) {
+  llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
+    return G.Fields.What == MNEME_GUARD_VARIABLE;
+  });
+  for (const PackagedGuard &G : New.Guards)
+    if (none_of(V.Guards,
+                [&](const PackagedGuard &Has) { return isSameGuard(Has, G); }))
+      V.Guards.push_back(G);
 }
 
 /// Returns the new kernel, with \p V as its variant, if its recipe makes the
@@ -106,13 +122,14 @@ Expected<PackagedKernel> Rebase::recompile(const PackagedKernel &Old,
       if (!P.findKernel(Old.Name))
         continue;
       HasKernel = true;
-      if (Error E = readRecipe(V).moveInto(Options.Config))
+      if (Error E = readRecipe(V, Options))
         return std::move(E);
       Expected<PackagedKernel> New = compileAhead(File, I, Old.Name, Options);
       if (!New)
         return New.takeError();
       if (!hasSameCode(Old, V, *New))
         continue;
+      updateGuards(V, New->Variants.front());
       New->Variants.front() = std::move(V);
       return New;
     }

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Deploy/Bake.h"
@@ -16,7 +17,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static bool readDims(const json::Object &Launch, StringRef Key, Dim3 &D) {
+bool mneme::readDims(const json::Object &Launch, StringRef Key, Dim3 &D) {
   const json::Object *O = Launch.getObject(Key);
   if (!O)
     return false;
@@ -66,11 +67,12 @@ readBestConfig(StringRef Text, StringRef Path,
       return std::move(E);
     return Configs;
   }
-  if (!Best->Winner.IsExact)
+  CompareLevel Level = Best->Winner.Level;
+  if (!Best->Winner.IsJudgedByApp && Level != CompareLevel::Exact)
     return createStringError(
-        "'" + Path +
-        "': the study compared results within a tolerance: permit that with "
-        "'llvm-mneme-deploy pack --accept=tolerance', and apply the package");
+        "'" + Path + "': " +
+        describeLevelRefusal(Level, "'llvm-mneme-deploy pack ") +
+        "', and apply the package");
   TunedConfig &T = Configs.emplace_back();
   T.File = Path.str();
   T.Kernel = Best->Kernel;

@@ -98,8 +98,8 @@ void PackageLayout::add(const PackagedVariant &V) {
   Row.NumGuards = V.Guards.size();
   for (const PackagedGuard &G : V.Guards) {
     Guards.push_back(G.Fields);
-    if (G.Fields.What == MNEME_GUARD_DEVICE)
-      Guards.back().Offset = text(G.Device);
+    if (G.hasName())
+      Guards.back().Offset = text(G.Name);
   }
   Row.EntryOffset = text(V.Entry);
   Row.ArchNameOffset = text(V.ArchName);
@@ -149,7 +149,7 @@ void PackageLayout::moveStrings(uint32_t By) {
     V.ProvenanceOffset += By;
   }
   for (MnemePackageGuard &G : Guards)
-    if (G.What == MNEME_GUARD_DEVICE)
+    if (PackagedGuard{G, {}}.hasName())
       G.Offset += By;
 }
 
@@ -219,8 +219,8 @@ static PackagedVariant readVariant(const ::mneme::Package &P,
   New.Fields = V;
   for (const MnemePackageGuard &G : P.guards(V)) {
     New.Guards.push_back({G, {}});
-    if (G.What == MNEME_GUARD_DEVICE)
-      New.Guards.back().Device = P.text(G.Offset);
+    if (New.Guards.back().hasName())
+      New.Guards.back().Name = P.text(G.Offset);
   }
   New.Entry = P.text(V.EntryOffset);
   New.ArchName = P.text(V.ArchNameOffset);

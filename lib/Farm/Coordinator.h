@@ -51,6 +51,7 @@ public:
     Jobs.remember(R, Known);
   }
   std::vector<uint64_t> cancel() { return Jobs.cancel(); }
+  void withdraw(const DenseSet<uint64_t> &Ids) { Jobs.withdraw(Ids); }
   /// Describes this machine.
   FarmDescription describeFarm() const;
   /// Describes this machine and the workers.

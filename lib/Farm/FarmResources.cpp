@@ -70,8 +70,6 @@ mneme::divideCores(ArrayRef<unsigned> Cores, unsigned Parts) {
 /// driver, because a process that has used a driver must not be forked.
 static Expected<std::vector<std::string>> findUsableGPUs(const ReplayPlan &P) {
   std::vector<std::string> Names;
-  if (!Triple(P.kernel().Triple).isNVPTX())
-    return Names;
   auto Probe = [&](Channel &Link) {
     std::vector<std::string> Found;
     Expected<std::vector<GPUDescription>> GPUs = findGPUs();

@@ -10,9 +10,7 @@
 #include "LocalFarm.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Replay/Config.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
-#include <fcntl.h>
 #include <poll.h>
 #include <unistd.h>
 
@@ -361,29 +359,16 @@ Error WorkerSession::run() {
 // Standard streams
 //===----------------------------------------------------------------------===//
 
-/// Reserves standard input and output for the study. Whatever the tool, a
-/// plugin or a kernel prints goes to standard error.
-static Error takeStreams(int &In, int &Out) {
+Error mneme::runFarmWorker(FarmWorkerOptions Options) {
   if (::isatty(STDIN_FILENO) || ::isatty(STDOUT_FILENO))
     return createStringError(
         "a worker talks to its study over standard input and output, which are "
         "a terminal here; it is started by the study's --launcher");
-  In = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  Out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-  int Null = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  if (In < 0 || Out < 0 || Null < 0 || ::dup2(Null, STDIN_FILENO) < 0 ||
-      ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-    return createStringError(errnoAsErrorCode(),
-                             "cannot take the standard streams");
-  ::close(Null);
-  return Error::success();
-}
-
-Error mneme::runFarmWorker(FarmWorkerOptions Options) {
-  int In = -1, Out = -1;
-  if (Error E = takeStreams(In, Out))
-    return E;
-  Channel Link(In, Out, MessageSet<ToWorker>::Kinds);
+  Expected<Pipe> Streams = takeStandardStreams();
+  if (!Streams)
+    return Streams.takeError();
+  Channel Link(Streams->Read.release(), Streams->Write.release(),
+               MessageSet<ToWorker>::Kinds);
   // The launcher's rank variables describe the launcher's own tasks.
   if (!Options.Share)
     Options.Share = DeviceShare();

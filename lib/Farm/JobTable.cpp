@@ -343,6 +343,33 @@ void JobTable::remember(const EvaluationRequest &R, const Evaluation &Known) {
     Codes.finish(C, std::move(Code), E.Result.Id);
 }
 
+void JobTable::withdraw(const DenseSet<uint64_t> &Ids) {
+  std::vector<Job *> Withdrawn;
+  DenseSet<const Job *> Following;
+  for (auto &[Ticket, J] : Jobs) {
+    bool HasBegun = J->ForPair || J->State == Job::Compiling ||
+                    J->State == Job::Sent || J->State == Job::Away;
+    if (HasBegun || !Ids.contains(J->Request.Id))
+      continue;
+    Withdrawn.push_back(J.get());
+    if (J->State == Job::Following)
+      Following.insert(J.get());
+  }
+  for (auto &[Ticket, J] : Jobs)
+    if (J->Result)
+      llvm::erase_if(J->Result->Followers,
+                     [&](const Job *F) { return Following.contains(F); });
+  // Nothing may become ready or be admitted again before all have left.
+  for (Job *J : Withdrawn) {
+    if (J->State == Job::Waiting)
+      llvm::erase(CodeTable::resolve(*J->Code).Waiting, J);
+    else if (J->State == Job::Ready)
+      llvm::erase(ReadyQueue, J->Ticket);
+  }
+  for (Job *J : Withdrawn)
+    fail(*J, FailureKind::Cancelled, "the request was cancelled");
+}
+
 std::vector<uint64_t> JobTable::cancel() {
   std::vector<uint64_t> Forgotten;
   for (auto It = Jobs.begin(); It != Jobs.end();) {

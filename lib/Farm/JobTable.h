@@ -18,6 +18,7 @@
 #include "Outside.h"
 #include "Tables.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/ADT/DenseSet.h"
 #include <deque>
 #include <map>
 
@@ -83,6 +84,9 @@ public:
   void remember(const EvaluationRequest &R, const Evaluation &Known);
   /// Drops jobs that have not begun. \returns the ids of their requests.
   std::vector<uint64_t> cancel();
+  /// Ends the jobs of the requests \p Ids that have not begun here, as
+  /// Cancelled.
+  void withdraw(const DenseSet<uint64_t> &Ids);
 
   /// Looks up the job's result, then its code.
   void admit(Job &J);

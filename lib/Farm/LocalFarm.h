@@ -43,6 +43,12 @@ public:
     TheCoordinator.remember(R, Known);
   }
   std::vector<uint64_t> cancel() override { return TheCoordinator.cancel(); }
+  Expected<std::vector<Evaluation>> wait(double Seconds, int Also) override {
+    return TheCoordinator.wait(Seconds, Also);
+  }
+  void withdraw(const DenseSet<uint64_t> &Ids) override {
+    TheCoordinator.withdraw(Ids);
+  }
   json::Object describe() const override { return TheCoordinator.describe(); }
 
   ArrayRef<std::unique_ptr<ReplayPlan>> plans() const override {

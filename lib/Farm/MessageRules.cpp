@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "MessageRules.h"
+#include "llvm/Mneme/Farm/MessageRules.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -158,6 +158,38 @@ bool Cache::read(const json::Value &V, CacheMode &Out, json::Path P) {
 }
 
 json::Value Cache::write(CacheMode V) { return getCacheModeName(V); }
+
+bool Level::read(const json::Value &V, CompareLevel &Out, json::Path P) {
+  std::optional<CompareLevel> Known = parseLevel(V.getAsString().value_or(""));
+  if (!Known)
+    return refuse(P, "expected a level");
+  Out = *Known;
+  return true;
+}
+
+bool rules::Envelope::read(const json::Value &V, EnvelopeRule &Out,
+                           json::Path P) {
+  Expected<EnvelopeRule> Rule = parseEnvelopeRule(V.getAsString().value_or(""));
+  if (!Rule) {
+    consumeError(Rule.takeError());
+    return refuse(P, "expected an envelope");
+  }
+  Out = *Rule;
+  return true;
+}
+
+bool Records::read(const json::Value &V, UnorderedSpec &Out, json::Path P) {
+  std::string Text;
+  if (!readText(V, Text, 4096, /*IsOneLine=*/true, P))
+    return false;
+  Expected<UnorderedSpec> Spec = parseUnordered(Text);
+  if (!Spec) {
+    consumeError(Spec.takeError());
+    return refuse(P, "expected records");
+  }
+  Out = std::move(*Spec);
+  return true;
+}
 
 //===----------------------------------------------------------------------===//
 // Objects

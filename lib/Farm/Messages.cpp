@@ -14,88 +14,13 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-//===----------------------------------------------------------------------===//
-// Reading
-//===----------------------------------------------------------------------===//
+#define MESSAGE_TABLE "llvm/Mneme/Farm/Messages.def"
+#include "llvm/Mneme/Farm/DefineMessages.inc"
+#undef MESSAGE_TABLE
 
-namespace {
-/// Reads the fields of an object, each once.
-class FieldReader {
-public:
-  FieldReader(const json::Value &V, json::Path P) : O(V.getAsObject()), P(P) {
-    if (!O)
-      rules::refuse(P, "expected an object");
-    Good = O;
-  }
-
-  template <typename Rule, typename T> void read(StringLiteral Key, T &Out) {
-    if (!Good)
-      return;
-    ++Fields;
-    const json::Value *V = O->get(Key);
-    Good = V ? Rule::read(*V, Out, P.field(Key))
-             : rules::refuse(P.field(Key), "missing value");
-  }
-
-  bool finish() {
-    if (Good && O->size() != Fields)
-      Good = rules::refuse(P, "has an unknown field");
-    return Good;
-  }
-
-private:
-  const json::Object *O;
-  json::Path P;
-  bool Good;
-  size_t Fields = 0;
-};
-} // namespace
-
-#define FARM_PART(Name, T, Description)                                        \
-  bool rules::Name::read(const json::Value &V, T &Out, json::Path P) {         \
-    FieldReader R(V, P);
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  R.read<rules::Rule>(Key, Out.Member);
-#define FARM_END                                                               \
-  return R.finish();                                                           \
-  }
-#include "Messages.def"
-
-#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
-  bool mneme::readHead(const json::Value &V, message::Name &Out,               \
-                       json::Path P) {                                         \
-    FieldReader R(V, P);
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  R.read<rules::Rule>(Key, Out.Member);
-#define FARM_END                                                               \
-  return R.finish();                                                           \
-  }
-#include "Messages.def"
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-#define FARM_PART(Name, T, Description)                                        \
-  json::Value rules::Name::write(const T &M) {                                 \
-    json::Object O;
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  O[Key] = rules::Rule::write(M.Member);
-#define FARM_END                                                               \
-  return std::move(O);                                                         \
-  }
-#include "Messages.def"
-
-#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
-  json::Object mneme::makeHead(const message::Name &M) {                       \
-    (void)M;                                                                   \
-    json::Object O;
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  O[Key] = rules::Rule::write(M.Member);
-#define FARM_END                                                               \
-  return O;                                                                    \
-  }
-#include "Messages.def"
+void mneme::printMessages(raw_ostream &OS) {
+  printMessageTexts(OS, getSetTexts(), getMessageTexts(), getPartTexts());
+}
 
 //===----------------------------------------------------------------------===//
 // Checks between messages
@@ -134,75 +59,4 @@ Error mneme::checkPaired(const PairedEvaluation &P, size_t Compared,
                   Rounds, P.Samples.front().size(), S.size())
               .str());
   return Error::success();
-}
-
-//===----------------------------------------------------------------------===//
-// Documentation
-//===----------------------------------------------------------------------===//
-
-namespace {
-struct FieldText {
-  StringRef Key, Description;
-  std::string Rule;
-};
-struct ObjectText {
-  StringRef Name, Description;
-  MessageKind Kind; ///< Of a message.
-  std::vector<FieldText> Fields;
-};
-} // namespace
-
-static std::vector<ObjectText> getParts() {
-  std::vector<ObjectText> Parts;
-#define FARM_PART(Name, T, Description)                                        \
-  Parts.push_back({#Name, Description, {}, {}});
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  Parts.back().Fields.push_back({Key, Description, rules::Rule::describe()});
-#include "Messages.def"
-  return Parts;
-}
-
-static std::vector<ObjectText> getMessages() {
-  std::vector<ObjectText> Messages;
-#define FARM_MESSAGE(Name, Key, Line, Bytes, Description)                      \
-  Messages.push_back({#Name, Description, message::Name::Kind, {}});
-#define FARM_FIELD(Rule, Member, Key, Description)                             \
-  Messages.back().Fields.push_back({Key, Description, rules::Rule::describe()});
-#include "Messages.def"
-  return Messages;
-}
-
-static void printFields(raw_ostream &OS, const ObjectText &Text) {
-  for (const FieldText &F : Text.Fields)
-    OS << formatv("\n* ``{0}``: {1} ({2})", F.Key, F.Description, F.Rule);
-  OS << (Text.Fields.empty() ? "" : "\n");
-}
-
-static void printTitle(raw_ostream &OS, StringRef Title, char Line) {
-  OS << '\n' << Title << '\n' << std::string(Title.size(), Line) << '\n';
-}
-
-void mneme::printProtocol(raw_ostream &OS) {
-  std::vector<ObjectText> Messages = getMessages();
-  auto Print = [&](StringRef Name) {
-    const ObjectText &M =
-        *find_if(Messages, [&](const ObjectText &T) { return T.Name == Name; });
-    printTitle(OS, ("``" + M.Kind.Key + "``").str(), '-');
-    OS << formatv("\n{0}. Line: at most {1} bytes.", M.Description,
-                  M.Kind.LineBytes);
-    if (M.Kind.Bytes)
-      OS << formatv(" After it: at most {0} bytes.", M.Kind.Bytes);
-    OS << '\n';
-    printFields(OS, M);
-  };
-#define FARM_SET(Name, Sender, Receiver)                                       \
-  printTitle(OS, "From " Sender " to " Receiver, '=');
-#define FARM_SENDS(M) Print(#M);
-#include "Messages.def"
-  printTitle(OS, "Objects within messages", '=');
-  for (const ObjectText &Part : getParts()) {
-    printTitle(OS, Part.Name, '-');
-    OS << '\n' << Part.Description << ".\n";
-    printFields(OS, Part);
-  }
 }

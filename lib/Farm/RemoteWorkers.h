@@ -23,10 +23,6 @@
 namespace llvm {
 namespace mneme {
 
-/// \returns the version of this build. Both sides must have the same build,
-/// because machine code and messages differ between builds.
-std::string getProtocolVersion();
-
 /// Number of pieces of a file that are requested at a time.
 constexpr unsigned PiecesAhead = 4;
 

@@ -27,7 +27,8 @@ ReplayBackend::ReplayBackend(ReplayOptions Options,
     : Base(std::move(Options)), Plans(std::move(P)), Target(Target) {}
 
 Expected<std::unique_ptr<ReplayPlan>>
-ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
+ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile,
+                    std::optional<unsigned> Compared) const {
   if (R.Instance >= Plans.size())
     return createStringError(
         formatv("no recorded launch {0}", R.Instance).str());
@@ -48,6 +49,7 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile) const {
   if (R.LaunchTimeout > 0)
     O.LaunchTimeout = R.LaunchTimeout;
   O.StopAbove = R.StopAbove;
+  O.ComparedLaunches = Compared;
   // Good candidates are measured again, in turns. The host takes few samples in
   // any case.
   O.Quick = Target == CodeTarget::GPU;
@@ -212,10 +214,11 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
     E.Error = toString(Result.takeError());
     return E;
   }
-  if (Result->failed() || Result->V == Verdict::Mismatch) {
+  if (!FailureKind(Result->V).empty()) {
     E.Failure = FailureKind(Result->V);
     E.Error = Result->Error;
   }
+  E.Level = Session->power().Level;
   E.Metrics = getMetrics(**V, *Result);
   E.Samples = Result->nanoseconds();
   E.Stopped = Result->Measured && Result->Measured->Stop == StopReason::Slower;
@@ -235,8 +238,11 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
     if (Requests[I].Instance != Requests.front().Instance)
       return createStringError("launches of several recordings cannot be "
                                "compared");
+    // The recorded code is the measure of what varies.
+    bool IsOwn = Requests[I].AppCode || Requests[I].Config.empty();
     Expected<std::unique_ptr<ReplayPlan>> V =
-        vary(Requests[I], /*WillCompile=*/false);
+        vary(Requests[I], /*WillCompile=*/false,
+             IsOwn ? std::optional(1u) : std::nullopt);
     if (!V)
       return V.takeError();
     Expected<const CompiledKernel *> Kernel = load(*Codes[I]);

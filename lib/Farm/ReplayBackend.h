@@ -60,8 +60,10 @@ private:
   /// Code that was run recently.
   std::map<std::string, CompiledKernel> Loaded;
 
-  Expected<std::unique_ptr<ReplayPlan>> vary(const EvaluationRequest &R,
-                                             bool WillCompile) const;
+  /// \param Compared  ReplayOptions::ComparedLaunches.
+  Expected<std::unique_ptr<ReplayPlan>>
+  vary(const EvaluationRequest &R, bool WillCompile,
+       std::optional<unsigned> Compared = 1) const;
   Error openSession(unsigned Instance);
   Expected<const CompiledKernel *> load(const FarmCode &Code);
 };

@@ -46,17 +46,18 @@ Error LocalFarm::startWorkers(const FarmOptions &Options,
   return Error::success();
 }
 
-/// Determines, once for all run processes, which memory to poison.
+/// Determines, once for all run processes, which memory to poison and how the
+/// recorded results vary.
 static Expected<std::vector<VerificationPower>>
-poisonAll(MutableArrayRef<std::unique_ptr<ReplayPlan>> Plans,
-          StringRef Device) {
+prepareAll(MutableArrayRef<std::unique_ptr<ReplayPlan>> Plans,
+           StringRef Device) {
   std::vector<VerificationPower> Powers(Plans.size());
   for (auto [Plan, Power] : zip_equal(Plans, Powers)) {
-    Expected<std::unique_ptr<ReplayPlan>> Poisoned =
-        poisonIsolated(*Plan, Device, Power);
-    if (!Poisoned)
-      return Poisoned.takeError();
-    Plan = std::move(*Poisoned);
+    Expected<std::unique_ptr<ReplayPlan>> Prepared =
+        prepareIsolated(*Plan, Device, Power);
+    if (!Prepared)
+      return Prepared.takeError();
+    Plan = std::move(*Prepared);
   }
   return Powers;
 }
@@ -93,7 +94,7 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
       return std::move(E);
   std::vector<VerificationPower> Powers(Plans.size());
   if (Base.Execute && Base.Verify && !Config->Devices.empty())
-    if (Error E = poisonAll(Plans, Config->Devices.front()).moveInto(Powers))
+    if (Error E = prepareAll(Plans, Config->Devices.front()).moveInto(Powers))
       return std::move(E);
   auto Backend =
       std::make_unique<ReplayBackend>(Base, std::move(Plans), Target);

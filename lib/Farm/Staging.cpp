@@ -63,7 +63,7 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                    ? K.StaticHash + ".json"
                    : sys::path::filename(Database).str();
   std::vector<std::string> Names = {S.Database};
-  append_range(Names, K.Modules);
+  append_range(Names, K.codeFiles());
   auto Pages = std::make_shared<PageStore>(Dir);
   for (const std::unique_ptr<ReplayPlan> &P : Plans) {
     S.RecordIds.push_back(P->instance().DynamicHash);

@@ -65,3 +65,14 @@ void mneme::setHasOtherKernels(Module &M) {
 bool mneme::hasOtherKernels(const Module &M) {
   return M.getNamedMetadata(OtherKernelsMetadata) != nullptr;
 }
+
+void mneme::setImageOnly(Module &M, StringRef Digest) {
+  LLVMContext &C = M.getContext();
+  NamedMDNode *Node = M.getOrInsertNamedMetadata(ImageOnlyMetadata);
+  Node->clearOperands();
+  Node->addOperand(MDNode::get(C, MDString::get(C, Digest)));
+}
+
+bool mneme::isImageOnly(const Module &M) {
+  return M.getNamedMetadata(ImageOnlyMetadata) != nullptr;
+}

@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/IRUtils/ReadIR.h"
+#include "TypedPointers.h"
 #include "llvm/Bitcode/BitcodeReader.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -36,6 +38,28 @@ static std::optional<std::string> findDataLayout(StringRef TargetTriple,
   return Triple(TargetTriple).computeDataLayout();
 }
 
+/// \returns what bitcode or text says about the LLVM that has written it, to
+/// follow an error.
+static std::string findVersion(MemoryBufferRef IR) {
+  Expected<std::string> Producer = getBitcodeProducerString(IR);
+  if (Producer)
+    return Producer->empty() || *Producer == "LLVM" LLVM_VERSION_STRING
+               ? ""
+               : " (written by " + *Producer + ", this is LLVM " +
+                     LLVM_VERSION_STRING + ")";
+  consumeError(Producer.takeError());
+  StringRef Ident = IR.getBuffer();
+  size_t At = Ident.find(" version ");
+  bool HasIdent = Ident.contains("!llvm.ident") && At != StringRef::npos;
+  if (!HasIdent)
+    return "";
+  StringRef Line = Ident.take_front(At).rsplit('"').second;
+  StringRef Number = Ident.substr(At + 9).take_until(
+      [](char C) { return C == '"' || C == ' ' || C == '\n'; });
+  return " (written by " + Line.str() + " " + Number.str() + ", this is LLVM " +
+         LLVM_VERSION_STRING + ")";
+}
+
 static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
                                                LLVMContext &Context) {
   // The parser for textual IR needs a null terminator.
@@ -45,13 +69,27 @@ static Expected<std::unique_ptr<Module>> parse(MemoryBufferRef IR,
   SMDiagnostic Diagnostic;
   std::unique_ptr<Module> M =
       parseIR(IR, Diagnostic, Context, ParserCallbacks(findDataLayout));
+  // Text of earlier versions. If it is damaged as well, the first message
+  // remains.
+  if (!M &&
+      !isBitcode(reinterpret_cast<const unsigned char *>(IR.getBufferStart()),
+                 reinterpret_cast<const unsigned char *>(IR.getBufferEnd())))
+    if (std::optional<std::string> Upgraded =
+            upgradeTypedPointers(IR.getBuffer())) {
+      SMDiagnostic Second;
+      M = parseIR(MemoryBufferRef(*Upgraded, IR.getBufferIdentifier()), Second,
+                  Context, ParserCallbacks(findDataLayout));
+      if (!M)
+        Diagnostic = Second;
+    }
   if (!M) {
+    std::string Version = findVersion(IR);
     std::string Where = Diagnostic.getLineNo() > 0
                             ? formatv("{0}:{1}: ", Diagnostic.getLineNo(),
                                       Diagnostic.getColumnNo() + 1)
                                   .str()
                             : "";
-    return createStringError(Where + Diagnostic.getMessage());
+    return createStringError(Where + Diagnostic.getMessage() + Version);
   }
   std::string Broken;
   raw_string_ostream OS(Broken);

@@ -64,6 +64,14 @@ std::string LaunchedKernel::encode() const {
   W.str(Obstacle);
   ::mneme::writeHandles(W, Handles);
   W.str(Bitcode);
+  W.str(Image);
+  W.str(ImageArch);
+  W.u32(IsPTX);
+  W.u32(IsImageOnly);
+  W.str(Configuration);
+  W.u32(GlobalSizes.size());
+  for (uint64_t Size : GlobalSizes)
+    W.u64(Size);
   W.str(Object);
   W.str(Entry);
   ::mneme::writeHostKernel(W, Host);
@@ -95,6 +103,13 @@ std::optional<LaunchedKernel> LaunchedKernel::decode(StringRef Text) {
   K.Obstacle = R.str();
   K.Handles = ::mneme::readHandles(R);
   K.Bitcode = R.str();
+  K.Image = R.str();
+  K.ImageArch = R.str();
+  K.IsPTX = R.u32();
+  K.IsImageOnly = R.u32();
+  K.Configuration = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    K.GlobalSizes.push_back(R.u64());
   K.Object = R.str();
   K.Entry = R.str();
   K.Host = ::mneme::readHostKernel(R);
@@ -192,7 +207,7 @@ llvm::mneme::initializeModule(ArrayRef<std::string> Payloads,
 
 /// Returns "clang 22.1.8" for clang's "Debian clang version 22.1.8
 /// (1~deb12u1)".
-static std::string findToolchain(const Module &M) {
+std::string llvm::mneme::findToolchain(const Module &M) {
   if (const NamedMDNode *Ident = M.getNamedMetadata("llvm.ident"))
     for (const MDNode *Node : Ident->operands())
       if (auto *Text = dyn_cast<MDString>(Node->getOperand(0))) {

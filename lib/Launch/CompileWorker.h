@@ -28,6 +28,7 @@
 #include <vector>
 
 namespace llvm {
+class Module;
 namespace mneme {
 
 /// Properties and code of one kernel of one payload, for every device.
@@ -40,6 +41,13 @@ struct LaunchedKernel {
   std::string Obstacle; ///< Why launches cannot be replayed, or empty.
   std::vector<::mneme::HandleParameter> Handles;
   std::string Bitcode;  ///< Of the extracted kernel.
+  /// The application's own code, if the program has loaded it through the
+  /// driver: a cubin or PTX; its architecture. See RecordedImage.
+  std::string Image, ImageArch;
+  bool IsPTX = false, IsImageOnly = false;
+  std::string Configuration; ///< See RecordedKernel.
+  /// Sizes of Globals, of a kernel of an image.
+  std::vector<uint64_t> GlobalSizes;
   /// Host object, the symbol of its entry function, and the executor's
   /// description of the kernel, without addresses. Empty if not compiled for
   /// the host device.
@@ -59,6 +67,15 @@ Expected<std::string> loadModule(ArrayRef<std::string> Payloads,
 Expected<std::string> initializeModule(ArrayRef<std::string> Payloads,
                                        ArrayRef<std::string> Names,
                                        const StringMap<uint64_t> &Addresses);
+
+struct LoadImageRequest;
+
+/// Describes a kernel of an image, with the IR that the program has registered
+/// for it, or without IR.
+Expected<LaunchedKernel> describeImageKernel(const LoadImageRequest &Q);
+
+/// \returns the compiler that made a module, such as "clang 22.1.8".
+std::string findToolchain(const Module &M);
 
 /// Extracts \p Kernel from the payload with hash \p Unit. With \p Host, also
 /// compiles it for the host device.

@@ -140,6 +140,28 @@ Expected<LoadObjectRequest> LoadObjectRequest::decode(StringRef Body) {
   return Q;
 }
 
+Expected<LoadImageRequest> LoadImageRequest::decode(StringRef Body) {
+  WireReader R(Body.data(), Body.size());
+  LoadImageRequest Q;
+  Q.Image = R.str();
+  Q.Kernel = R.str();
+  Q.Arch = readText(R);
+  bool Ok = readFlag(R, Q.HasLayout);
+  Ok = Ok && readAll(R, [&] {
+         ImageParam P;
+         P.Offset = R.u32();
+         P.Size = R.u32();
+         Q.Layout.push_back(P);
+         return true;
+       });
+  Q.IR = R.str();
+  Q.Options = R.str();
+  if (!Ok || !R.ok() || !R.atEnd() || Q.Kernel.empty() || Q.Image.empty() ||
+      !json::isUTF8(Q.Kernel))
+    return malformed();
+  return Q;
+}
+
 /// Reads a grid or block. \returns false if a dimension is 0.
 static bool readDims(WireReader &R, Dim3 &D) {
   D.X = R.u32();

@@ -20,6 +20,7 @@
 #include "RecordKeeper.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Compile/KernelImage.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -63,6 +64,14 @@ struct LoadObjectRequest {
   uint32_t Copy = 0;
   std::string CPU, Entry, Object;
   static Expected<LoadObjectRequest> decode(StringRef Body);
+};
+
+struct LoadImageRequest {
+  std::string Image, Kernel, Arch;
+  bool HasLayout = false; ///< The driver has given Layout.
+  std::vector<ImageParam> Layout;
+  std::string IR, Options; ///< Registered; empty if not.
+  static Expected<LoadImageRequest> decode(StringRef Body);
 };
 
 struct RecordedRequest {

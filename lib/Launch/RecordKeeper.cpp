@@ -95,21 +95,31 @@ void RecordKeeper::addKernel(const LaunchedKernel &K, StringRef Device) {
   F.Toolchain = K.Toolchain;
   F.Modules = {moduleName(Hash)};
   F.ModuleDigests = {toHexString(digest128(K.Bitcode))};
+  if (!K.Image.empty())
+    F.Image = {imageName(Hash, K.IsPTX), toHexString(digest128(K.Image)),
+               K.ImageArch, K.IsPTX, K.IsImageOnly};
+  F.Configuration = K.Configuration;
   F.Args = K.Args;
   F.DynamicHashInputs = HashInputs;
   It->second.Bitcode = K.Bitcode;
+  It->second.Image = K.Image;
 }
 
-Error RecordKeeper::writeBitcode(Kernel &K) {
-  std::string Path = pathOf(K.File.Modules.front());
-  NotSynced.insert(Path);
-  return writeFileAtomically(
-      Path,
-      [&](raw_ostream &OS) {
-        OS << K.Bitcode;
-        return Error::success();
-      },
-      /*Sync=*/false);
+Error RecordKeeper::writeCode(Kernel &K) {
+  auto Write = [&](const std::string &File, StringRef Bytes) {
+    std::string Path = pathOf(File);
+    NotSynced.insert(Path);
+    return writeFileAtomically(
+        Path,
+        [&](raw_ostream &OS) {
+          OS << Bytes;
+          return Error::success();
+        },
+        /*Sync=*/false);
+  };
+  if (Error E = Write(K.File.Modules.front(), K.Bitcode))
+    return E;
+  return K.Image.empty() ? Error::success() : Write(K.File.Image.File, K.Image);
 }
 
 Expected<bool>
@@ -318,7 +328,7 @@ Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
     // Launches in the file keep their module, which may be from another
     // compiler.
     if (File.Instances.empty())
-      if (Error E = writeBitcode(K))
+      if (Error E = writeCode(K))
         return std::move(E);
     if (Error E = checkRoom(L, Prologue, Epilogue))
       return std::move(E);

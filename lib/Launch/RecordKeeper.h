@@ -127,7 +127,7 @@ private:
   struct Kernel {
     RecordedKernel File; ///< Without instances.
     std::optional<uint64_t> Held; ///< Number of launches when first used.
-    std::string Bitcode;
+    std::string Bitcode, Image;
   };
   struct Row {
     uint64_t Instances = 0, Launches = 0, Stored = 0, Raw = 0;
@@ -147,7 +147,7 @@ private:
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
   Error addOccurrences(Kernel &K, const StringMap<uint64_t> &Times);
   /// The caller holds the folder's lock.
-  Error writeBitcode(Kernel &K);
+  Error writeCode(Kernel &K);
   Error movePages(const std::string &File);
   Error checkRoom(const RecordedLaunch &L, StringRef Prologue,
                   StringRef Epilogue) const;

@@ -11,38 +11,19 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Host.h"
-#include <chrono>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
 using ::mneme::WireReader;
 using ::mneme::WireWriter;
 
-using Clock = std::chrono::steady_clock;
-
-/// A process greets as soon as it has connected. A connection without a
-/// greeting is closed after this time.
-static constexpr std::chrono::seconds MaxSilence(30);
-/// Limit if the server cannot accept others until such a connection is closed,
-/// or waits for it to end.
-static constexpr std::chrono::seconds ShortSilence(1);
-static constexpr size_t MaxStrangers = 256;
-
 /// Maximum number of descriptors per connection: its socket, and two of a
 /// worker.
 static constexpr size_t DescriptorsOfConnection = 3;
-/// Descriptors that the launcher needs for other purposes.
-static constexpr size_t OwnDescriptors = 32;
 
 /// Limits beyond the code and the launches of any real program.
 static constexpr uint64_t MaxModuleBytes = uint64_t(8) << 30;
@@ -61,34 +42,12 @@ struct Server::TentativeLaunch {
   std::string Prologue, Epilogue;
 };
 
-struct Server::Connection {
-  explicit Connection(int FD) : FD(FD) {}
-  ~Connection() { ::close(FD); }
-
-  /// Number of bytes of the current request that are not received yet.
-  size_t missing() const {
-    MnemeWireHeader Header;
-    if (In.size() < sizeof(Header))
-      return sizeof(Header) - In.size();
-    memcpy(&Header, In.data(), sizeof(Header));
-    return sizeof(Header) + Header.Size - In.size();
-  }
-  /// \returns whether the connection has not sent a complete greeting yet.
-  bool isStranger() const { return !HasGreeted && missing(); }
-  /// \returns whether the next request can be received, because the current one
-  /// is answered.
-  bool isListening() const { return !HasEnded && !Job && Out.empty(); }
-
-  int FD;
-  /// One request, or its beginning. Its size is checked with its header.
-  std::string In;
-  std::string Out;
-  bool HasEnded = false;  ///< No more requests will come.
-  bool IsRefused = false; ///< Close once Out is sent.
-  Clock::time_point Since = Clock::now();
+struct Server::Connection final : WirePeer {
+  explicit Connection(int FD)
+      : WirePeer(FD, MNEME_WIRE_MAGIC, MNEME_WIRE_HELLO) {}
+  bool isBusy() const override { return Job.has_value(); }
 
   // From Hello.
-  bool HasGreeted = false;
   std::string Device; ///< "host", "cuda"
   uint64_t CodeBase = 0, CodeSize = 0;
   uint64_t CodeUsed = 0;
@@ -101,31 +60,23 @@ struct Server::Connection {
 
   /// The worker for the current request.
   std::optional<ChildTask> Job;
-  uint32_t JobType = 0;
   Hash JobModule = {};
   KernelKey JobKernel;
   std::vector<std::string> JobPayloads;
 };
 
 Server::Server(RecordKeeper &Records, const HostOptions &Options, StartFn Start)
-    : Records(Records), Options(Options), Start(Start) {
-  rlimit Limit = {};
-  ::getrlimit(RLIMIT_NOFILE, &Limit);
-  size_t Descriptors = Limit.rlim_cur;
-  MaxConnections =
-      Descriptors > OwnDescriptors + DescriptorsOfConnection
-          ? (Descriptors - OwnDescriptors) / DescriptorsOfConnection
-          : 1;
-}
+    : Records(Records), Options(Options), Start(Start),
+      Listener(DescriptorsOfConnection) {}
 
-Server::~Server() {
-  if (Listener >= 0)
-    ::close(Listener);
-}
+Server::~Server() = default;
+
+Error Server::listen(StringRef Path) { return Listener.listen(Path); }
 
 bool Server::hasConnections() const {
   return llvm::any_of(Connections, [](const auto &C) {
-    return !C->isStranger() || Clock::now() - C->Since < ShortSilence;
+    return !C->isStranger() ||
+           WirePeer::Clock::now() - C->since() < WireListener::ShortSilence;
   });
 }
 
@@ -134,52 +85,31 @@ size_t Server::countStrangers() const {
                         [](const auto &C) { return C->isStranger(); });
 }
 
-Error Server::listen(StringRef Path) {
-  sockaddr_un Address = {};
-  Address.sun_family = AF_UNIX;
-  if (Path.size() >= sizeof(Address.sun_path))
-    return createFileError(Path, createStringError("too long for a socket"));
-  llvm::copy(Path, Address.sun_path);
-  Listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  // The socket is for this user only.
-  mode_t Mask = ::umask(0177);
-  bool Ok = Listener >= 0 &&
-            ::bind(Listener, reinterpret_cast<sockaddr *>(&Address),
-                   sizeof(Address)) == 0 &&
-            ::listen(Listener, SOMAXCONN) == 0;
-  Error E = Ok ? Error::success() : createFileError(Path, errnoAsErrorCode());
-  ::umask(Mask);
-  return E;
-}
-
 void Server::addTo(std::vector<pollfd> &Waits) const {
-  if (canAccept() && !IsShort)
-    Waits.push_back({Listener, POLLIN, 0});
+  Listener.addTo(Waits, Connections.size(), countStrangers());
   for (const auto &C : Connections) {
-    // A client that has closed its end would always be readable.
-    bool Receives = C->isListening() && C->missing();
-    short Events = (Receives ? POLLIN : 0) | (C->Out.empty() ? 0 : POLLOUT);
-    if (Events)
-      Waits.push_back({C->FD, Events, 0});
+    C->addTo(Waits);
     if (C->Job)
       Waits.push_back({C->Job->fd(), POLLIN, 0});
   }
 }
 
 bool Server::serve() {
-  bool Busy = accept();
+  bool Busy = Listener.accept(
+      [&] { return Listener.canAccept(Connections.size(), countStrangers()); },
+      [&](int FD) { adopt(FD); });
   for (auto &C : Connections) {
-    Busy |= receive(*C);
+    Busy |= C->receive(::mneme::maxRequest);
     if (C->Job && C->Job->poll()) {
       finishJob(*C);
       Busy = true;
     }
     takeMessage(*C);
-    Busy |= send(*C);
+    Busy |= C->send();
   }
   dropStrangers();
   llvm::erase_if(Connections, [&](const auto &C) {
-    bool IsOver = C->Out.empty() && !C->Job && (C->HasEnded || C->IsRefused);
+    bool IsOver = C->isOver();
     if (IsOver)
       storeUncounted(*C);
     return IsOver;
@@ -187,139 +117,25 @@ bool Server::serve() {
   return Busy;
 }
 
-bool Server::canAccept() const {
-  return Listener >= 0 && Connections.size() < MaxConnections &&
-         countStrangers() < std::min(MaxStrangers, (MaxConnections + 1) / 2);
-}
-
-static bool isSameUser(int FD) {
-  ucred Peer = {};
-  socklen_t Size = sizeof(Peer);
-  return ::getsockopt(FD, SOL_SOCKET, SO_PEERCRED, &Peer, &Size) == 0 &&
-         Peer.uid == ::geteuid();
-}
-
-bool Server::accept() {
-  bool Any = false;
-  IsShort = false;
-  while (canAccept()) {
-    int FD =
-        ::accept4(Listener, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
-    IsShort = FD < 0 && (errno == EMFILE || errno == ENFILE ||
-                         errno == ENOMEM || errno == ENOBUFS);
-    if (FD < 0)
-      break;
-    Any = true;
-    if (isSameUser(FD))
-      adopt(FD);
-    else
-      ::close(FD);
-  }
-  return Any;
-}
-
 void Server::adopt(int FD) {
   Connections.push_back(std::make_unique<Connection>(FD));
 }
 
 void Server::dropStrangers() {
-  Clock::time_point Now = Clock::now();
-  Clock::duration Max = canAccept() ? MaxSilence : ShortSilence;
+  WirePeer::Clock::time_point Now = WirePeer::Clock::now();
+  WirePeer::Clock::duration Max =
+      Listener.patience(Connections.size(), countStrangers());
   for (auto &C : Connections)
-    if (C->isStranger() && Now - C->Since > Max)
-      C->HasEnded = true;
-}
-
-bool Server::receive(Connection &C) {
-  bool Any = false;
-  char Chunk[1 << 16];
-  while (C.isListening()) {
-    size_t Missing = C.missing();
-    // A complete request waits while IsHeld.
-    if (!Missing)
-      break;
-    ssize_t N = ::recv(C.FD, Chunk, std::min(Missing, sizeof(Chunk)), 0);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-      break;
-    Any = true;
-    if (N <= 0) {
-      C.HasEnded = true;
-      break;
-    }
-    C.In.append(Chunk, N);
-    if (!checkHeader(C))
-      break;
-  }
-  return Any;
-}
-
-/// Rejects an invalid request as soon as its header is complete.
-bool Server::checkHeader(Connection &C) {
-  MnemeWireHeader Header;
-  if (C.In.size() < sizeof(Header))
-    return true;
-  memcpy(&Header, C.In.data(), sizeof(Header));
-  uint64_t Max =
-      ::mneme::maxRequest(C.HasGreeted ? Header.Type : MNEME_WIRE_HELLO);
-  if (Header.Magic == MNEME_WIRE_MAGIC && Header.Size <= Max)
-    return true;
-  C.JobType = Header.Type;
-  refuse(C, createStringError("not a message of Mneme's runtime"));
-  return false;
-}
-
-bool Server::send(Connection &C) {
-  bool Any = false;
-  while (!C.Out.empty()) {
-    ssize_t N = ::send(C.FD, C.Out.data(), C.Out.size(), MSG_NOSIGNAL);
-    if (N < 0 && errno == EINTR)
-      continue;
-    if (N < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
-      break;
-    Any = true;
-    if (N <= 0) {
-      // The process has ended and does not read the answer.
-      C.HasEnded = true;
-      C.Out.clear();
-    } else {
-      C.Out.erase(0, N);
-    }
-  }
-  return Any;
+    if (C->isStranger() && Now - C->since() > Max)
+      C->end();
 }
 
 void Server::takeMessage(Connection &C) {
-  if (C.Job || C.IsRefused || IsHeld || !C.Out.empty() ||
-      C.In.size() < sizeof(MnemeWireHeader) || C.missing())
+  if (IsHeld || !C.hasRequest())
     return;
-  MnemeWireHeader Header;
-  memcpy(&Header, C.In.data(), sizeof(Header));
-  C.JobType = Header.Type;
-  std::string Request = std::exchange(C.In, std::string());
-  if (Error E =
-          handle(C, Header.Type, StringRef(Request).drop_front(sizeof(Header))))
-    answerError(C, std::move(E));
-}
-
-void Server::answer(Connection &C, StringRef Body) {
-  MnemeWireHeader Header = {MNEME_WIRE_MAGIC, C.JobType, Body.size()};
-  C.Out.append(reinterpret_cast<const char *>(&Header), sizeof(Header));
-  C.Out += Body;
-}
-
-void Server::answerError(Connection &C, Error E) {
-  WireWriter W;
-  std::string Text = toString(std::move(E));
-  W.str(Text.substr(0, ::mneme::MaxWireError));
-  answer(C, W.body());
-}
-
-void Server::refuse(Connection &C, Error E) {
-  answerError(C, std::move(E));
-  C.In.clear();
-  C.IsRefused = true;
+  std::string Request = C.takeRequest();
+  if (Error E = handle(C, C.type(), Request))
+    C.answerError(std::move(E));
 }
 
 /// The beginning of every answer without an error.
@@ -334,7 +150,7 @@ static std::string success(StringRef Rest) {
 }
 
 Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
-  if (Type != MNEME_WIRE_HELLO && !C.HasGreeted)
+  if (Type != MNEME_WIRE_HELLO && !C.hasGreeted())
     return createStringError("request before the greeting");
   switch (Type) {
   case MNEME_WIRE_HELLO:
@@ -347,6 +163,8 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
     return handleLoadKernel(C, Body);
   case MNEME_WIRE_LOAD_OBJECT:
     return handleLoadObject(C, Body);
+  case MNEME_WIRE_LOAD_IMAGE:
+    return handleLoadImage(C, Body);
   case MNEME_WIRE_RECORDED:
     return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
@@ -358,7 +176,7 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
 }
 
 Error Server::handleHello(Connection &C, StringRef Body) {
-  if (C.HasGreeted)
+  if (C.hasGreeted())
     return createStringError("a second greeting");
   Expected<HelloRequest> Q = HelloRequest::decode(Body);
   if (!Q)
@@ -367,14 +185,14 @@ Error Server::handleHello(Connection &C, StringRef Body) {
   C.CodeBase = Q->CodeBase;
   C.CodeSize = Q->CodeSize;
   C.Symbols = std::move(Q->Symbols);
-  C.HasGreeted = true;
+  C.greet();
   Records.addProcess();
   if (RankVariable.empty())
     RankVariable = std::move(Q->RankVariable);
   WireWriter W = success();
   W.str(IsRefusing ? "" : Records.staging());
   W.str(IsRefusing ? "" : Records.directory());
-  answer(C, W.body());
+  C.answer(W.body());
   return Error::success();
 }
 
@@ -384,7 +202,7 @@ Error Server::handleLoadModule(Connection &C, StringRef Body) {
     return Q.takeError();
   auto It = Modules.find(Q->Module);
   if (It != Modules.end()) {
-    answer(C, success(It->second->Answer));
+    C.answer(success(It->second->Answer));
     return Error::success();
   }
   if (Body.size() > MaxModuleBytes - ModuleBytes)
@@ -536,6 +354,25 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   return Error::success();
 }
 
+Error Server::handleLoadImage(Connection &C, StringRef Body) {
+  Expected<LoadImageRequest> Q = LoadImageRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  Expected<ChildTask> Job = Start(CompilerName,
+                                  [&]() -> Expected<std::string> {
+                                    Expected<LaunchedKernel> K =
+                                        describeImageKernel(*Q);
+                                    if (!K)
+                                      return K.takeError();
+                                    return K->encode();
+                                  },
+                                  {CompileSeconds, CompileBytes});
+  if (!Job)
+    return Job.takeError();
+  C.Job = std::move(*Job);
+  return Error::success();
+}
+
 /// Copies segments to the answer, and keeps their addresses from others.
 void Server::copySegments(Connection &C, WireReader &R, WireWriter &W) {
   uint32_t Count = R.u32();
@@ -563,6 +400,49 @@ Expected<std::string> Server::finishLoadObject(Connection &C,
   return W.body();
 }
 
+/// Writes the answer to LoadKernel, without code.
+static void writeFacts(const LaunchedKernel &K, RecordKeeper &Records,
+                       WireWriter &W) {
+  W.bytes(K.StaticHash.data(), K.StaticHash.size());
+  W.u32(K.Args.size());
+  for (const KernelArg &A : K.Args) {
+    W.u32(A.Size);
+    W.u32(A.Offset);
+    W.u32(A.Kind);
+  }
+  W.u32(K.Globals.size());
+  for (const std::string &Name : K.Globals)
+    W.str(Name);
+  W.str(K.Obstacle);
+  ::mneme::writeHandles(W, K.Handles);
+  std::vector<std::string> Held =
+      Records.heldLaunches(toHexString(K.StaticHash));
+  std::vector<uint64_t> HeldHashes;
+  for (const std::string &Hash : Held)
+    if (std::optional<uint64_t> H = parseDigest64(Hash))
+      HeldHashes.push_back(*H);
+  W.u32(HeldHashes.size());
+  for (uint64_t Hash : HeldHashes)
+    W.u64(Hash);
+}
+
+Expected<std::string> Server::finishLoadImage(Connection &C, StringRef Result) {
+  std::optional<LaunchedKernel> K = LaunchedKernel::decode(Result);
+  if (!K || K->Globals.size() != K->GlobalSizes.size())
+    return malformed();
+  Records.addKernel(*K, C.Device);
+  WireWriter W = success();
+  writeFacts(*K, Records, W);
+  W.u32(K->Globals.size());
+  for (const auto &[Name, Size] : llvm::zip(K->Globals, K->GlobalSizes)) {
+    W.str(Name);
+    W.u64(Size);
+    W.u64(1); // The alignment does not matter on a GPU.
+    W.u32(0);
+  }
+  return W.body();
+}
+
 /// The worker is this program, but has compiled untrusted IR, so its answer is
 /// checked.
 Expected<std::string> Server::finishLoadKernel(Connection &C,
@@ -574,27 +454,7 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
     return malformed();
   Records.addKernel(*K, C.Device);
   WireWriter W = success();
-  W.bytes(K->StaticHash.data(), K->StaticHash.size());
-  W.u32(K->Args.size());
-  for (const KernelArg &A : K->Args) {
-    W.u32(A.Size);
-    W.u32(A.Offset);
-    W.u32(A.Kind);
-  }
-  W.u32(K->Globals.size());
-  for (const std::string &Name : K->Globals)
-    W.str(Name);
-  W.str(K->Obstacle);
-  ::mneme::writeHandles(W, K->Handles);
-  std::vector<std::string> Held =
-      Records.heldLaunches(toHexString(K->StaticHash));
-  std::vector<uint64_t> HeldHashes;
-  for (const std::string &Hash : Held)
-    if (std::optional<uint64_t> H = parseDigest64(Hash))
-      HeldHashes.push_back(*H);
-  W.u32(HeldHashes.size());
-  for (uint64_t Hash : HeldHashes)
-    W.u64(Hash);
+  writeFacts(*K, Records, W);
   if (std::get<bool>(C.JobKernel)) {
     K->Host.Entry = reinterpret_cast<void *>(R.u64());
     ::mneme::writeHostKernel(W, K->Host);
@@ -610,7 +470,7 @@ void Server::finishJob(Connection &C) {
   Expected<std::string> Result = C.Job->finish();
   Records.addCompilation(C.Job->elapsedNanoseconds());
   C.Job.reset();
-  if (Result && C.JobType == MNEME_WIRE_LOAD_MODULE) {
+  if (Result && C.type() == MNEME_WIRE_LOAD_MODULE) {
     auto M = std::make_shared<LoadedModule>();
     M->Payloads = std::move(C.JobPayloads);
     M->Answer = *Result;
@@ -618,15 +478,17 @@ void Server::finishJob(Connection &C) {
       ModuleBytes += Bytes.size();
     Modules[C.JobModule] = std::move(M);
   }
-  if (Result && C.JobType == MNEME_WIRE_LOAD_KERNEL)
+  if (Result && C.type() == MNEME_WIRE_LOAD_KERNEL)
     Result = finishLoadKernel(C, *Result);
-  else if (Result && C.JobType == MNEME_WIRE_LOAD_OBJECT)
+  else if (Result && C.type() == MNEME_WIRE_LOAD_OBJECT)
     Result = finishLoadObject(C, *Result);
+  else if (Result && C.type() == MNEME_WIRE_LOAD_IMAGE)
+    Result = finishLoadImage(C, *Result);
   else if (Result)
     Result = success(*Result);
   if (!Result)
-    return answerError(C, Result.takeError());
-  answer(C, *Result);
+    return C.answerError(Result.takeError());
+  C.answer(*Result);
 }
 
 Error Server::handleRecorded(Connection &C, StringRef Body) {
@@ -665,7 +527,7 @@ Error Server::handleRecorded(Connection &C, StringRef Body) {
   }
   WireWriter W = success();
   W.u32(Taken);
-  answer(C, W.body());
+  C.answer(W.body());
   return Error::success();
 }
 
@@ -684,7 +546,7 @@ Error Server::handleWithdraw(Connection &C, StringRef Body) {
     return createStringError("there is no such launch to withdraw");
   drop(It->second);
   C.Tentative.erase(It);
-  answer(C, success().body());
+  C.answer(success().body());
   return Error::success();
 }
 
@@ -736,6 +598,6 @@ Error Server::handleSummary(Connection &C, StringRef Body) {
     K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
   if (Error E = Records.addSummary(*S))
     return E;
-  answer(C, success().body());
+  C.answer(success().body());
   return Error::success();
 }

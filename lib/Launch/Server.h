@@ -10,10 +10,8 @@
 /// The launcher's end of the socket. It has one thread and one poll loop; all
 /// long work runs in a ChildTask.
 ///
-/// Peers are processes of the same user, but may be damaged or foreign.
-/// Requests are therefore validated (LaunchMessages.h). A connection has one
-/// request in memory at a time, limited by the size of its type. Connections
-/// without a greeting are limited in number and time.
+/// Peers are processes of the same user, but may be damaged or foreign
+/// (Process/WireServer.h). Requests are therefore validated (LaunchMessages.h).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +22,7 @@
 #include "RecordKeeper.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include <map>
 #include <memory>
@@ -56,7 +55,7 @@ public:
   /// still greet.
   bool hasConnections() const;
   /// \returns whether serve() must be called regularly because of timeouts.
-  bool hasStrangers() const { return IsShort || countStrangers(); }
+  bool hasStrangers() const { return Listener.isShort() || countStrangers(); }
 
   /// Delays requests until release().
   void hold() { IsHeld = true; }
@@ -77,11 +76,7 @@ private:
   using Hash = Digest128;
 
   size_t countStrangers() const;
-  bool canAccept() const;
-  bool accept();
   void dropStrangers();
-  bool receive(Connection &C);
-  bool send(Connection &C);
   void takeMessage(Connection &C);
   void finishJob(Connection &C);
 
@@ -91,11 +86,13 @@ private:
   Error handleLoadModule(Connection &C, StringRef Body);
   Error handleInitialize(Connection &C, StringRef Body);
   Error handleLoadKernel(Connection &C, StringRef Body);
+  Error handleLoadImage(Connection &C, StringRef Body);
   Error handleLoadObject(Connection &C, StringRef Body);
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
   Error handleSummary(Connection &C, StringRef Body);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
+  Expected<std::string> finishLoadImage(Connection &C, StringRef Result);
   Expected<std::string> finishLoadObject(Connection &C, StringRef Result);
   static void copySegments(Connection &C, ::mneme::WireReader &R,
                            ::mneme::WireWriter &W);
@@ -109,17 +106,10 @@ private:
   /// Does the same for a process without a summary, which was killed.
   void storeUncounted(Connection &C);
 
-  bool checkHeader(Connection &C);
-  void answer(Connection &C, StringRef Body);
-  void answerError(Connection &C, Error E);
-  void refuse(Connection &C, Error E);
-
   RecordKeeper &Records;
   HostOptions Options;
   StartFn Start;
-  int Listener = -1;
-  size_t MaxConnections; ///< Limited by descriptors.
-  bool IsShort = false;  ///< No descriptor or memory for another one.
+  WireListener Listener;
   bool IsHeld = false, IsRefusing = false;
   std::string RankVariable;
   std::vector<std::unique_ptr<Connection>> Connections;

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
@@ -26,8 +27,9 @@ ChildTask::ChildTask(StringRef Name, ChildLimits Limits, Child Process,
       Start(std::chrono::steady_clock::now()) {}
 
 /// The child answers with '+' and the result, or '-' and the error message.
-Expected<ChildTask> ChildTask::start(StringRef Name, WorkFn Work,
-                                     ChildLimits Limits) {
+Expected<ChildTask> ChildTask::startWith(StringRef Name, WorkFn Work,
+                                         ChildLimits Limits,
+                                         ArrayRef<int> Kept) {
   Expected<Pipe> Answer = Pipe::create();
   if (!Answer)
     return Answer.takeError();
@@ -38,6 +40,7 @@ Expected<ChildTask> ChildTask::start(StringRef Name, WorkFn Work,
   O.Out = NullStream;
   O.Err = Messages ? Messages.get() : NullStream;
   O.Kept = {FD};
+  append_range(O.Kept, Kept);
   O.Limits = Limits;
   Expected<Child> Process = Child::fork(
       [&] {

@@ -13,6 +13,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
+#include <cstring>
 #include <ctime>
 #include <poll.h>
 #include <pthread.h>
@@ -41,9 +42,19 @@ static Error tooLong(const Twine &Message) {
   return make_error<StreamError>(StreamError::TooLong, Message);
 }
 
+/// Members of a line in FrameForm::Object.
+static constexpr StringLiteral TypeMember = "type", BytesMember = "bytes";
+
 std::string mneme::printFrameLine(const MessageKind &Kind, json::Object Head,
-                                  uint64_t Bytes) {
+                                  uint64_t Bytes, FrameForm Form) {
   std::string Line;
+  if (Form == FrameForm::Object) {
+    Head[TypeMember] = Kind.Key;
+    if (Bytes)
+      Head[BytesMember] = Bytes;
+    raw_string_ostream(Line) << json::Value(std::move(Head)) << '\n';
+    return Line;
+  }
   raw_string_ostream(Line) << Kind.Key << ' ' << Bytes << ' '
                            << json::Value(std::move(Head)) << '\n';
   return Line;
@@ -132,6 +143,75 @@ void FrameParser::take(size_t N) {
   Begin = Scanned = 0;
 }
 
+Error FrameParser::parseObject(StringRef Line) {
+  Expected<json::Value> Parsed = parseJSON(Line);
+  if (!Parsed)
+    return malformed("malformed message: " +
+                     llvm::toString(Parsed.takeError()));
+  json::Object *O = Parsed->getAsObject();
+  std::optional<StringRef> Type;
+  if (O)
+    Type = O->getString(TypeMember);
+  if (!Type)
+    return malformed("expected an object with a type, got " + quote(Line));
+  size_t Kind = 0;
+  while (Kind != Kinds.size() && Kinds[Kind].Key != *Type)
+    ++Kind;
+  bool IsKnown = Kind != Kinds.size();
+  if (IsKnown && Line.size() > Kinds[Kind].LineBytes)
+    return tooLong("malformed message '" + *Type + "': longer than " +
+                   Twine(Kinds[Kind].LineBytes) + " bytes");
+  Wanted = 0;
+  if (const json::Value *V = O->get(BytesMember)) {
+    std::optional<uint64_t> N = V->getAsUINT64();
+    if (!N)
+      return malformed("malformed message '" + *Type +
+                       "': expected a number of bytes");
+    Wanted = *N;
+  }
+  if (uint64_t Most = IsKnown ? Kinds[Kind].Bytes : 0; Wanted > Most)
+    return tooLong("malformed message '" + *Type + "': more than " +
+                   Twine(Most) + " bytes follow it");
+  if (IsKnown)
+    O->erase(TypeMember);
+  O->erase(BytesMember);
+  Head = Frame{Kind, std::move(*O), {}};
+  return Error::success();
+}
+
+/// Parses the next line. \returns false if it is not complete yet.
+Expected<bool> FrameParser::parseLine() {
+  size_t End = Buffer.find('\n', Scanned);
+  bool IsWhole = End != std::string::npos;
+  StringRef Line = StringRef(Buffer).slice(Begin, End);
+  if (Form == FrameForm::Keyed) {
+    Expected<std::optional<size_t>> Kind = findKind(Line, IsWhole);
+    if (!Kind)
+      return Kind.takeError();
+    if (*Kind && Line.size() > Kinds[**Kind].LineBytes)
+      return tooLong("malformed message '" + Kinds[**Kind].Key +
+                     "': longer than " + Twine(Kinds[**Kind].LineBytes) +
+                     " bytes");
+    if (IsWhole)
+      if (Error E = parseHead(**Kind, Line))
+        return std::move(E);
+  } else {
+    uint64_t Most = 0;
+    for (const MessageKind &K : Kinds)
+      Most = std::max(Most, K.LineBytes);
+    if (Line.size() > Most)
+      return tooLong("a message is longer than " + Twine(Most) + " bytes");
+    if (IsWhole)
+      if (Error E = parseObject(Line))
+        return std::move(E);
+  }
+  if (IsWhole)
+    take(Line.size() + 1);
+  else
+    Scanned = Buffer.size();
+  return IsWhole;
+}
+
 Expected<std::optional<Frame>> FrameParser::next() {
   if (!isGreeted()) {
     Expected<bool> Found = skipToGreeting();
@@ -141,23 +221,11 @@ Expected<std::optional<Frame>> FrameParser::next() {
       return std::nullopt;
   }
   if (!Head) {
-    size_t End = Buffer.find('\n', Scanned);
-    bool IsWhole = End != std::string::npos;
-    StringRef Line = StringRef(Buffer).slice(Begin, End);
-    Expected<std::optional<size_t>> Kind = findKind(Line, IsWhole);
-    if (!Kind)
-      return Kind.takeError();
-    if (*Kind && Line.size() > Kinds[**Kind].LineBytes)
-      return tooLong("malformed message '" + Kinds[**Kind].Key +
-                     "': longer than " + Twine(Kinds[**Kind].LineBytes) +
-                     " bytes");
-    if (!IsWhole) {
-      Scanned = Buffer.size();
+    Expected<bool> Parsed = parseLine();
+    if (!Parsed)
+      return Parsed.takeError();
+    if (!*Parsed)
       return std::nullopt;
-    }
-    if (Error E = parseHead(**Kind, Line))
-      return std::move(E);
-    take(Line.size() + 1);
   }
   if (Buffer.size() - Begin < Wanted)
     return std::nullopt;
@@ -214,6 +282,23 @@ ssize_t Channel::writeSome(StringRef Data) {
                                MSG_NOSIGNAL);
 }
 
+/// Sends a descriptor with the beginning of \p Data.
+ssize_t Channel::writeAttached(StringRef Data, int Attached) {
+  alignas(cmsghdr) char Control[CMSG_SPACE(sizeof(int))] = {};
+  iovec Part = {const_cast<char *>(Data.data()), Data.size()};
+  msghdr Message = {};
+  Message.msg_iov = &Part;
+  Message.msg_iovlen = 1;
+  Message.msg_control = Control;
+  Message.msg_controllen = sizeof(Control);
+  cmsghdr *Header = CMSG_FIRSTHDR(&Message);
+  Header->cmsg_level = SOL_SOCKET;
+  Header->cmsg_type = SCM_RIGHTS;
+  Header->cmsg_len = CMSG_LEN(sizeof(int));
+  std::memcpy(CMSG_DATA(Header), &Attached, sizeof(int));
+  return sys::RetryAfterSignal(-1, ::sendmsg, Out, &Message, MSG_NOSIGNAL);
+}
+
 static bool wouldBlock() { return errno == EAGAIN || errno == EWOULDBLOCK; }
 
 Error Channel::write(StringRef Line, StringRef Bytes) {
@@ -259,17 +344,28 @@ void Channel::queue(std::string Line,
                     std::shared_ptr<const std::string> Bytes) {
   if (Broken)
     return;
-  Queued += Line.size();
-  Queue.push_back(std::make_shared<const std::string>(std::move(Line)));
+  queue(std::move(Line), Descriptor());
   if (!Bytes || Bytes->empty())
     return;
   Queued += Bytes->size();
-  Queue.push_back(std::move(Bytes));
+  Queue.push_back({std::move(Bytes), Descriptor()});
+}
+
+void Channel::queue(std::string Line, Descriptor Attached) {
+  if (Broken)
+    return;
+  Queued += Line.size();
+  Queue.push_back({std::make_shared<const std::string>(std::move(Line)),
+                   std::move(Attached)});
 }
 
 void Channel::flush() {
   while (!Queue.empty()) {
-    ssize_t N = writeSome(StringRef(*Queue.front()).drop_front(Offset));
+    const Entry &First = Queue.front();
+    StringRef Rest = StringRef(*First.Data).drop_front(Offset);
+    ssize_t N = First.Attached && Offset == 0
+                    ? writeAttached(Rest, First.Attached.get())
+                    : writeSome(Rest);
     if (N < 0 && wouldBlock())
       return;
     if (N < 0) {
@@ -282,7 +378,7 @@ void Channel::flush() {
     Sent += N;
     Queued -= N;
     Offset += N;
-    if (Offset < Queue.front()->size())
+    if (Offset < First.Data->size())
       continue;
     Queue.pop_front();
     Offset = 0;

@@ -47,6 +47,16 @@ Expected<Pipe> Pipe::createSocket() {
   return Pipe{Descriptor(Ends[0]), Descriptor(Ends[1])};
 }
 
+Expected<Pipe> mneme::takeStandardStreams() {
+  Descriptor In(::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  Descriptor Out(::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, STDERR_FILENO + 1));
+  Descriptor Null(::open("/dev/null", O_RDONLY | O_CLOEXEC));
+  if (!In || !Out || !Null || ::dup2(Null.get(), STDIN_FILENO) < 0 ||
+      ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+    return systemError("cannot take the standard streams");
+  return Pipe{std::move(In), std::move(Out)};
+}
+
 Error mneme::makeNonBlocking(int FD) {
   int Flags = ::fcntl(FD, F_GETFL);
   if (Flags < 0 || ::fcntl(FD, F_SETFL, Flags | O_NONBLOCK) != 0)

@@ -191,6 +191,11 @@ void Checker::checkInstance(const RecordedInstance &I) {
 std::vector<std::string> Checker::runOnModules() {
   for (size_t I = 0; I != K.Modules.size(); ++I)
     checkModule(I);
+  if (!K.Image.File.empty()) {
+    Expected<std::unique_ptr<MemoryBuffer>> Image = readImage(Dir, K);
+    if (!Image)
+      Problems.push_back(toString(Image.takeError()));
+  }
   return std::move(Problems);
 }
 

@@ -57,6 +57,13 @@ mneme::completeRecordId(StringRef Beginning, ArrayRef<RecordedKernel> Kernels) {
   return Found.size() == 1 ? *Found.begin() : Beginning.str();
 }
 
+std::vector<std::string> RecordedKernel::codeFiles() const {
+  std::vector<std::string> Files = Modules;
+  if (!Image.File.empty())
+    Files.push_back(Image.File);
+  return Files;
+}
+
 void RecordedKernel::addArena(uint64_t Base, uint64_t Size) {
   uint64_t End = Base + Size;
   if (VASize) {
@@ -173,6 +180,15 @@ static json::Object kernelToJSON(const RecordedKernel &K, bool IsSealed) {
                  {"DynamicHashInputs", json::Array(K.DynamicHashInputs)}};
   if (IsSealed)
     O["ModuleDigests"] = json::Array(K.ModuleDigests);
+  // Readers that predate kernels of other compilers do not know these keys.
+  if (!K.Image.File.empty())
+    O["Image"] = json::Object{{"File", K.Image.File},
+                              {"Digest", K.Image.Digest},
+                              {"Arch", json::fixUTF8(K.Image.Arch)},
+                              {"Kind", K.Image.IsPTX ? "ptx" : "cubin"},
+                              {"Only", K.Image.IsOnly}};
+  if (!K.Configuration.empty())
+    O["Configuration"] = json::fixUTF8(K.Configuration);
   return O;
 }
 
@@ -305,6 +321,25 @@ static bool fromJSON(const json::Value &V, KernelGlobal &Out, json::Path P) {
   StrictMapper O(V, P);
   return O && O.map("Name", Out.Name) && O.map("Size", Out.Size) &&
          O.map("Address", Out.Address) && O.finish();
+}
+
+static bool fromJSON(const json::Value &V, RecordedImage &Out, json::Path P) {
+  StrictMapper O(V, P);
+  std::string Kind;
+  if (!O || !O.map("File", Out.File) || !O.map("Digest", Out.Digest) ||
+      !O.map("Arch", Out.Arch) || !O.map("Kind", Kind) ||
+      !O.map("Only", Out.IsOnly))
+    return false;
+  if (!isHash(Out.Digest, 32)) {
+    P.field("Digest").report("expected 32 hexadecimal digits");
+    return false;
+  }
+  if (Kind != "cubin" && Kind != "ptx") {
+    P.field("Kind").report("expected cubin or ptx");
+    return false;
+  }
+  Out.IsPTX = Kind == "ptx";
+  return checkFileName(Out.File, P.field("File")) && O.finish();
 }
 
 } // namespace mneme
@@ -481,7 +516,8 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
       !O.map("VASize", K.VASize) || !O.map("Args", K.Args) ||
       !O.map("Globals", K.Globals) ||
       !O.map("DynamicHashInputs", K.DynamicHashInputs) ||
-      !O.map("instances", Instances) ||
+      !O.map("instances", Instances) || !O.mapOptional("Image", K.Image) ||
+      !O.mapOptional("Configuration", K.Configuration) ||
       !O.mapOptional("ModuleDigests", K.ModuleDigests) ||
       !O.mapOptional(DigestKey, Digest) || !O.finish())
     return false;
@@ -588,6 +624,23 @@ mneme::readModule(StringRef Dir, const RecordedKernel &K, size_t Index) {
                               Digest + ", not " + K.ModuleDigests[Index] +
                               "; restore the file, and replay other IR with "
                               "--ir"));
+}
+
+Expected<std::unique_ptr<MemoryBuffer>>
+mneme::readImage(StringRef Dir, const RecordedKernel &K) {
+  std::string Path = pathIn(Dir, K.Image.File);
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path, MaxIRFile);
+  if (!File)
+    return File.takeError();
+  std::unique_ptr<MemoryBuffer> Copy =
+      MemoryBuffer::getMemBufferCopy((*File)->getBuffer(), Path);
+  std::string Digest = toHexString(digest128(Copy->getBuffer()));
+  if (Digest == K.Image.Digest)
+    return std::move(Copy);
+  return createFileError(
+      Path,
+      createStringError("has changed since it was recorded: digest " + Digest +
+                        ", not " + K.Image.Digest + "; restore the file"));
 }
 
 std::string mneme::getFormatWarning(const RecordedKernel &K) {

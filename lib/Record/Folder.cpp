@@ -45,6 +45,10 @@ std::string mneme::moduleName(StringRef StaticHash) {
   return ("RecordedIR_" + StaticHash + ".bc").str();
 }
 
+std::string mneme::imageName(StringRef StaticHash, bool IsPTX) {
+  return ("RecordedImage_" + StaticHash + (IsPTX ? ".ptx" : ".cubin")).str();
+}
+
 bool mneme::isArtifact(StringRef Name) {
   return (Name.starts_with("DeviceState.") && Name.ends_with(".mneme")) ||
          PageFile::idOf(Name) ||

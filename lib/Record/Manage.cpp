@@ -269,6 +269,9 @@ static Error checkNames(const RecordedKernel &K) {
   for (const std::string &Name : K.Modules)
     if (Name != Module)
       return Refuse(Name, Module);
+  std::string Image = imageName(K.StaticHash, K.Image.IsPTX);
+  if (!K.Image.File.empty() && K.Image.File != Image)
+    return Refuse(K.Image.File, Image);
   for (const RecordedInstance &I : K.Instances)
     for (bool Epilogue : {false, true}) {
       StringRef Name = Epilogue ? I.Epilogue : I.Prologue;
@@ -314,6 +317,15 @@ Error Copier::moveIn(const RecordedKernel &K) {
     return Target.takeError();
   if (Error E = copyModule(K, *Target))
     return E;
+  if (!K.Image.File.empty() && Target->Instances.empty()) {
+    Expected<std::unique_ptr<MemoryBuffer>> Image = readImage(From, K);
+    if (!Image)
+      return Image.takeError();
+    Stats.Bytes += (*Image)->getBufferSize();
+    if (Error E = writeFileAtomically(pathIn(To, K.Image.File),
+                                      (*Image)->getBuffer()))
+      return E;
+  }
   for (const std::string &Name : NewPageFiles)
     if (Error E = moveFile(Name))
       return E;
@@ -410,7 +422,7 @@ static Expected<StringSet<>> findNeeded(StringRef Dir,
   auto Pages = std::make_shared<PageStore>(Dir);
   for (const RecordedKernel &K : Kernels) {
     if (!K.Instances.empty())
-      Needed.insert_range(K.Modules);
+      Needed.insert_range(K.codeFiles());
     for (const RecordedInstance &I : K.Instances)
       for (bool Epilogue : {false, true}) {
         Expected<Snapshot> S = openSnapshot(Dir, Epilogue, K, I, Pages);

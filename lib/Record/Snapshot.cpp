@@ -40,8 +40,7 @@ static constexpr uint64_t MaxData = MNEME_FRAME_PAGES * Page;
 /// take memory.
 static constexpr uint64_t MaxPages = uint64_t(1) << 28;
 
-template <typename... Ts>
-static Error snapshotError(const char *Fmt, Ts &&...Vals) {
+template <typename... Ts> static Error failure(const char *Fmt, Ts &&...Vals) {
   return createStringError(formatv(Fmt, std::forward<Ts>(Vals)...).str());
 }
 
@@ -83,26 +82,26 @@ static StringRef recordName(uint32_t Type) {
 static Error parseHeader(StringRef File, MnemeSnapshotHeader &Header) {
   StringRef Magic(MNEME_SNAPSHOT_MAGIC);
   if (File.empty())
-    return snapshotError("truncated: the file is empty");
+    return failure("truncated: the file is empty");
   if (!File.starts_with(Magic.take_front(File.size())))
-    return snapshotError("not a snapshot: does not begin with '{0}'", Magic);
+    return failure("not a snapshot: does not begin with '{0}'", Magic);
   StringRef Rest = File;
   if (!take(Rest, Header))
-    return snapshotError("truncated: {0} bytes, a header has {1}", File.size(),
-                         sizeof(Header));
+    return failure("truncated: {0} bytes, a header has {1}", File.size(),
+                   sizeof(Header));
   if (Header.Major != MNEME_SNAPSHOT_MAJOR)
-    return snapshotError("format version {0}.{1}, this reader knows {2}.x",
-                         Header.Major, Header.Minor, MNEME_SNAPSHOT_MAJOR);
+    return failure("format version {0}.{1}, this reader knows {2}.x",
+                   Header.Major, Header.Minor, MNEME_SNAPSHOT_MAJOR);
   if (digest64(File.take_front(offsetof(MnemeSnapshotHeader, HeaderDigest))) !=
       Header.HeaderDigest)
-    return snapshotError("damaged: wrong digest of the header");
+    return failure("damaged: wrong digest of the header");
   if (Header.Kind != MNEME_SNAPSHOT_PROLOGUE &&
       Header.Kind != MNEME_SNAPSHOT_EPILOGUE)
-    return snapshotError("unknown kind {0} of snapshot", Header.Kind);
+    return failure("unknown kind {0} of snapshot", Header.Kind);
   if (Header.ArenaSize == 0 ||
       Header.ArenaBase + Header.ArenaSize < Header.ArenaBase)
-    return snapshotError("arena of {0:x} bytes at {1:x} is no address range",
-                         Header.ArenaSize, Header.ArenaBase);
+    return failure("arena of {0:x} bytes at {1:x} is no address range",
+                   Header.ArenaSize, Header.ArenaBase);
   return Error::success();
 }
 
@@ -110,22 +109,22 @@ static Error parseArgs(StringRef Payload, std::vector<std::string> &Args) {
   MnemeArgsRecord Record;
   if (!take(Payload, Record) ||
       Record.Count > Payload.size() / sizeof(MnemeArgEntry))
-    return snapshotError("too short for its arguments");
+    return failure("too short for its arguments");
   StringRef Bytes = Payload.drop_front(Record.Count * sizeof(MnemeArgEntry));
   uint64_t End = 0;
   for (uint32_t I = 0; I != Record.Count; ++I) {
     MnemeArgEntry Entry;
     take(Payload, Entry);
     if (Entry.Size > Bytes.size())
-      return snapshotError("too short for argument {0}", I);
+      return failure("too short for argument {0}", I);
     if (Entry.Offset < End)
-      return snapshotError("argument {0} overlaps the one before", I);
+      return failure("argument {0} overlaps the one before", I);
     End = uint64_t(Entry.Offset) + Entry.Size;
     Args.push_back(Bytes.take_front(Entry.Size).str());
     Bytes = Bytes.drop_front(Entry.Size);
   }
   if (!Bytes.empty())
-    return snapshotError("{0} bytes after the last argument", Bytes.size());
+    return failure("{0} bytes after the last argument", Bytes.size());
   return Error::success();
 }
 
@@ -133,33 +132,31 @@ static Error parseRegion(StringRef Payload, const MnemeSnapshotHeader &Header,
                          std::vector<SnapshotRegion> &Regions) {
   MnemeRegionRecord Record;
   if (!take(Payload, Record))
-    return snapshotError("too short");
+    return failure("too short");
   if (Record.NameSize != Payload.size())
-    return snapshotError("name of {0} bytes in {1}", Record.NameSize,
-                         Payload.size());
-  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_TEXTURE)
-    return snapshotError("unknown kind {0} of region", Record.Kind);
+    return failure("name of {0} bytes in {1}", Record.NameSize, Payload.size());
+  if (Record.Kind < MNEME_REGION_HEAP || Record.Kind > MNEME_REGION_DEVICE)
+    return failure("unknown kind {0} of region", Record.Kind);
   if (Record.Kind == MNEME_REGION_TEXTURE &&
       Record.Size != sizeof(MnemeTexture))
-    return snapshotError("texture object of {0} bytes", Record.Size);
+    return failure("texture object of {0} bytes", Record.Size);
   bool IsGlobal = Record.Kind == MNEME_REGION_GLOBAL;
   if (IsGlobal == Payload.empty())
-    return snapshotError(IsGlobal ? "variable without a name"
-                                  : "buffer with a name");
+    return failure(IsGlobal ? "variable without a name" : "buffer with a name");
   SnapshotRegion Region = {Record.Address, Record.Size,   IsGlobal,
                            Record.Id,      Payload.str(), Record.Kind};
   if (Region.isOutsideArena()) {
     if (Record.Size == 0 || Record.Size > -Record.Address)
-      return snapshotError("{0:x} bytes at {1:x} are no address range",
-                           Record.Size, Record.Address);
+      return failure("{0:x} bytes at {1:x} are no address range", Record.Size,
+                     Record.Address);
     if (Record.Address < Header.ArenaBase + Header.ArenaSize &&
         Header.ArenaBase < Record.Address + Record.Size)
-      return snapshotError("{0:x} bytes at {1:x} are in the arena", Record.Size,
-                           Record.Address);
+      return failure("{0:x} bytes at {1:x} are in the arena", Record.Size,
+                     Record.Address);
   } else if (Record.Size == 0 || !contains(Header.ArenaBase, Header.ArenaSize,
                                            Record.Address, Record.Size)) {
-    return snapshotError("{0:x} bytes at {1:x} are not in the arena",
-                         Record.Size, Record.Address);
+    return failure("{0:x} bytes at {1:x} are not in the arena", Record.Size,
+                   Record.Address);
   }
   Regions.push_back(std::move(Region));
   return Error::success();
@@ -169,19 +166,18 @@ static Error parseAnnotation(StringRef Payload,
                              std::vector<SnapshotAnnotation> &Annotations) {
   MnemeAnnotationRecord Record;
   if (!take(Payload, Record))
-    return snapshotError("too short");
+    return failure("too short");
   if (Record.TagSize != Payload.size())
-    return snapshotError("tag of {0} bytes in {1}", Record.TagSize,
-                         Payload.size());
+    return failure("tag of {0} bytes in {1}", Record.TagSize, Payload.size());
   if (Record.DType > MNEME_DTYPE_U64)
-    return snapshotError("unknown element type {0}", Record.DType);
+    return failure("unknown element type {0}", Record.DType);
   if (Record.Tolerance > MNEME_TOLERANCE_ULP)
-    return snapshotError("unknown kind {0} of tolerance", Record.Tolerance);
+    return failure("unknown kind {0} of tolerance", Record.Tolerance);
   if (Record.Norm > MNEME_NORM_LINF)
-    return snapshotError("unknown norm {0}", Record.Norm);
+    return failure("unknown norm {0}", Record.Norm);
   if (!(Record.Value >= 0) || std::isinf(Record.Value))
-    return snapshotError("tolerance {0} is not a finite number from 0 up",
-                         Record.Value);
+    return failure("tolerance {0} is not a finite number from 0 up",
+                   Record.Value);
   Annotations.push_back({Record.Address, Record.Size, Record.DType,
                          Record.Tolerance, Record.Norm, Record.Value,
                          Payload.str()});
@@ -192,10 +188,10 @@ static Error parseAnnotation(StringRef Payload,
 template <typename T>
 static Error parseList(StringRef Payload, std::vector<T> &Out) {
   if (!Out.empty())
-    return snapshotError("there is one already");
+    return failure("there is one already");
   if (Payload.empty() || Payload.size() % sizeof(T) != 0)
-    return snapshotError("{0} bytes are no multiple of {1}", Payload.size(),
-                         sizeof(T));
+    return failure("{0} bytes are no multiple of {1}", Payload.size(),
+                   sizeof(T));
   Out.resize(Payload.size() / sizeof(T));
   memcpy(Out.data(), Payload.data(), Payload.size());
   return Error::success();
@@ -205,10 +201,10 @@ static Error checkRuns(ArrayRef<MnemePageRun> Runs, uint64_t &NumPages) {
   for (const MnemePageRun &R : Runs) {
     NumPages += R.NumPages;
     if (R.NumPages == 0 || NumPages > MaxPages)
-      return snapshotError("run of {0} pages, the limit of all is {1}",
-                           R.NumPages, MaxPages);
+      return failure("run of {0} pages, the limit of all is {1}", R.NumPages,
+                     MaxPages);
     if (R.Step > 1)
-      return snapshotError("unknown step {0}", R.Step);
+      return failure("unknown step {0}", R.Step);
   }
   return Error::success();
 }
@@ -217,13 +213,13 @@ static Error parseEnd(StringRef Payload, uint64_t NumRecords,
                       uint64_t NumPages) {
   MnemeEndRecord End;
   if (!take(Payload, End) || !Payload.empty())
-    return snapshotError("not of {0} bytes", sizeof(End));
+    return failure("not of {0} bytes", sizeof(End));
   if (End.NumRecords != NumRecords)
-    return snapshotError("counts {0} records where there are {1}",
-                         End.NumRecords, NumRecords);
+    return failure("counts {0} records where there are {1}", End.NumRecords,
+                   NumRecords);
   if (End.NumPages != NumPages)
-    return snapshotError("counts {0} pages where there are {1}", End.NumPages,
-                         NumPages);
+    return failure("counts {0} pages where there are {1}", End.NumPages,
+                   NumPages);
   return Error::success();
 }
 
@@ -257,35 +253,34 @@ static Error checkLayout(std::vector<SnapshotRegion> &Regions,
   std::vector<bool> Seen(Regions.size());
   for (const SnapshotRegion &R : Regions) {
     if (R.Id >= Regions.size() || Seen[R.Id])
-      return snapshotError("region number {0} is out of range or repeated",
-                           R.Id);
+      return failure("region number {0} is out of range or repeated", R.Id);
     Seen[R.Id] = true;
   }
   for (size_t I = 1; I < Regions.size(); ++I)
     if (Regions[I].Address - Regions[I - 1].Address < Regions[I - 1].Size)
-      return snapshotError("regions {0} and {1} overlap", Regions[I - 1].Id,
-                           Regions[I].Id);
+      return failure("regions {0} and {1} overlap", Regions[I - 1].Id,
+                     Regions[I].Id);
   for (const SnapshotAnnotation &A : Annotations) {
     const SnapshotRegion *R = findRegion(Regions, A.Address);
     if (A.Size == 0 || !R || !contains(R->Address, R->Size, A.Address, A.Size))
-      return snapshotError("annotation of {0:x} bytes at {1:x} is in no region",
-                           A.Size, A.Address);
+      return failure("annotation of {0:x} bytes at {1:x} is in no region",
+                     A.Size, A.Address);
   }
   const SnapshotRegion *LastRegion = nullptr;
   uint64_t End = 0;
   for (const MnemePageRun &Run : Runs) {
     const SnapshotRegion *R = findRegion(Regions, Run.Address);
     if (!R || !holdsRun(*R, Run))
-      return snapshotError("{0} pages at {1:x} are not pages of one region",
-                           Run.NumPages, Run.Address);
+      return failure("{0} pages at {1:x} are not pages of one region",
+                     Run.NumPages, Run.Address);
     // The last page of a region may extend into the next region's first page.
     if (R == LastRegion && Run.Address < End)
-      return snapshotError("pages overlap at {0:x}", Run.Address);
+      return failure("pages overlap at {0:x}", Run.Address);
     LastRegion = R;
     End = Run.Address + Run.NumPages * Page;
     if (Run.File >= NumFiles)
-      return snapshotError("pages at {0:x} are in page file {1} of {2}",
-                           Run.Address, Run.File, NumFiles);
+      return failure("pages at {0:x} are in page file {1} of {2}", Run.Address,
+                     Run.File, NumFiles);
   }
   return Error::success();
 }
@@ -305,13 +300,13 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
   auto ParseRecord = [&](const MnemeRecordHeader &Record,
                          StringRef Payload) -> Error {
     if (digest64(Payload) != Record.Digest)
-      return snapshotError("damaged: wrong digest");
+      return failure("damaged: wrong digest");
     if (Record.Flags & ~uint32_t(MNEME_RECORD_OPTIONAL))
-      return snapshotError("unknown flags {0:x}", Record.Flags);
+      return failure("unknown flags {0:x}", Record.Flags);
     switch (Record.Type) {
     case MNEME_RECORD_ARGS:
       if (HasArgs || S.isEpilogue())
-        return snapshotError("expected only once, in a prologue");
+        return failure("expected only once, in a prologue");
       HasArgs = true;
       return parseArgs(Payload, S.Args);
     case MNEME_RECORD_REGION:
@@ -330,39 +325,37 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
     }
     if (Record.Flags & MNEME_RECORD_OPTIONAL)
       return Error::success();
-    return snapshotError("type {0} is required and not known to this reader",
-                         Record.Type);
+    return failure("type {0} is required and not known to this reader",
+                   Record.Type);
   };
 
   StringRef Rest = File.drop_front(sizeof(S.Header));
   for (; !HasEnd; ++NumRecords) {
     uint64_t Offset = File.size() - Rest.size();
     if (Rest.empty())
-      return createFileError(Name, snapshotError("truncated: no end record"));
+      return createFileError(Name, failure("truncated: no end record"));
     MnemeRecordHeader Record;
     if (!take(Rest, Record) || Record.Size > Rest.size() ||
         alignTo(Record.Size, 8) > Rest.size())
       return createFileError(
-          Name, snapshotError("truncated: the record at offset {0} is cut off",
-                              Offset));
+          Name,
+          failure("truncated: the record at offset {0} is cut off", Offset));
     StringRef Payload = Rest.take_front(Record.Size);
     StringRef Padding = Rest.slice(Record.Size, alignTo(Record.Size, 8));
     Rest = Rest.drop_front(Payload.size() + Padding.size());
     Error E = ParseRecord(Record, Payload);
     if (!E && Padding.find_first_not_of('\0') != StringRef::npos)
-      E = snapshotError("damaged: padding is not zero");
+      E = failure("damaged: padding is not zero");
     if (E)
-      return createFileError(Name,
-                             snapshotError("{0} record at offset {1}: {2}",
+      return createFileError(Name, failure("{0} record at offset {1}: {2}",
                                            recordName(Record.Type), Offset,
                                            toString(std::move(E))));
   }
   if (!Rest.empty())
     return createFileError(
-        Name, snapshotError("{0} bytes after the end record", Rest.size()));
+        Name, failure("{0} bytes after the end record", Rest.size()));
   if (!HasArgs && !S.isEpilogue())
-    return createFileError(Name,
-                           snapshotError("prologue without arguments record"));
+    return createFileError(Name, failure("prologue without arguments record"));
   if (Error E = checkLayout(S.Regions, S.Annotations, S.Runs, Ids.size()))
     return createFileError(Name, std::move(E));
   if (Error E = S.openPageFiles(Ids))
@@ -371,8 +364,7 @@ Expected<Snapshot> Snapshot::parse(std::unique_ptr<MemoryBuffer> Buffer,
     if (!contains(0, S.Files[R.File]->numPages(), R.FirstPage,
                   R.Step ? R.NumPages : 1))
       return createFileError(
-          Name,
-          snapshotError("{0} pages from {1} on are not in '{2}', which has {3}",
+          Name, failure("{0} pages from {1} on are not in '{2}', which has {3}",
                         R.NumPages, R.FirstPage, S.Files[R.File]->path(),
                         S.Files[R.File]->numPages()));
   S.layOutData();

@@ -207,34 +207,48 @@ static DenseMap<uint32_t, uint32_t> mapBuffers(const ReplayPlan &Old,
   return Map;
 }
 
-template <typename T>
-static void renumber(std::vector<T> &Specs,
-                     const DenseMap<uint32_t, uint32_t> &Map,
-                     const DenseSet<StringRef> &Names) {
-  llvm::erase_if(Specs, [&](T &S) {
+namespace {
+/// Translates the buffers that options name.
+struct BufferNames {
+  DenseMap<uint32_t, uint32_t> Map; ///< Numbers.
+  DenseSet<StringRef> Names;        ///< Those that still exist.
+
+  /// Returns false if the buffer no longer exists.
+  bool translate(std::string &Buffer) const {
     uint32_t Id;
-    if (S.Buffer.empty())
-      return false;
-    if (StringRef(S.Buffer).getAsInteger(10, Id))
-      return !Names.contains(S.Buffer);
+    if (Buffer.empty())
+      return true;
+    if (StringRef(Buffer).getAsInteger(10, Id))
+      return Names.contains(Buffer);
     auto It = Map.find(Id);
     if (It == Map.end())
-      return true;
-    S.Buffer = std::to_string(It->second);
-    return false;
-  });
-}
+      return false;
+    Buffer = std::to_string(It->second);
+    return true;
+  }
+  bool translate(UnorderedSpec &S) const {
+    return all_of(S.Columns, [&](auto &C) { return translate(C.Buffer); }) &&
+           translate(S.Counter);
+  }
+  template <typename T> bool translate(T &S) const {
+    return translate(S.Buffer);
+  }
+  template <typename T> void renumber(std::vector<T> &Specs) const {
+    llvm::erase_if(Specs, [&](T &S) { return !translate(S); });
+  }
+};
+} // namespace
 
 void mneme::renumberBuffers(ReplayOptions &O, const ReplayPlan &Old,
                             const ReplayPlan &New) {
-  DenseMap<uint32_t, uint32_t> Map = mapBuffers(Old, New);
-  DenseSet<StringRef> Names;
+  BufferNames B{mapBuffers(Old, New), {}};
   for (const RecordedRegion &R : New.state().regions())
-    Names.insert(R.Info.Name);
+    B.Names.insert(R.Info.Name);
   for (const SnapshotAnnotation &A : New.state().annotations())
-    Names.insert(A.Tag);
-  renumber(O.Tolerances, Map, Names);
-  renumber(O.ElementTypes, Map, Names);
+    B.Names.insert(A.Tag);
+  B.renumber(O.Tolerances);
+  B.renumber(O.ElementTypes);
+  B.renumber(O.Unordered);
 }
 
 ReducedSize mneme::measureSize(const ReplayPlan &Plan) {

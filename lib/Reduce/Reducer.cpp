@@ -224,6 +224,7 @@ void Reduction::useLaunch(const ReplayOptions &Of) {
     To.Host = Of.Host;
     To.Tolerances = Of.Tolerances;
     To.ElementTypes = Of.ElementTypes;
+    To.Unordered = Of.Unordered;
   };
   Use(O.Difference.Good);
   if (O.Difference.Cured)
@@ -806,6 +807,7 @@ Expected<bool> Reduction::tryMemory(StringRef Dir,
   ReplayOptions ForReading = Candidate;
   ForReading.Tolerances.clear();
   ForReading.ElementTypes.clear();
+  ForReading.Unordered.clear();
   ForReading.Norm.reset();
   Expected<std::unique_ptr<ReplayPlan>> Read =
       ReplayPlan::create(Dir, std::move(ForReading));

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Capture.h"
+#include "TemporaryFile.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Support/Errno.h"
@@ -151,14 +152,6 @@ std::vector<uint64_t> TracingDevice::touched() const {
 // The child's side
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Closing a temporary file deletes it.
-struct FileCloser {
-  void operator()(FILE *F) const { std::fclose(F); }
-};
-using TemporaryFile = std::unique_ptr<FILE, FileCloser>;
-} // namespace
-
 static Error put(FILE *F, const void *Bytes, size_t Size) {
   if (std::fwrite(Bytes, 1, Size, F) == Size)
     return Error::success();
@@ -296,7 +289,7 @@ Expected<CapturedReplay> mneme::captureReplay(const ReplayPlan &Plan,
     return createStringError("accesses can be traced on the host device only, "
                              "not on '" +
                              Plan.options().Device + "'");
-  TemporaryFile File(std::tmpfile());
+  TemporaryFile File = makeTemporaryFile();
   if (!File)
     return createStringError(errnoAsErrorCode(),
                              "cannot create a temporary file");

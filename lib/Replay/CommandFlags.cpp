@@ -49,6 +49,8 @@ static std::string print(const ToleranceSpec &S) {
 static std::string print(const ElementTypeSpec &S) {
   return getDTypeName(S.DType).str() + atBuffer(S.Buffer);
 }
+static std::string print(const UnorderedSpec &S) { return printUnordered(S); }
+static std::string print(const EnvelopeRule &R) { return printEnvelopeRule(R); }
 static std::string print(NaNRule Rule) {
   return Rule == NaNRule::Error ? "error" : "equal";
 }
@@ -64,6 +66,12 @@ static Error parse(StringRef Text, ToleranceSpec &Out) {
 }
 static Error parse(StringRef Text, ElementTypeSpec &Out) {
   return parseElementType(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, UnorderedSpec &Out) {
+  return parseUnordered(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, EnvelopeRule &Out) {
+  return parseEnvelopeRule(Text).moveInto(Out);
 }
 static Error parse(StringRef Text, NaNRule &Out) {
   return parseNaNRule(Text).moveInto(Out);

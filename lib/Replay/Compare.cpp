@@ -292,7 +292,15 @@ CompareStats mneme::compareMemory(ArrayRef<char> Expected,
     Mismatch(Count + I, E, A, MNEME_DTYPE_BYTES);
     Stats.Pass = false;
   }
+  applyMeasuredLimit(Stats, Rule);
   return Stats;
+}
+
+void mneme::applyMeasuredLimit(CompareStats &Stats, const CompareRule &Rule) {
+  if (!Rule.Measured || !Stats.Pass || Stats.MaxAbs <= *Rule.Measured)
+    return;
+  Stats.Pass = false;
+  Stats.Mismatches = std::max<uint64_t>(Stats.Mismatches, 1);
 }
 
 //===----------------------------------------------------------------------===//
@@ -341,7 +349,14 @@ json::Value mneme::toJSON(const BufferReport &R) {
        S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)},
       {"reproducible", R.Reproducible},
       {"digest",
-       R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)}};
+       R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)},
+      {"level", getLevelName(R.Level)},
+      {"measured_abs_limit",
+       R.Rule.Measured ? numberToJSON(*R.Rule.Measured) : json::Value(nullptr)},
+      {"record_size",
+       R.RecordSize ? json::Value(R.RecordSize) : json::Value(nullptr)},
+      {"records",
+       R.Records.empty() ? json::Value(nullptr) : json::Value(R.Records)}};
   O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
   O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
   return O;
@@ -349,8 +364,9 @@ json::Value mneme::toJSON(const BufferReport &R) {
 
 bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   json::ObjectMapper O(V, P);
-  std::string Kind, DType, Tolerance, Norm, Address;
-  std::optional<std::string> Name, Expected, Actual, Digest;
+  std::string Kind, DType, Tolerance, Norm, Address, Level;
+  std::optional<std::string> Name, Expected, Actual, Digest, Records;
+  std::optional<uint32_t> RecordSize;
   CompareStats &S = R.Stats;
   if (!O || !O.map("buffer", R.Id) || !O.map("kind", Kind) ||
       !O.map("name", Name) || !O.map("address", Address) ||
@@ -360,7 +376,9 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
       !O.map("differences", S.Differences) ||
       !O.map("mismatches", S.Mismatches) || !O.map("first_mismatch", S.First) ||
       !O.map("expected", Expected) || !O.map("actual", Actual) ||
-      !O.map("reproducible", R.Reproducible) || !O.map("digest", Digest))
+      !O.map("reproducible", R.Reproducible) || !O.map("digest", Digest) ||
+      !O.map("level", Level) || !O.map("record_size", RecordSize) ||
+      !O.map("records", Records))
     return false;
   auto Fail = [&](const char *Field, llvm::Error E) {
     P.field(Field).report("unknown value");
@@ -376,6 +394,14 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   auto NormKind = parseNorm(Norm);
   if (!NormKind)
     return Fail("norm", NormKind.takeError());
+  std::optional<CompareLevel> KnownLevel = parseLevel(Level);
+  if (!KnownLevel) {
+    P.field("level").report("unknown value");
+    return false;
+  }
+  R.Level = *KnownLevel;
+  R.RecordSize = RecordSize.value_or(0);
+  R.Records = Records.value_or("");
   R.Rule.DType = Type->DType;
   R.Rule.Tolerance = Limit->Kind;
   R.Rule.Value = Limit->Value;
@@ -395,6 +421,9 @@ bool mneme::fromJSON(const json::Value &V, BufferReport &R, json::Path P) {
   S.MaxUlp = numberFromJSON(Object->get("max_ulp_error"));
   if (const json::Value *N = Object->get("norm_error"); N && !N->getAsNull())
     S.NormError = numberFromJSON(N);
+  if (const json::Value *N = Object->get("measured_abs_limit");
+      N && !N->getAsNull())
+    R.Rule.Measured = numberFromJSON(N);
   return true;
 }
 

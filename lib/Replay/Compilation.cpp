@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Shortage.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -133,8 +134,10 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
     return std::move(Failed);
   if (Error Failed = Watching.seeGPUCode(Compiled))
     return std::move(Failed);
-  if (Error Failed = compareWithApp(
-          StringRef(Compiled.Image.data(), Compiled.Image.size())))
+  const SmallVector<char, 0> &Compared =
+      Compiled.Object.empty() ? Compiled.Image : Compiled.Object;
+  if (Error Failed =
+          compareWithApp(StringRef(Compared.data(), Compared.size())))
     return std::move(Failed);
   if (Target == CodeTarget::Host)
     if (Error E = emitForHost(*M))
@@ -213,8 +216,17 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
       return Target != CodeTarget::Host &&
              stopsAt(CodeStage::Assembly, hashAssembly(M, PTX));
     };
-    if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown))
+    if (!Plan.hasIR() && !Plan.kernel().Image.IsPTX) {
+      if (Error E = Plan.readRecordedCubin().moveInto(Compiled.Image))
+        return E;
+      if (Error E = readResources(
+                        StringRef(Compiled.Image.data(), Compiled.Image.size()),
+                        Plan.kernel().KernelName)
+                        .moveInto(Compiled.Resources))
+        return E;
+    } else if (Error E = Plan.compiler().emitImage(M, Compiled, IsKnown)) {
       return E;
+    }
     if (Code.StoppedAt) {
       Code.Times.Codegen = Compiled.CodegenTime;
       return Error::success();
@@ -240,12 +252,14 @@ Error Compilation::emitForGPU(const Module &M, CompileResult &Compiled) {
     Image.Args = Plan.kernel().Args;
     for (const KernelGlobal &G : Plan.globals()) {
       const GlobalVariable *Variable = M.getNamedGlobal(G.Name);
-      if (Variable && !Variable->isDeclaration())
+      if (Variable && (!Variable->isDeclaration() || !Plan.hasIR()))
         Image.Globals.push_back(G.Name);
     }
     for (const GlobalVariable &G : M.globals())
       if (isOwnVariable(G) && !is_contained(Image.Globals, G.getName()))
         Image.OwnVariables.push_back(G.getName().str());
+    for (const SharedVariable &V : getVariableSlots(M))
+      Image.Slots.push_back(V.Name);
   }
   bool WantsAssembly =
       !Options.OutputAsm.empty() || !Options.Instruments.SaveTemps.empty();
@@ -295,6 +309,7 @@ Error Compilation::emitForHost(Module &M) {
   LLVMOptionScope Scope;
   if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
+  resolveVariableSlots(M);
   std::string Assembly;
   Expected<DeviceImage> Image = [&] {
     ScopedTimer Timer(Code.Times.Codegen);
@@ -317,13 +332,21 @@ Error Compilation::emitForHost(Module &M) {
   return Error::success();
 }
 
+static Error withoutIR(const ReplayPlan &Plan, const Twine &Why) {
+  return createStringError("kernel '" + Plan.kernel().KernelName +
+                           "' was recorded without IR: it " + Why);
+}
+
 Expected<CompiledKernel>
 mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
                       function_ref<void(ReplayStage)> Report,
                       KnownCodeFn Known) {
   // A missing tool is not a compile error.
   const ReplayOptions &O = Variant.options();
-  if (Target == CodeTarget::GPU)
+  if (Target == CodeTarget::Host && !Variant.hasIR())
+    return withoutIR(Variant, "runs on an NVIDIA GPU only (--device=cuda:0)");
+  bool Assembles = Variant.hasIR() || Variant.kernel().Image.IsPTX;
+  if (Target == CodeTarget::GPU && Assembles)
     if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))
       return std::move(E);
   return Compilation(Variant, Target, Report, Known).run();
@@ -331,6 +354,8 @@ mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
 
 Expected<PassListing> mneme::listPasses(const ReplayPlan &Plan,
                                         const PassListOptions &O) {
+  if (!Plan.hasIR())
+    return withoutIR(Plan, "has no passes");
   LLVMContext Context;
   Context.setDiscardValueNames(true);
   return Plan.compiler().listPasses(*Plan.cloneModule(Context), O);
@@ -351,6 +376,9 @@ ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
   B.Timeout = O.Timeout;
   B.Tolerances = O.Tolerances;
   B.ElementTypes = O.ElementTypes;
+  B.Unordered = O.Unordered;
+  // What compares with the baseline has measured it.
+  B.Envelope.Replays = 0;
   B.Norm = O.Norm;
   B.NaN = O.NaN;
   return B;
@@ -360,7 +388,9 @@ Expected<CompiledKernel> mneme::readAppCode(const ReplayPlan &Plan,
                                             StringRef App) {
   const RecordedKernel &K = Plan.kernel();
   Expected<SmallVector<char, 0>> Cubin =
-      extractKernelImage(App, K.KernelName, K.Arch);
+      App.empty() && Plan.hasRecordedImage()
+          ? Plan.readRecordedCubin()
+          : extractKernelImage(App, K.KernelName, K.Arch);
   if (!Cubin)
     return Cubin.takeError();
   StringRef Bytes(Cubin->data(), Cubin->size());

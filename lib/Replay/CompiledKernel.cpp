@@ -48,6 +48,7 @@ static json::Value imageToJSON(const DeviceImage &Image) {
                  {"kernel", json::fixUTF8(Image.KernelName)},
                  {"globals", json::Array(Image.Globals)},
                  {"own_variables", json::Array(Image.OwnVariables)},
+                 {"slots", json::Array(Image.Slots)},
                  {"args", json::Array(Image.Args)}};
   O["host"] = Image.HostInfo ? toJSON(getHostKernelInfo(Image))
                              : json::Value(nullptr);
@@ -61,7 +62,8 @@ static bool imageFromJSON(const json::Value &V, DeviceImage &Image,
   if (!O || !O.map("triple", Image.Triple) || !O.map("arch", Image.Arch) ||
       !O.map("kernel", Image.KernelName) || !O.map("globals", Image.Globals) ||
       !O.map("own_variables", Image.OwnVariables) ||
-      !O.map("args", Image.Args) || !O.map("host", Host))
+      !O.map("slots", Image.Slots) || !O.map("args", Image.Args) ||
+      !O.map("host", Host))
     return false;
   if (Host)
     setHostKernelInfo(Image, std::move(*Host));

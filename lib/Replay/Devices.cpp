@@ -52,10 +52,9 @@ mneme::openDevice(StringRef Name, ArrayRef<RecordedRegion> Regions,
 }
 
 std::string mneme::chooseDevice(const ReplayPlan &Plan) {
-  if (Triple(Plan.kernel().Triple).isNVPTX())
-    for (const GPUDescription &GPU : findGPUsIfAny())
-      if (isArchCompatible(Plan.compiler().arch(), GPU.Info.Arch))
-        return GPU.Name;
+  for (const GPUDescription &GPU : findGPUsIfAny())
+    if (isArchCompatible(Plan.compiler().arch(), GPU.Info.Arch))
+      return GPU.Name;
   return "host";
 }
 

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/GetElementPtrTypeIterator.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/LLVMContext.h"
@@ -20,6 +21,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 
 using namespace llvm;
@@ -103,6 +105,20 @@ private:
 };
 } // namespace
 
+/// Returns the stride of the outermost variable index of \p Pointer, which
+/// selects a record; further indices select its members. 0 if there is none.
+static uint32_t findStride(const Value *Pointer, const DataLayout &DL) {
+  uint64_t Stride = 0;
+  while (auto *GEP = dyn_cast<GEPOperator>(Pointer)) {
+    for (auto It = gep_type_begin(GEP), End = gep_type_end(GEP); It != End;
+         ++It)
+      if (It.isSequential() && !isa<Constant>(It.getOperand()))
+        Stride = std::max<uint64_t>(Stride, It.getSequentialElementStride(DL));
+    Pointer = GEP->getPointerOperand();
+  }
+  return isUInt<31>(Stride) ? Stride : 0;
+}
+
 /// Describes which fast-math flags of \p M permit different rounding.
 static std::string describeRounding(const Module &M) {
   bool Reassociates = false, Contracts = false, Approximates = false;
@@ -130,12 +146,15 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   Types.Rounding = describeRounding(*M);
   runPasses(*M, "function(sroa,early-cse),cgscc(inline),function(sroa)");
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
+  Types.StrideOfRegion.resize(Types.OfRegion.size());
   std::vector<bool> Seen(Types.OfRegion.size());
   RegionFinder Regions(Plan, M->getDataLayout());
   auto Note = [&](const Value *Pointer, Type *Ty) {
     std::optional<size_t> Region = Regions.find(Pointer);
     if (!Region)
       return;
+    uint32_t &Stride = Types.StrideOfRegion[*Region];
+    Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
     uint32_t DType = getDType(Ty);
     uint32_t &Known = Types.OfRegion[*Region];
     Known =
@@ -154,9 +173,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
 // Tolerances
 //===----------------------------------------------------------------------===//
 
-/// Returns the largest error, relative to the values, that is attributed to
-/// rounding: about half of a type's digits.
-static double getRoundingShare(uint32_t DType) {
+double mneme::getRoundingShare(uint32_t DType) {
   switch (DType) {
   case MNEME_DTYPE_F64:
     return 1e-7;

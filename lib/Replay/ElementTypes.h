@@ -24,6 +24,9 @@ struct ElementTypes {
   /// MNEME_DTYPE_* of the values that the kernel stores to each region;
   /// MNEME_DTYPE_BYTES if unknown or if there are several types.
   std::vector<uint32_t> OfRegion;
+  /// Bytes with which the kernel addresses what it stores to each region: the
+  /// size of its records. 0 if unknown.
+  std::vector<uint32_t> StrideOfRegion;
   /// Transformations with different rounding that the IR's fast-math flags
   /// permit: "contraction", "reassociation and contraction"; empty if none.
   std::string Rounding;
@@ -31,6 +34,10 @@ struct ElementTypes {
 
 /// Takes as long as a small pipeline.
 ElementTypes inferElementTypes(const ReplayPlan &Plan);
+
+/// Returns the largest error, relative to the values, that is attributed to
+/// rounding: about half of a type's digits. 0 for integers and bytes.
+double getRoundingShare(uint32_t DType);
 
 /// Returns options that accept the errors of \p Failing, whose element types
 /// are known, as rounding errors; empty if an error is too large for that.

@@ -16,12 +16,14 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
+#include <chrono>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -33,6 +35,13 @@ static constexpr double MaxBatchSeconds = 0.05, MaxBatchShare = 0.25;
 /// Buffers are kept for the comparison with a second launch up to this total
 /// size.
 static constexpr uint64_t MaxKeptBytes = uint64_t(1) << 30;
+
+/// Time after which no more than EnvelopeRule::MinReplays launches are
+/// compared.
+static constexpr double MaxRepeatSeconds = 20;
+
+/// Seeds of their orders of blocks: none of the envelope's.
+static constexpr uint64_t FirstSeed = 1 << 20;
 
 /// In a search, launches shorter than this are compared only after timing, not
 /// before: most candidates are correct, so they are compared once.
@@ -82,10 +91,10 @@ static bool fails(const BufferReport &B) { return !B.Stats.Pass; }
 Verdict mneme::judge(const MemoryComparison &C) {
   if (C.Stray || any_of(C.Buffers, fails))
     return Verdict::Mismatch;
-  if (any_of(C.Buffers,
-             [](const BufferReport &B) { return B.Stats.Differences; }))
-    return Verdict::MatchWithinTolerance;
-  return Verdict::Match;
+  CompareLevel Level = CompareLevel::Exact;
+  for (const BufferReport &B : C.Buffers)
+    Level = std::max(Level, B.Level);
+  return getVerdict(Level);
 }
 
 static std::string describeStray(const StrayWrite &W) {
@@ -96,16 +105,11 @@ static std::string describeStray(const StrayWrite &W) {
       .str();
 }
 
-static std::string describeMismatch(const MemoryComparison &C) {
-  ArrayRef<BufferReport> Buffers = C.Buffers;
-  if (none_of(Buffers, fails))
-    return describeStray(*C.Stray);
-  uint64_t Bad = count_if(Buffers, fails);
-  const BufferReport &B = *find_if(Buffers, fails);
-  std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
+static std::string describeElements(const BufferReport &B) {
   bool IsNumber = B.Rule.DType != MNEME_DTYPE_BYTES;
   std::string Type =
       IsNumber ? (getDTypeName(B.Rule.DType) + " ").str() : std::string();
+  std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
   std::string Text =
       formatv("{0} of {1} {2}elements of buffer {3}{4} differ",
               B.Stats.Mismatches, B.Stats.Elements, Type, B.Id, Name)
@@ -114,16 +118,59 @@ static std::string describeMismatch(const MemoryComparison &C) {
     Text += formatv(", first at {0}: {1} instead of {2}", *B.Stats.First,
                     B.Stats.Actual, B.Stats.Expected)
                 .str();
+  raw_string_ostream OS(Text);
   // Zeros of different signs, for example, are equal as numbers.
   if (isFloatDType(B.Rule.DType) && B.Stats.MaxAbs > 0)
-    raw_string_ostream(Text)
-        << format(", largest error %.3g, %.3g of the value, %.3g ulp",
-                  B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);
-  if (Bad > 1)
-    Text += ", and " + formatCount(Bad - 1, "more buffer");
-  if (C.Stray)
-    Text += "; " + describeStray(*C.Stray);
+    OS << format(", largest error %.3g, %.3g of the value, %.3g ulp",
+                 B.Stats.MaxAbs, B.Stats.MaxRel, B.Stats.MaxUlp);
+  if (B.Rule.Measured)
+    OS << format("; allowed: %.3g, %.3g ulp", *B.Rule.Measured, B.Rule.Value);
   return Text;
+}
+
+static std::string describeBuffer(const BufferReport &B) {
+  if (B.Records.empty())
+    return describeElements(B);
+  std::string Name = B.Name.empty() ? "" : " (" + B.Name + ")";
+  return formatv("buffer {0}{1}: {2}", B.Id, Name, B.Records).str();
+}
+
+/// Describes the first buffer that fails, preferably one that the envelope can
+/// judge.
+std::string MeasuredKernel::describeMismatch() const {
+  const MemoryComparison &C = Compared;
+  std::vector<const BufferReport *> Failing;
+  for (auto [Part, B] : enumerate(C.Buffers))
+    if (fails(B) && !isUndecided(Part))
+      Failing.push_back(&B);
+  std::string Text;
+  if (!Failing.empty()) {
+    Text = describeBuffer(*Failing.front());
+    if (Failing.size() > 1)
+      Text += ", and " + formatCount(Failing.size() - 1, "more buffer");
+  }
+  if (C.Stray)
+    Text += (Text.empty() ? "" : "; ") + describeStray(*C.Stray);
+  if (Text.empty())
+    return adviseJudge(Session.power());
+  if (!Session.Measured)
+    return Text;
+  const EnvelopeSummary &E = Session.Measured->Summary;
+  if (E.varies())
+    Text += "; outside the envelope of " + E.describeSource();
+  else if (const BufferVariation *V = E.find(BufferVariation::Constant))
+    Text += "; " + E.describeSource() + " do not leave the recorded memory " +
+            "either, but agree with each other in " + V->describeBuffer();
+  return Text;
+}
+
+/// Returns true if no rule explains how a part varies.
+bool MeasuredKernel::isUndecided(size_t Part) const {
+  return Session.Measured &&
+         any_of(Session.Measured->Summary.Buffers,
+                [&](const BufferVariation &V) {
+                  return V.Part == Part && V.Kind == BufferVariation::Undecided;
+                });
 }
 
 MeasuredKernel::MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
@@ -269,28 +316,65 @@ Error MeasuredKernel::verify(bool MayWait) {
   return compare();
 }
 
+Error MeasuredKernel::verifyRepeatedly() {
+  if (!Session.Power.varies())
+    return Error::success();
+  unsigned Launches = Plan.options().ComparedLaunches.value_or(
+      Session.Measured->Summary.Replays);
+  if (Launches <= 1)
+    return Error::success();
+  HostSchedule Own = Config.Schedule;
+  auto Begin = std::chrono::steady_clock::now();
+  while (isGood() && NumCompared < Launches &&
+         (NumCompared < EnvelopeRule::MinReplays ||
+          secondsSince(Begin) < MaxRepeatSeconds)) {
+    if (Own.Order == HostSchedule::Random)
+      Config.Schedule.Seed = FirstSeed + NumCompared;
+    else if (Own.Order != HostSchedule::Sequential)
+      Config.Schedule = {HostSchedule::Shuffled, FirstSeed + NumCompared};
+    unsigned Number = NumCompared + 1;
+    if (Error E = verify())
+      return E;
+    if (!isGood())
+      Message =
+          formatv("launch {0} of the same code: ", Number).str() + Message;
+  }
+  Config.Schedule = Own;
+  return Error::success();
+}
+
 Error MeasuredKernel::compare() {
   Report(ReplayStage::Compare);
   ScopedTimer Timer(Times.Compare);
-  if (Error E = Memory.compare(Plan.compareParts()).moveInto(Compared))
+  MemoryComparison Before = std::move(Compared);
+  if (Error E = Memory.compare(Session.comparison(Plan)).moveInto(Compared))
     return E;
+  ++NumCompared;
   LastCompared = Memory.numLaunches();
   V = judge(Compared);
+  // A report describes the launch that needed the most lenient level.
+  Verdict Earlier = judge(Before);
+  if (isMatch(V) && isMatch(Earlier) && Earlier > V) {
+    Compared = std::move(Before);
+    V = Earlier;
+  }
+  if (isMatch(V))
+    Message.clear();
   if (V != Verdict::Mismatch)
     return Error::success();
   if (any_of(Compared.Buffers, fails))
-    return describeElements();
-  Message = describeMismatch(Compared);
+    return describeTypes();
+  Message = describeMismatch();
   return Error::success();
 }
 
 /// Describes mismatches by the element types that the IR implies, if no other
 /// types are given, and suggests tolerances for possible rounding errors.
-Error MeasuredKernel::describeElements() {
+Error MeasuredKernel::describeTypes() {
   const ElementTypes &Types = Session.elementTypes();
-  std::vector<ComparePart> Parts = Plan.compareParts().vec();
+  ComparePlan Typed = Session.comparison(Plan);
   bool IsTyped = false;
-  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+  for (auto [P, B] : zip_equal(Typed.Parts, Compared.Buffers)) {
     uint32_t DType = Types.OfRegion[P.Region];
     if (!fails(B) || P.Rule.DType != MNEME_DTYPE_BYTES ||
         DType == MNEME_DTYPE_BYTES)
@@ -299,14 +383,15 @@ Error MeasuredKernel::describeElements() {
     IsTyped = true;
   }
   if (IsTyped)
-    if (Error E = Memory.compare(Parts).moveInto(Compared))
+    if (Error E = Memory.compare(Typed).moveInto(Compared))
       return E;
-  Message = describeMismatch(Compared);
-  if (Types.Rounding.empty())
+  Message = describeMismatch();
+  // Rules that were measured allow for rounding already.
+  if (Types.Rounding.empty() || Session.Power.varies())
     return Error::success();
   std::vector<BufferReport> Failing;
   std::vector<double> Scales;
-  for (auto [P, B] : zip_equal(Parts, Compared.Buffers)) {
+  for (auto [P, B] : zip_equal(Typed.Parts, Compared.Buffers)) {
     if (!fails(B))
       continue;
     Expected<double> Scale = Memory.findLargestOutcome(P);
@@ -389,7 +474,7 @@ Error MeasuredKernel::checkReproducibility() {
       AllSame &= *B.Reproducible;
       ++I;
     }
-  if (!AllSame)
+  if (!AllSame && !Session.Power.varies())
     Message += "; a second replay of it wrote other bytes: the kernel is not "
                "deterministic, or reads what was not recorded";
   return Error::success();

@@ -31,6 +31,9 @@ public:
   /// Launches once and compares the result; a wrong kernel is not timed.
   /// \param MayWait  leaves the comparison of a short launch to confirm().
   Error verify(bool MayWait = false);
+  /// If results vary, compares further launches, on the host device in other
+  /// orders of blocks: a fault may show rarely.
+  Error verifyRepeatedly();
   /// Compares again after the last timed launch, so that the code that was
   /// timed is the code that was verified. Launches again if the last launch was
   /// another kernel's or did not start from the recorded memory.
@@ -63,6 +66,7 @@ public:
   bool Executed = false;
   double LastNanoseconds = 0; ///< Of the last launch; 0 if there was none.
   MemoryComparison Compared;
+  unsigned NumCompared = 0; ///< Compared launches.
   std::shared_ptr<DeviceKernel> Kernel;
   CacheMode Cache;
   bool Restore = true;
@@ -83,7 +87,9 @@ private:
 
   Error restore();
   Error compare();
-  Error describeElements();
+  Error describeTypes();
+  std::string describeMismatch() const;
+  bool isUndecided(size_t Part) const;
   Error flushCache();
   Expected<bool> sampleBatch(unsigned Count, unsigned Repeat,
                              std::vector<double> &Nanoseconds);
@@ -91,7 +97,7 @@ private:
   Expected<std::vector<std::vector<char>>> readFailures();
 };
 
-/// Returns Match, MatchWithinTolerance or Mismatch.
+/// Returns Mismatch, or the verdict of the most lenient level of all buffers.
 Verdict judge(const MemoryComparison &C);
 
 /// Measures loaded kernels side by side on the session's device.

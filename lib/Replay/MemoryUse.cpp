@@ -84,6 +84,8 @@ static std::optional<size_t> findRegion(const RecordedState &State,
 }
 
 bool ReplayPlan::canReadWhatItWrites() const {
+  if (!hasIR())
+    return true;
   LLVMContext Context;
   std::unique_ptr<Module> Copy = cloneModule(Context);
   inferAttributes(*Copy);

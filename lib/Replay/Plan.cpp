@@ -12,9 +12,11 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -109,10 +111,18 @@ ReplayPlan::withPoison(std::shared_ptr<const PoisonMask> Mask) const {
   return Plan;
 }
 
+std::unique_ptr<ReplayPlan>
+ReplayPlan::withEnvelope(std::shared_ptr<const Envelope> E) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
+  Plan->Comparison = std::shared_ptr<const ComparePlan>(E, &E->Plan);
+  Plan->Measured = std::move(E);
+  return Plan;
+}
+
 /// Returns true if both compare the same memory in the same way.
 static bool compareAlike(const ReplayOptions &A, const ReplayOptions &B) {
   return A.Norm == B.Norm && A.NaN == B.NaN && A.Tolerances == B.Tolerances &&
-         A.ElementTypes == B.ElementTypes;
+         A.ElementTypes == B.ElementTypes && A.Unordered == B.Unordered;
 }
 
 /// The part of a plan that depends on the options.
@@ -121,10 +131,12 @@ Error ReplayPlan::planVariant(const ReplayPlan *Other) {
     return E;
   if (Error E = planCompilation(Other))
     return E;
-  if (Other && compareAlike(Options, Other->Options))
-    Parts = Other->Parts;
-  else if (Error E = planComparison())
+  if (Other && compareAlike(Options, Other->Options)) {
+    Comparison = Other->Comparison;
+    Measured = Other->Measured;
+  } else if (Error E = planComparison()) {
     return E;
+  }
   if (Error E = planInstruments())
     return E;
   return planMeasurement();
@@ -245,8 +257,10 @@ Error ReplayPlan::checkSignature() const {
                   I, Kernel->KernelName, Here.Size, Here.Offset, Where,
                   Recorded.Size, Recorded.Offset)
               .str());
+    // An image does not say what a word is.
     bool IsPointer = Here.Kind == MNEME_ARG_POINTER;
-    if (IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
+    if (!Kernel->Image.IsOnly &&
+        IsPointer != (Recorded.Kind == MNEME_ARG_POINTER))
       return createStringError(
           formatv("argument {0} of kernel '{1}' is {2} in {3}, but {4} in the "
                   "recording",
@@ -378,9 +392,88 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
   return SO;
 }
 
-CompileOptions ReplayPlan::getCompileOptions() const {
+bool ReplayPlan::hasIR() const { return !isImageOnly(*M); }
+
+/// Without IR, only the launch and the assembler of PTX can vary.
+Error ReplayPlan::checkImageSettings() const {
+  const RecordedImage &Image = Kernel->Image;
+  json::Object Config = makeConfig(Options);
+  for (const auto &[Key, Value] : Config) {
+    bool IsForPTX = getSettingStage(Key) == SettingStage::Assembler ||
+                    Key == "codegen_opt" || Key == "arch";
+    if (isLaunchField(Key) || (Image.IsPTX && IsForPTX))
+      continue;
+    return createStringError(
+        formatv("kernel '{0}' was recorded without IR, with its {1} alone: "
+                "'{2}' cannot apply; register its IR when it is recorded "
+                "(mneme/record.h), or give IR with --ir",
+                Kernel->KernelName, Image.IsPTX ? "PTX" : "cubin",
+                StringRef(Key))
+            .str());
+  }
+  return Error::success();
+}
+
+Expected<SmallVector<char, 0>> ReplayPlan::readRecordedCubin() const {
+  if (!hasRecordedImage())
+    return createStringError("the recording of kernel '" + Kernel->KernelName +
+                             "' has no image");
+  Expected<std::unique_ptr<MemoryBuffer>> Image = readImage(Dir, *Kernel);
+  if (!Image)
+    return Image.takeError();
+  StringRef Bytes = (*Image)->getBuffer();
+  if (!Kernel->Image.IsPTX)
+    return SmallVector<char, 0>(Bytes.begin(), Bytes.end());
+  AssembleOptions AO;
+  AO.Arch = Kernel->Image.Arch;
+  AO.Compiler = Options.Assembler;
+  AO.CudaPath = Options.CudaPath;
+  AO.ToolSeconds = Options.Timeout;
+  std::string Log;
+  return assemblePTX(Bytes, AO, Log);
+}
+
+/// The application's own settings, overridden by the user's.
+static Error addRecorded(const RecordedKernel &K, const ReplayOptions &Own,
+                         CompileConfig &C) {
+  C = Own;
+  if (K.Configuration.empty())
+    return Error::success();
+  auto Damaged = [&](Error E) {
+    return createStringError("the configuration recorded for kernel '" +
+                             K.KernelName + "': " + toString(std::move(E)));
+  };
+  Expected<json::Value> V = json::parse(K.Configuration);
+  if (!V)
+    return Damaged(V.takeError());
+  const json::Object *Recorded = V->getAsObject();
+  if (!Recorded)
+    return Damaged(createStringError("expected an object"));
+  // A recording may come from anyone.
+  if (std::vector<ConfigSideEffect> Found = findSideEffects(*Recorded);
+      !Found.empty())
+    return Damaged(createStringError(toString(Found.front())));
+  KernelConfig Merged;
+  if (Error E = applyConfig(*Recorded, Merged))
+    return Damaged(std::move(E));
+  // The user's IR was compiled otherwise.
+  if (!Own.IRFile.empty())
+    Merged.Passes.reset();
+  if (Error E = applyConfig(makeConfig(Own), Merged))
+    return E;
+  C = Merged;
+  return Error::success();
+}
+
+Expected<CompileOptions> ReplayPlan::getCompileOptions() const {
   CompileOptions CO;
-  static_cast<CompileConfig &>(CO) = Options;
+  if (Error E = addRecorded(*Kernel, Options, CO))
+    return std::move(E);
+  if (!hasIR()) {
+    CO.Passes = "";
+    if (Kernel->Image.IsPTX && CO.PTXFile.empty())
+      CO.PTXFile = pathIn(Dir, Kernel->Image.File);
+  }
   CO.Kernel = Kernel->KernelName;
   // Leave time for the compilation itself.
   CO.NumberingLimit = Options.Timeout / 2;
@@ -398,7 +491,12 @@ CompileOptions ReplayPlan::getCompileOptions() const {
 }
 
 Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
-  CompileOptions CO = getCompileOptions();
+  if (!hasIR())
+    if (Error E = checkImageSettings())
+      return E;
+  CompileOptions CO;
+  if (Error E = getCompileOptions().moveInto(CO))
+    return E;
   bool IsKnown = Other && M == Other->M &&
                  (!WillCompile || Other->WillCompile) &&
                  CO.Instruments == Other->Compiler->options().Instruments &&
@@ -431,10 +529,6 @@ Error ReplayPlan::planAppImages() {
   AppImages = Images;
   if (Options.CompareWithApp.empty())
     return Error::success();
-  if (!M->getTargetTriple().isNVPTX())
-    return createStringError("--compare-with-app knows only code for NVIDIA "
-                             "GPUs, the kernel is for " +
-                             M->getTargetTriple().str());
   return findKernelImages(Options.CompareWithApp, Kernel->KernelName,
                           Compiler->arch())
       .moveInto(*Images);
@@ -466,18 +560,18 @@ static bool means(StringRef Spec, const RecordedRegion &R,
   return Spec == P.Name || (R.Info.IsGlobal && Spec == R.Info.Name);
 }
 
-Error ReplayPlan::planComparison() {
-  auto Planned = std::make_shared<std::vector<ComparePart>>();
-  std::vector<ComparePart> &Parts = *Planned;
+/// Splits the recorded memory into parts.
+static std::vector<ComparePart> makeParts(const RecordedState &State) {
+  std::vector<ComparePart> Parts;
   // Annotated ranges split regions into parts; memory between them is compared
   // exactly.
-  for (size_t Index = 0; Index != State->regions().size(); ++Index) {
-    const RecordedRegion &R = State->regions()[Index];
+  for (size_t Index = 0; Index != State.regions().size(); ++Index) {
+    const RecordedRegion &R = State.regions()[Index];
     uint64_t Begin = R.Info.Address, End = Begin + R.Info.Size, Done = Begin;
     auto Add = [&](uint64_t To, const SnapshotAnnotation *A) {
       if (To <= Done)
         return;
-      ComparePart P{Index, Done - Begin, To - Done, R.Info.Name, {}};
+      ComparePart P{Index, Done - Begin, To - Done, R.Info.Name, {}, {}};
       if (A) {
         P.Rule.DType = A->DType;
         P.Rule.Tolerance = A->Tolerance;
@@ -490,7 +584,7 @@ Error ReplayPlan::planComparison() {
       Done = To;
     };
     std::vector<const SnapshotAnnotation *> Inside;
-    for (const SnapshotAnnotation &A : State->annotations())
+    for (const SnapshotAnnotation &A : State.annotations())
       if (A.Address < End && A.Address + A.Size > Begin)
         Inside.push_back(&A);
     llvm::sort(Inside, [](const auto *A, const auto *B) {
@@ -502,7 +596,146 @@ Error ReplayPlan::planComparison() {
     }
     Add(End, nullptr);
   }
+  return Parts;
+}
 
+namespace {
+/// Adds records to a plan.
+class RecordPlanner {
+public:
+  RecordPlanner(const RecordedState &State, ComparePlan &Plan)
+      : State(State), Plan(Plan) {}
+
+  Error add(const UnorderedSpec &Spec);
+
+private:
+  const RecordedState &State;
+  ComparePlan &Plan;
+
+  Expected<size_t> find(StringRef Buffer) const;
+  Expected<uint64_t> readOutcome(const UnorderedRecords::CounterPlace &C) const;
+  Error addCounter(const UnorderedSpec &Spec, uint64_t Capacity,
+                   UnorderedRecords &R) const;
+};
+} // namespace
+
+/// Returns the index of the only part that \p Buffer denotes.
+Expected<size_t> RecordPlanner::find(StringRef Buffer) const {
+  std::optional<size_t> Found;
+  for (auto [I, P] : enumerate(Plan.Parts)) {
+    if (!means(Buffer, State.regions()[P.Region], P))
+      continue;
+    if (Found)
+      return createStringError("--unordered: buffer '" + Buffer +
+                               "' has several annotated parts: give the tag "
+                               "of one");
+    Found = I;
+  }
+  if (!Found)
+    return createStringError("--unordered: no buffer '" + Buffer +
+                             "' in the recording, which has " +
+                             Twine(State.regions().size()));
+  return *Found;
+}
+
+/// Reads a number after the recorded launch.
+Expected<uint64_t> RecordPlanner::readOutcome(
+    const UnorderedRecords::CounterPlace &C) const {
+  const ComparePart &P = Plan.Parts[C.Part];
+  const SnapshotRegion &Region = State.regions()[P.Region].Info;
+  std::vector<char> Contents(Region.Size);
+  Error E = State.readStored(
+      [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
+        if (State.findRegion(Data.Address) == P.Region)
+          llvm::copy(Bytes, Contents.begin() + (Data.Address - Region.Address));
+        return Error::success();
+      });
+  if (E)
+    return std::move(E);
+  if (Error Failed = State.applyChanges(P.Region, Contents))
+    return std::move(Failed);
+  return readCounter(C, ArrayRef(Contents).slice(P.Offset, P.Size));
+}
+
+Error RecordPlanner::addCounter(const UnorderedSpec &Spec, uint64_t Capacity,
+                                UnorderedRecords &R) const {
+  Expected<size_t> Part = find(Spec.Counter);
+  if (!Part)
+    return Part.takeError();
+  const ComparePart &P = Plan.Parts[*Part];
+  uint64_t Left = P.Size - std::min(P.Size, Spec.CounterOffset);
+  if (Left < 4)
+    return createStringError(
+        formatv("--unordered: no counter at offset {0} of buffer '{1}', which "
+                "has {2} bytes",
+                Spec.CounterOffset, Spec.Counter, P.Size)
+            .str());
+  // A counter of 8 bytes is the whole buffer, or has this type.
+  bool IsLong = Left == 8 || getDTypeSize(P.Rule.DType) == 8;
+  R.Counter = {*Part, Spec.CounterOffset, IsLong && Left >= 8 ? 8u : 4u};
+  Expected<uint64_t> Counted = readOutcome(*R.Counter);
+  if (!Counted)
+    return Counted.takeError();
+  if (*Counted == 0 || *Counted > Capacity)
+    return createStringError(
+        formatv("--unordered: buffer '{0}' does not count the records: it "
+                "holds {1} after the recorded launch, and there is room for "
+                "{2}",
+                Spec.Counter, *Counted, Capacity)
+            .str());
+  return Error::success();
+}
+
+Error RecordPlanner::add(const UnorderedSpec &Spec) {
+  UnorderedRecords R;
+  uint64_t Count = UINT64_MAX;
+  for (const UnorderedSpec::Column &C : Spec.Columns) {
+    Expected<size_t> Part = find(C.Buffer);
+    if (!Part)
+      return Part.takeError();
+    ComparePart &P = Plan.Parts[*Part];
+    if (!P.Skipped.empty())
+      return createStringError("--unordered: buffer '" + C.Buffer +
+                               "' is given twice");
+    if (C.Size > P.Size)
+      return createStringError(
+          formatv("--unordered: buffer '{0}' has {1} bytes, less than a record "
+                  "of {2}",
+                  C.Buffer, P.Size, C.Size)
+              .str());
+    if (P.Rule.Norm != MNEME_NORM_NONE)
+      return createStringError("--unordered: buffer '" + C.Buffer +
+                               "' is compared by a norm, which depends on the "
+                               "order");
+    if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT &&
+        (Spec.Columns.size() != 1 || C.Size != getDTypeSize(P.Rule.DType)))
+      return createStringError(
+          formatv("--unordered: buffer '{0}' has a tolerance, which needs "
+                  "records of one {1} element: give --tolerance=exact@{0}",
+                  C.Buffer, getDTypeName(P.Rule.DType))
+              .str());
+    Count = std::min(Count, P.Size / C.Size);
+    R.Columns.push_back({*Part, 0, C.Size});
+    // The bytes that do not form a record are compared by position.
+    P.Skipped.push_back({0, P.Size / C.Size * C.Size});
+  }
+  R.Ranges.push_back({0, Count});
+  if (!Spec.Counter.empty()) {
+    if (Error E = addCounter(Spec, Count, R))
+      return E;
+  } else {
+    // Columns of different lengths: what has no partner is compared by
+    // position.
+    for (const UnorderedRecords::Column &C : R.Columns)
+      Plan.Parts[C.Part].Skipped.back().End = Count * C.Size;
+  }
+  Plan.Unordered.push_back(std::move(R));
+  return Error::success();
+}
+
+Error ReplayPlan::planComparison() {
+  auto Planned = std::make_shared<ComparePlan>(makeParts(*State));
+  std::vector<ComparePart> &Parts = Planned->Parts;
   auto Each = [&](StringRef Buffer, const Twine &Option,
                   function_ref<void(ComparePart &)> Fn) -> Error {
     bool Any = Buffer.empty();
@@ -553,7 +786,11 @@ Error ReplayPlan::planComparison() {
       }))
     return createStringError(
         "--norm: no buffer has a tolerance: give one with --tolerance");
-  this->Parts = std::move(Planned);
+  RecordPlanner Records(*State, *Planned);
+  for (const UnorderedSpec &S : Options.Unordered)
+    if (Error E = Records.add(S))
+      return E;
+  Comparison = std::move(Planned);
   return Error::success();
 }
 
@@ -562,7 +799,8 @@ Error ReplayPlan::planComparison() {
 //===----------------------------------------------------------------------===//
 
 Error ReplayPlan::planMeasurement() const {
-  if (Options.Compared == Baseline::App && Options.appFile().empty())
+  if (Options.Compared == Baseline::App && Options.appFile().empty() &&
+      !hasRecordedImage())
     return createStringError("--baseline=app needs the application: --app");
   if (Options.Compared != Baseline::None && !Options.Execute)
     return createStringError("--baseline is measured, which --no-execute "

@@ -136,19 +136,20 @@ private:
 /// Determines a mask by launching the recorded kernel.
 class PoisonFinder {
 public:
-  PoisonFinder(const ReplayPlan &Plan, Device &D, Replayer &Memory,
-               std::shared_ptr<PoisonMask> Mask,
+  PoisonFinder(const ReplayPlan &Plan, const ComparePlan &Rules, Device &D,
+               Replayer &Memory, std::shared_ptr<PoisonMask> Mask,
                function_ref<void(ReplayStage)> Report)
-      : Plan(Plan), D(D), Memory(Memory), Mask(std::move(Mask)), Report(Report),
-        Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
+      : Plan(Plan), Rules(Rules), D(D), Memory(Memory), Mask(std::move(Mask)),
+        Report(Report), Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
 
-  Expected<std::string> run();
+  Expected<PoisonSearch> run();
 
 private:
   /// Size of the control data, which precedes the marks.
   static constexpr uint64_t ControlBytes = 16;
 
   const ReplayPlan &Plan;
+  const ComparePlan &Rules;
   Device &D;
   Replayer &Memory;
   std::shared_ptr<PoisonMask> Mask;
@@ -201,8 +202,8 @@ Error PoisonFinder::compile() {
       Plan.vary(O, /*WillCompile=*/false);
   if (!Base)
     return Base.takeError();
-  O.Passes =
-      ((*Base)->compiler().pipeline() + "," + toString(makeTrace())).str();
+  StringRef Own = (*Base)->compiler().pipeline();
+  O.Passes = (Own + (Own.empty() ? "" : ",") + toString(makeTrace())).str();
   if (Error E = Plan.vary(std::move(O)).moveInto(Traced))
     return E;
   Expected<CompiledKernel> Code =
@@ -238,7 +239,7 @@ Error PoisonFinder::launch() {
 
 Error PoisonFinder::verify(StringRef What) {
   Report(ReplayStage::Poison);
-  Expected<MemoryComparison> C = Memory.compare(Traced->compareParts());
+  Expected<MemoryComparison> C = Memory.compare(Rules);
   if (!C)
     return C.takeError();
   if (C->Stray ||
@@ -275,14 +276,15 @@ Error PoisonFinder::readMarks() {
   return Error::success();
 }
 
-Expected<std::string> PoisonFinder::run() {
-  auto Failed = [&](Error E) -> Expected<std::string> {
+Expected<PoisonSearch> PoisonFinder::run() {
+  PoisonSearch Search;
+  auto Failed = [&](Error E) -> Expected<PoisonSearch> {
     Mask->clear();
-    std::string Why = toString(std::move(E));
+    Search.NoPoison = toString(std::move(E));
     if (GPUDevice *GPU = D.asGPU())
       if (Error Lost = GPU->synchronize())
         return std::move(Lost);
-    return Why;
+    return Search;
   };
   if (Error E = Marks.allocate())
     return Failed(std::move(E));
@@ -294,8 +296,11 @@ Expected<std::string> PoisonFinder::run() {
     return Failed(std::move(E));
   if (Error E = verify("the recorded kernel is nondeterministic"))
     return Failed(std::move(E));
-  if (Mask->count() == 0)
-    return "the kernel writes no byte that it does not read first";
+  if (Mask->count() == 0) {
+    Search.IsVerified = true;
+    Search.NoPoison = "the kernel writes no byte that it does not read first";
+    return Search;
+  }
   // Launch again, from poisoned memory, without tracing.
   char Off = 1;
   if (Error E = D.write(Marks.address(), {&Off, 1}))
@@ -306,16 +311,20 @@ Expected<std::string> PoisonFinder::run() {
   if (!E)
     E = verify("the kernel's results depend on the memory's previous contents, "
                "in a way that is not traced");
-  if (!E)
-    return "";
+  if (!E) {
+    Search.IsVerified = true;
+    return Search;
+  }
   if (Error Lost = Memory.poison(nullptr))
     return joinErrors(std::move(E), std::move(Lost));
   return Failed(std::move(E));
 }
 
-Expected<std::string>
-mneme::findPoison(const ReplayPlan &Plan, Device &D, Replayer &Memory,
-                  std::shared_ptr<PoisonMask> Mask,
+Expected<PoisonSearch>
+mneme::findPoison(const ReplayPlan &Plan, const ComparePlan &Rules, Device &D,
+                  Replayer &Memory, std::shared_ptr<PoisonMask> Mask,
                   function_ref<void(ReplayStage)> Report) {
-  return PoisonFinder(Plan, D, Memory, std::move(Mask), Report).run();
+  if (!Plan.hasIR())
+    return PoisonSearch{"it was recorded without IR", false};
+  return PoisonFinder(Plan, Rules, D, Memory, std::move(Mask), Report).run();
 }

@@ -10,6 +10,7 @@
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
 #include <memory>
+#include <mutex>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -144,6 +145,59 @@ Error RecordedState::readChanged(DataFn Fn) const {
     if (Error E = Fn(Range, Memory.Bytes))
       return E;
   return Error::success();
+}
+
+/// Returns true if the ranges \p Later, sorted by address, replace all of \p D.
+static bool isReplaced(const SnapshotData &D, ArrayRef<SnapshotData> Later) {
+  uint64_t At = D.Address, End = D.Address + D.RawSize;
+  auto It = partition_point(Later, [&](const SnapshotData &L) {
+    return L.Address + L.RawSize <= At;
+  });
+  for (; It != Later.end() && It->Address <= At && At < End; ++It)
+    At = It->Address + It->RawSize;
+  return At >= End;
+}
+
+/// Decompresses the data of a region to where it belongs, except what \p Later
+/// replaces.
+static Error readRegionOf(const Snapshot &S, const SnapshotRegion &Region,
+                          MutableArrayRef<char> Contents,
+                          ArrayRef<SnapshotData> Later) {
+  DefaultThreadPool Pool;
+  std::mutex Lock;
+  std::string Failure;
+  auto It = partition_point(S.data(), [&](const SnapshotData &D) {
+    return D.Address < Region.Address;
+  });
+  for (; It != S.data().end() && It->Address < Region.Address + Region.Size;
+       ++It) {
+    if (isReplaced(*It, Later))
+      continue;
+    Pool.async([&, D = &*It] {
+      Error E = S.decode(
+          *D, Contents.slice(D->Address - Region.Address, D->RawSize));
+      if (!E)
+        return;
+      std::lock_guard<std::mutex> Held(Lock);
+      Failure = toString(std::move(E));
+    });
+  }
+  Pool.wait();
+  return Failure.empty() ? Error::success() : createStringError(Failure);
+}
+
+Error RecordedState::readRegion(size_t Region, bool After,
+                                MutableArrayRef<char> Contents) const {
+  const SnapshotRegion &Info = Regions[Region].Info;
+  ArrayRef<SnapshotData> Later;
+  if (After && !Outcome)
+    Later = Epilogue->data();
+  if (Error E = readRegionOf(*Prologue, Info, Contents, Later))
+    return E;
+  if (!After)
+    return Error::success();
+  return Outcome ? applyChanges(Region, Contents)
+                 : readRegionOf(*Epilogue, Info, Contents, {});
 }
 
 Error RecordedState::applyChanges(size_t Region,

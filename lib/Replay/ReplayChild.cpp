@@ -13,6 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "TemporaryFile.h"
 #include "Uninitialized.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
@@ -56,6 +57,7 @@ double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
   case ReplayStage::Optimize:
   case ReplayStage::Codegen:
   case ReplayStage::Baseline:
+  case ReplayStage::Envelope:
     return O.Timeout;
   case ReplayStage::Launch:
     return O.launchTimeout();
@@ -85,6 +87,8 @@ StringRef mneme::describeStage(ReplayStage S) {
     return "the comparison";
   case ReplayStage::Baseline:
     return "the compilation of the baseline";
+  case ReplayStage::Envelope:
+    return "a replay of the recorded code";
   }
   llvm_unreachable("unknown stage");
 }
@@ -334,12 +338,13 @@ static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
   return R;
 }
 
-/// Replays without poison, after the search for bytes to poison killed the
-/// process.
+/// Replays without poison and envelope, after the search for one of them killed
+/// the process.
 static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
                                             StringRef Why, ReplayStage &Last) {
   ReplayOptions Options = Plan.options();
   Options.Poison = false;
+  Options.Envelope.Replays = 0;
   Expected<std::unique_ptr<ReplayPlan>> Unpoisoned =
       Plan.vary(std::move(Options));
   if (!Unpoisoned)
@@ -347,7 +352,7 @@ static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
   Expected<ReplayResult> R = runInChild(**Unpoisoned, Last);
   if (R) {
     R->Power.PoisonedBytes = 0;
-    R->Power.NoPoison = Why.str();
+    R->Power.NoPoison = R->Power.NoEnvelope = Why.str();
   }
   return R;
 }
@@ -355,7 +360,9 @@ static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
 Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   ReplayStage Last = ReplayStage::Open;
   Expected<ReplayResult> R = runInChild(Plan, Last);
-  if (Last == ReplayStage::Poison && (!R || R->failed()))
+  bool IsOfRecorded =
+      Last == ReplayStage::Poison || Last == ReplayStage::Envelope;
+  if (IsOfRecorded && (!R || R->failed()))
     R = runUnpoisoned(Plan, R ? R->Error : toString(R.takeError()), Last);
   bool Died = R && R->failed() && !R->Compared;
   if (Died && Last == ReplayStage::Baseline)
@@ -363,9 +370,38 @@ Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   return R;
 }
 
+/// Writes the envelope, if there is one, for getEnvelope().
+static Error putEnvelope(FILE *F, const std::shared_ptr<const Envelope> &E) {
+  std::string Text = E ? formatv("{0}", toJSON(*E)).str() : std::string();
+  if (std::fwrite(Text.data(), 1, Text.size(), F) == Text.size() &&
+      std::fflush(F) == 0)
+    return Error::success();
+  return createStringError(errnoAsErrorCode(), "cannot write the envelope");
+}
+
+static Expected<std::shared_ptr<const Envelope>>
+getEnvelope(FILE *F, const ComparePlan &Plan) {
+  std::string Text;
+  char Buffer[4096];
+  // The child has moved the file position, which both processes share.
+  std::rewind(F);
+  while (size_t Size = std::fread(Buffer, 1, sizeof(Buffer), F))
+    Text.append(Buffer, Size);
+  if (Text.empty())
+    return nullptr;
+  Expected<json::Value> V = json::parse(Text);
+  if (!V)
+    return V.takeError();
+  auto E = std::make_shared<Envelope>();
+  json::Path::Root Root("envelope");
+  if (!fromJSON(*V, Plan, *E, Root))
+    return Root.getError();
+  return std::move(E);
+}
+
 Expected<std::unique_ptr<ReplayPlan>>
-mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
-                      VerificationPower &Power) {
+mneme::prepareIsolated(const ReplayPlan &Plan, StringRef Device,
+                       VerificationPower &Power) {
   ReplayOptions Options = Plan.options();
   Options.Device = Device.str();
   Options.Instruments = {};
@@ -375,6 +411,10 @@ mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
   std::shared_ptr<PoisonMask> Mask = PoisonMask::create(Plan.state().regions());
   if (!Mask)
     return createStringError("no memory to note the bytes to poison");
+  TemporaryFile File = makeTemporaryFile();
+  if (!File)
+    return createStringError(errnoAsErrorCode(),
+                             "cannot create a temporary file");
   auto Body =
       [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
     Expected<std::unique_ptr<ReplaySession>> Session =
@@ -383,22 +423,36 @@ mneme::poisonIsolated(const ReplayPlan &Plan, StringRef Device,
       return Session.takeError();
     if (Error E = (*Session)->prepare(Report))
       return std::move(E);
+    if (Error E = (*Session)->probeEnvelope(Report))
+      return std::move(E);
     ReplayResult R;
     R.Power = (*Session)->power();
     if (R.Power.PoisonedBytes.value_or(0))
       Mask->assign(*(*Session)->poison());
+    if (Error E = putEnvelope(File.get(), (*Session)->envelope()))
+      return std::move(E);
     return R;
   };
   ReplayStage Last = ReplayStage::Open;
-  Expected<ReplayResult> R = runInChild(**There, Body, Last);
+  Expected<ReplayResult> R =
+      runInChild(**There, Body, Last, ::fileno(File.get()));
   if (R && !R->failed()) {
     Power = R->Power;
-    return Plan.withPoison(std::move(Mask));
+    std::unique_ptr<ReplayPlan> Prepared = Plan.withPoison(std::move(Mask));
+    Expected<std::shared_ptr<const Envelope>> E =
+        getEnvelope(File.get(), Plan.comparison());
+    if (!E)
+      return E.takeError();
+    return *E ? Prepared->withEnvelope(std::move(*E)) : std::move(Prepared);
   }
-  if (!R && Last != ReplayStage::Poison)
+  if (!R && Last != ReplayStage::Poison && Last != ReplayStage::Envelope)
     return R.takeError();
+  if (Last == ReplayStage::Envelope)
+    Power.NoEnvelope = R ? R->Error : toString(R.takeError());
   Power.PoisonedBytes = 0;
-  Power.NoPoison = R ? R->Error : toString(R.takeError());
+  Power.NoPoison = !Power.NoEnvelope.empty() ? Power.NoEnvelope
+                   : R                       ? R->Error
+                                             : toString(R.takeError());
   Mask->clear();
   return Plan.withPoison(std::move(Mask));
 }

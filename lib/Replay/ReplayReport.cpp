@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Mneme/Support/Version.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/WithColor.h"
@@ -185,23 +186,80 @@ bool mneme::fromJSON(const json::Value &V, BaselineResult &R, json::Path P) {
 }
 
 json::Value mneme::toJSON(const VerificationPower &P) {
-  return json::Object{{"vacuous", P.Vacuous},
-                      {"changed_bytes", P.ChangedBytes},
-                      {"poisoned_bytes", P.PoisonedBytes},
-                      {"no_poison", orNull(P.NoPoison)}};
+  return json::Object{
+      {"vacuous", P.Vacuous},
+      {"changed_bytes", P.ChangedBytes},
+      {"poisoned_bytes", P.PoisonedBytes},
+      {"no_poison", orNull(P.NoPoison)},
+      {"level", getLevelName(P.Level)},
+      {"envelope", P.Envelope ? toJSON(*P.Envelope) : json::Value(nullptr)},
+      {"no_envelope", orNull(P.NoEnvelope)}};
 }
 
 bool mneme::fromJSON(const json::Value &V, VerificationPower &P,
                      json::Path Path) {
   json::ObjectMapper O(V, Path);
-  std::optional<std::string> NoPoison;
+  std::optional<std::string> NoPoison, NoEnvelope;
+  std::string Level;
   if (!O || !O.map("vacuous", P.Vacuous) ||
       !O.map("changed_bytes", P.ChangedBytes) ||
       !O.map("poisoned_bytes", P.PoisonedBytes) ||
-      !O.map("no_poison", NoPoison))
+      !O.map("no_poison", NoPoison) || !O.map("level", Level) ||
+      !O.map("envelope", P.Envelope) || !O.map("no_envelope", NoEnvelope))
     return false;
+  std::optional<CompareLevel> Known = parseLevel(Level);
+  if (!Known) {
+    Path.field("level").report("unknown value");
+    return false;
+  }
+  P.Level = *Known;
   P.NoPoison = NoPoison.value_or("");
+  P.NoEnvelope = NoEnvelope.value_or("");
   return true;
+}
+
+/// Describes the level that a buffer needs.
+static std::string describeLevel(const BufferReport &B) {
+  const CompareStats &S = B.Stats;
+  std::string Text = "buffer " + utostr(B.Id);
+  if (!B.Name.empty())
+    Text += " (" + B.Name + ")";
+  raw_string_ostream OS(Text);
+  OS << ": ";
+  if (!B.Records.empty()) {
+    OS << B.Records;
+  } else if (B.Rule.Measured) {
+    OS << format("largest error %.3g, %.3g ulp, of %.3g, %.3g ulp", S.MaxAbs,
+                 S.MaxUlp, *B.Rule.Measured, B.Rule.Value);
+  } else if (S.NormError) {
+    OS << getNormName(B.Rule.Norm)
+       << format(" of the errors %.3g within ", *S.NormError)
+       << getToleranceText(B.Rule);
+  } else {
+    OS << format("largest error %.3g, %.3g of the value, %.3g ulp, within ",
+                 S.MaxAbs, S.MaxRel, S.MaxUlp)
+       << getToleranceText(B.Rule);
+  }
+  return Text;
+}
+
+std::string mneme::describeReason(const ReplayResult &R) {
+  if (!R.verified() || R.V == Verdict::Match)
+    return R.Error;
+  constexpr size_t MaxBuffers = 3;
+  std::vector<std::string> Texts;
+  for (const BufferReport &B : R.Buffers)
+    if (B.Level != CompareLevel::Exact)
+      Texts.push_back(describeLevel(B));
+  std::string Text = join(
+      ArrayRef(Texts).take_front(std::min(Texts.size(), MaxBuffers)), "; ");
+  if (Texts.size() > MaxBuffers)
+    Text += "; " + formatCount(Texts.size() - MaxBuffers, "more buffer");
+  if (R.Power.varies())
+    Text = "within the envelope of " + R.Power.Envelope->describeSource() +
+           ": " + Text + "; " + formatCount(R.ComparedLaunches, "launch") +
+           " compared";
+  return Text;
 }
 
 json::Value mneme::toJSON(const ReplayResult &R) {
@@ -234,6 +292,8 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"gpu", R.GPU},
       {"host_strategy", orNull(R.HostStrategy)},
       {"host_strategy_reason", orNull(R.HostReason)},
+      {"reason", orNull(describeReason(R))},
+      {"compared_launches", R.ComparedLaunches},
       {"reads_uninitialized", R.ReadsUninitialized},
       {"times", toJSON(R.Times)},
       {"verification", json::Array(R.Buffers)},
@@ -267,6 +327,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("device", Device) || !O.map("host_strategy", Strategy) ||
       !O.map("host_strategy_reason", Reason) ||
       !O.map("reads_uninitialized", R.ReadsUninitialized) ||
+      !O.map("compared_launches", R.ComparedLaunches) ||
       !O.map("resources", R.Resources) || !O.map("compare_with_app", R.App) ||
       !O.map("verification", R.Buffers) || !O.map("stray_write", R.Stray) ||
       !O.map("power", R.Power))
@@ -567,6 +628,22 @@ std::string mneme::describePower(const VerificationPower &P) {
   return Text + NoPoison;
 }
 
+std::string mneme::describeEnvelope(const VerificationPower &P) {
+  if (P.Envelope)
+    return P.Envelope->describe();
+  return P.NoEnvelope.empty() ? "" : "not measured: " + P.NoEnvelope;
+}
+
+std::string mneme::adviseJudge(const VerificationPower &P) {
+  const BufferVariation *V =
+      P.Envelope ? P.Envelope->find(BufferVariation::Undecided) : nullptr;
+  if (!V)
+    return "";
+  return V->describeBuffer() + " cannot be judged: " + V->Reason +
+         "; let the application judge, with --judge-by=app of llvm-mneme-tune "
+         "or bisect";
+}
+
 void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                         const ReplayResult &R) {
   Table T(OS);
@@ -579,7 +656,11 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
                       Dims(Plan.block()) + ", shared " +
                       Twine(Plan.sharedMem()) + " B");
-  T.row("pipeline", Plan.compiler().pipeline());
+  T.row("pipeline",
+        !Plan.hasIR() ? Plan.kernel().Image.IsPTX ? "none: the recorded PTX"
+                                                  : "none: the recorded cubin"
+        : Plan.compiler().pipeline().empty() ? "none"
+                                             : Plan.compiler().pipeline());
   if (Plan.options().RunPasses)
     T.row("run passes", *Plan.options().RunPasses);
   if (Plan.options().SkipPasses)
@@ -589,10 +670,12 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   if (!R.Device.empty())
     T.row("device", describeDevice(Plan, R));
   T.row("verdict", getVerdictName(R.V), getVerdictColor(R.V));
-  if (!R.Error.empty())
-    T.row("error", R.Error);
+  if (std::string Reason = describeReason(R); !Reason.empty())
+    T.row("reason", Reason);
   if (R.Executed && R.Power.Vacuous)
     T.row("verified by", describePower(R.Power));
+  if (std::string Envelope = describeEnvelope(R.Power); !Envelope.empty())
+    T.row("envelope", Envelope);
   T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +
                        ", generate code " +
                        formatSeconds(R.Times.Codegen + R.Times.Assemble));

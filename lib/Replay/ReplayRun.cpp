@@ -78,7 +78,7 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   if (Error E = Candidate.load(Code, Session.Kernels))
     return E;
   if (Candidate.isGood() && Options.Verify)
-    if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
+    if (Error E = verify(Candidate))
       return E;
   if (Candidate.isGood()) {
     if (GPU)
@@ -99,6 +99,22 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
   return Error::success();
 }
 
+/// A mismatch may be due to results that vary, which is measured on demand.
+Error ReplayRun::verify(MeasuredKernel &Candidate) {
+  if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
+    return E;
+  if (Candidate.V == Verdict::Mismatch) {
+    if (Error E = Session.probeEnvelope(Report))
+      return E;
+    if (Session.Measured && !Plan.envelope()) {
+      Candidate.NumCompared = 0;
+      if (Error E = Candidate.verify())
+        return E;
+    }
+  }
+  return Candidate.verifyRepeatedly();
+}
+
 /// A crash or a hang destroys a GPU's context; on the host it may have
 /// overwritten loaded kernels.
 void ReplaySession::noteEnd(const MeasuredKernel &C) {
@@ -115,6 +131,7 @@ void ReplayRun::take(MeasuredKernel &C) {
   R.Buffers = std::move(C.Compared.Buffers);
   R.Stray = C.Compared.Stray;
   R.Power = Session.Power;
+  R.ComparedLaunches = C.NumCompared;
   Session.noteEnd(C);
 }
 

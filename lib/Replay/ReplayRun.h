@@ -40,6 +40,7 @@ private:
   ReplayTimes OtherTimes;
   std::unique_ptr<ReplayPlan> BaselinePlan;
 
+  Error verify(MeasuredKernel &Candidate);
   Error execute(const CompiledKernel &Code);
   void describeGPU();
   Error describeOnGPU(DeviceKernel &Kernel);

@@ -13,6 +13,7 @@
 #include "llvm/Support/Endian.h"
 #include <algorithm>
 #include <cstring>
+#include <map>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -353,8 +354,150 @@ Replayer::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
                                 Nanoseconds);
 }
 
-Expected<MemoryComparison> Replayer::compare(ArrayRef<ComparePart> Parts) {
+//===----------------------------------------------------------------------===//
+// Comparison
+//===----------------------------------------------------------------------===//
+
+/// Compares what a plan compares as records, and adds it to the reports of the
+/// parts.
+class Replayer::RecordComparison {
+public:
+  RecordComparison(const Replayer &Memory, const ComparePlan &Plan,
+                   std::vector<BufferReport> &Reports)
+      : Memory(Memory), Plan(Plan), Reports(Reports) {}
+
+  Error run();
+
+private:
+  const Replayer &Memory;
+  const ComparePlan &Plan;
+  std::vector<BufferReport> &Reports; ///< Parallel to the parts.
+  /// Contents by region.
+  std::map<size_t, std::pair<std::vector<char>, std::vector<char>>> Regions;
+
+  /// Returns true if records may have moved.
+  bool differ(const UnorderedRecords &R) const {
+    return any_of(R.Columns, [&](const UnorderedRecords::Column &C) {
+      return Reports[C.Part].Stats.SkippedDiffer;
+    });
+  }
+  Expected<PartContents> read(size_t Part);
+  Expected<std::vector<PartContents>> readAll(const UnorderedRecords &R);
+  Error compare(const UnorderedRecords &R);
+  Error compare(const RecordIndices &I);
+};
+
+Expected<PartContents> Replayer::RecordComparison::read(size_t Part) {
+  const ComparePart &P = Plan.Parts[Part];
+  auto It = Regions.find(P.Region);
+  if (It == Regions.end()) {
+    auto Contents = Memory.readOutcomes(P.Region);
+    if (!Contents)
+      return Contents.takeError();
+    It = Regions.emplace(P.Region, std::move(*Contents)).first;
+  }
+  return PartContents{ArrayRef(It->second.first).slice(P.Offset, P.Size),
+                      ArrayRef(It->second.second).slice(P.Offset, P.Size)};
+}
+
+Expected<std::vector<PartContents>>
+Replayer::RecordComparison::readAll(const UnorderedRecords &R) {
+  std::vector<PartContents> Contents;
+  for (const UnorderedRecords::Column &C : R.Columns) {
+    Expected<PartContents> P = read(C.Part);
+    if (!P)
+      return P.takeError();
+    Contents.push_back(*P);
+  }
+  return Contents;
+}
+
+Error Replayer::RecordComparison::compare(const UnorderedRecords &R) {
+  for (const UnorderedRecords::Column &C : R.Columns)
+    Reports[C.Part].RecordSize = C.Size;
+  if (!differ(R))
+    return Error::success();
+  Expected<std::vector<PartContents>> Contents = readAll(R);
+  if (!Contents)
+    return Contents.takeError();
+  uint64_t Counted = UINT64_MAX;
+  if (R.Counter) {
+    Expected<PartContents> P = read(R.Counter->Part);
+    if (!P)
+      return P.takeError();
+    Counted = readCounter(*R.Counter, P->Expected);
+  }
+  std::vector<CompareRule> Rules;
+  for (const UnorderedRecords::Column &C : R.Columns)
+    Rules.push_back(Plan.Parts[C.Part].Rule);
+  RecordStats S = compareRecords(R, *Contents, Rules, Counted);
+  std::vector<unsigned> Buffers;
+  for (const UnorderedRecords::Column &C : R.Columns)
+    Buffers.push_back(Reports[C.Part].Id);
+  for (const UnorderedRecords::Column &C : R.Columns) {
+    BufferReport &B = Reports[C.Part];
+    if (!B.Stats.SkippedDiffer && !S.Missing)
+      continue;
+    B.Stats.Differences += S.Moved;
+    // Also if only memory behind the counted records differs.
+    B.Level = CompareLevel::Unordered;
+    bool IsFirst = &C == &R.Columns.front();
+    B.Records = IsFirst ? describeRecords(R, S, Buffers)
+                        : formatv("as buffer {0}", Buffers.front()).str();
+    if (!S.Missing)
+      continue;
+    B.Stats.Pass = false;
+    B.Stats.Mismatches += S.Missing;
+    B.Stats.First = S.First;
+    B.Stats.Expected = S.Lacking;
+    B.Stats.Actual = S.Unexpected;
+  }
+  return Error::success();
+}
+
+Error Replayer::RecordComparison::compare(const RecordIndices &I) {
+  const UnorderedRecords &R = Plan.Unordered[I.Records];
+  if (!Reports[I.Part].Stats.SkippedDiffer && !differ(R))
+    return Error::success();
+  Expected<PartContents> Indices = read(I.Part);
+  if (!Indices)
+    return Indices.takeError();
+  Expected<std::vector<PartContents>> Contents = readAll(R);
+  if (!Contents)
+    return Contents.takeError();
+  RecordStats S = compareIndices(I, *Indices, R, *Contents);
+  if (!S.Moved && !S.Missing)
+    return Error::success();
+  BufferReport &B = Reports[I.Part];
+  B.Stats.Differences += S.Moved;
+  B.Level = CompareLevel::Unordered;
+  // A failure has been described already.
+  std::string Text = describeIndices(I, S, Reports[R.Columns.front().Part].Id);
+  if (B.Stats.Pass)
+    B.Records = S.Missing || B.Records.empty() ? Text : B.Records + "; " + Text;
+  if (!S.Missing)
+    return Error::success();
+  B.Stats.Pass = false;
+  B.Stats.Mismatches += S.Missing;
+  B.Stats.First = S.First;
+  B.Stats.Expected = S.Lacking;
+  B.Stats.Actual = S.Unexpected;
+  return Error::success();
+}
+
+Error Replayer::RecordComparison::run() {
+  for (const UnorderedRecords &R : Plan.Unordered)
+    if (Error E = compare(R))
+      return E;
+  for (const RecordIndices &I : Plan.Indices)
+    if (Error E = compare(I))
+      return E;
+  return Error::success();
+}
+
+Expected<MemoryComparison> Replayer::compare(const ComparePlan &Plan) {
   MemoryComparison Result;
+  ArrayRef<ComparePart> Parts = Plan.Parts;
   Expected<std::vector<CompareStats>> Stats =
       Resident ? compareOnDevice(Parts, Result.Stray) : compareOnHost(Parts);
   if (!Stats)
@@ -373,9 +516,24 @@ Expected<MemoryComparison> Replayer::compare(ArrayRef<ComparePart> Parts) {
     Report.Size = P.Size;
     Report.Rule = P.Rule;
     Report.Stats = std::move(S);
+    if (Report.Stats.Differences || !Report.Stats.Pass)
+      Report.Level = P.Rule.level();
     Result.Buffers.push_back(std::move(Report));
   }
+  if (Error E = RecordComparison(*this, Plan, Result.Buffers).run())
+    return std::move(E);
   return std::move(Result);
+}
+
+Expected<std::pair<std::vector<char>, std::vector<char>>>
+Replayer::readOutcomes(size_t Region) const {
+  std::pair<std::vector<char>, std::vector<char>> Contents;
+  if (Error E = readOutcome(Region, Contents.first))
+    return std::move(E);
+  Contents.second.resize(Contents.first.size());
+  if (Error E = D->read(State->regions()[Region].Info.Address, Contents.second))
+    return std::move(E);
+  return std::move(Contents);
 }
 
 /// Reads the contents of a region after the recorded launch.
@@ -430,7 +588,7 @@ Replayer::compareOnDevice(ArrayRef<ComparePart> Parts,
   // prologue.
   bool Same =
       coverAll(Parts, State->regions()) &&
-      all_of(*Stats, [](const CompareStats &S) { return S.Differences == 0; });
+      all_of(*Stats, [](const CompareStats &S) { return S.isIdentical(); });
   std::vector<Range> Ranges = Changed;
   if (!Same) {
     Expected<std::vector<Range>> Changes = Resident->findChanges();
@@ -466,9 +624,9 @@ Replayer::compareOnHost(ArrayRef<ComparePart> Parts) {
           Ranges.push_back({P.Region, Begin, End});
       }
     }
-    Stats.push_back(compareMemory(ArrayRef<char>(After).slice(P.Offset, P.Size),
-                                  ArrayRef<char>(Now).slice(P.Offset, P.Size),
-                                  P.Rule));
+    Stats.push_back(
+        comparePart(P, {ArrayRef<char>(After).slice(P.Offset, P.Size),
+                        ArrayRef<char>(Now).slice(P.Offset, P.Size)}));
   }
   for (const Range &R : Dirty)
     if (!Seen[R.Region])

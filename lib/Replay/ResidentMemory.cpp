@@ -153,7 +153,7 @@ Error ResidentMemory::restore() {
   return D.copy(*Plan);
 }
 
-/// The device only counts mismatches; norms need the elements.
+/// Norms need the elements; the device only counts mismatches.
 static bool hasNorm(const CompareRule &Rule) {
   return Rule.DType != MNEME_DTYPE_BYTES && Rule.Norm != MNEME_NORM_NONE &&
          Rule.Tolerance != MNEME_TOLERANCE_EXACT;
@@ -173,6 +173,7 @@ static CompareStats makeStats(const MnemeCompareResult &R,
   S.MaxUlp = bit_cast<double>(R.MaxUlp);
   if (hasNorm(P.Rule))
     S.NormError = 0;
+  applyMeasuredLimit(S, P.Rule);
   return S;
 }
 
@@ -202,7 +203,8 @@ ResidentMemory::compare(ArrayRef<ComparePart> Parts,
   for (auto [P, R] : zip_equal(Parts, *Results)) {
     CompareStats S = makeStats(R, P);
     bool Equal = S.Differences == 0 && S.Mismatches == 0;
-    if (!Equal && hasNorm(P.Rule)) {
+    // The device compares all bytes by position.
+    if (!Equal && (hasNorm(P.Rule) || !P.Skipped.empty())) {
       if (Error E = compareOnHost(P, S))
         return std::move(E);
     } else if (S.First) {
@@ -221,7 +223,7 @@ Error ResidentMemory::compareOnHost(const ComparePart &P, CompareStats &Stats) {
   if (Error E =
           D.read(State.regions()[P.Region].Info.Address + P.Offset, Actual))
     return E;
-  Stats = compareMemory(Expected, Actual, P.Rule);
+  Stats = comparePart(P, {Expected, Actual});
   return Error::success();
 }
 

@@ -108,17 +108,19 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
   }
   const RecordedKernel &K = Variant.kernel();
   StringRef Arch = Variant.compiler().arch();
-  if (!Triple(K.Triple).isNVPTX())
+  if (Triple(K.Triple).isAMDGPU() != D->asGPU()->info().IsAMD)
     return createStringError(
         formatv("the recording is for {0}, which {1} cannot run", K.Triple,
                 D->getName())
             .str());
   if (!isArchCompatible(Arch, D->getArch())) {
+    std::string Own = D->getArch();
     if (O.Arch.empty())
       return createStringError(
           formatv("the recording is for {0}, {1} is {2}: retarget with "
-                  "--arch={2}",
-                  Arch, D->getName(), D->getArch())
+                  "--arch={3}",
+                  // Without the settings of gfx90a:xnack-.
+                  Arch, D->getName(), Own, StringRef(Own).split(':').first)
               .str());
     return createStringError(formatv("{0} is {1}, which cannot run --arch={2}",
                                      D->getName(), D->getArch(), Arch)
@@ -141,17 +143,60 @@ Error ReplaySession::prepare(StageFn Report) {
     return Error::success();
   for (const SnapshotData &Range : Plan.state().changed())
     Power.ChangedBytes += Range.RawSize;
+  Measured = Plan.envelope();
+  // A plan that was searched for poison was also probed.
+  MayVary = !Plan.poison() && !Plan.options().Envelope.isOff();
+  if (Measured)
+    Power.Envelope = Measured->Summary;
+  else if (MayVary && !Plan.options().Envelope.isAuto())
+    if (Error E = measure(/*OnlyIfVaries=*/false, Report))
+      return E;
   if (Error E = choosePoison(Report))
     return E;
-  // Compare the memory that an empty launch leaves.
   Report(ReplayStage::Compare);
+  return findVacuous();
+}
+
+/// Compares the memory that an empty launch leaves.
+Error ReplaySession::findVacuous() {
+  Power.Level = comparison(Plan).level();
   if (Error E = Memory->restore())
     return E;
-  Expected<MemoryComparison> Nothing = Memory->compare(Plan.compareParts());
+  Expected<MemoryComparison> Nothing = Memory->compare(comparison(Plan));
   if (!Nothing)
     return Nothing.takeError();
   Power.Vacuous = judge(*Nothing) != Verdict::Mismatch;
   return Error::success();
+}
+
+const ComparePlan &ReplaySession::comparison(const ReplayPlan &Variant) const {
+  return Measured && !Variant.envelope() ? Measured->Plan
+                                         : Variant.comparison();
+}
+
+Error ReplaySession::measure(bool OnlyIfVaries, StageFn Report) {
+  MayVary = false;
+  Expected<std::shared_ptr<const Envelope>> E =
+      measureEnvelope(Plan, *D, *Memory, OnlyIfVaries, Report);
+  if (!E) {
+    // A GPU is lost if the launch was at fault.
+    Power.NoEnvelope = toString(E.takeError());
+    if (GPUDevice *GPU = D->asGPU())
+      return GPU->synchronize();
+    return Error::success();
+  }
+  Measured = std::move(*E);
+  if (Measured)
+    Power.Envelope = Measured->Summary;
+  return Error::success();
+}
+
+Error ReplaySession::probeEnvelope(StageFn Report) {
+  if (!MayVary)
+    return Error::success();
+  if (Error E = measure(/*OnlyIfVaries=*/true, Report))
+    return E;
+  return Measured ? findVacuous() : Error::success();
 }
 
 Error ReplaySession::choosePoison(StageFn Report) {
@@ -168,9 +213,24 @@ Error ReplaySession::choosePoison(StageFn Report) {
     Power.NoPoison = "not enough memory";
     return Error::success();
   }
-  if (Error E =
-          findPoison(Plan, *D, *Memory, Mask, Report).moveInto(Power.NoPoison))
+  PoisonSearch Search;
+  auto Find = [&] {
+    return findPoison(Plan, comparison(Plan), *D, *Memory, Mask, Report)
+        .moveInto(Search);
+  };
+  if (Error E = Find())
     return E;
+  if (Search.IsVerified) {
+    // Other schedules of the host device are not those of the search.
+    MayVary &= Plan.schedule().Order != HostSchedule::Parallel;
+  } else if (MayVary) {
+    if (Error E = measure(/*OnlyIfVaries=*/true, Report))
+      return E;
+    if (Measured)
+      if (Error E = Find())
+        return E;
+  }
+  Power.NoPoison = Search.NoPoison;
   Power.PoisonedBytes = Mask->count();
   Poison = std::move(Mask);
   return Error::success();
@@ -274,12 +334,15 @@ Error ReplaySession::verifyAll(
     if (Verify && One.isGood())
       if (Error E = One.verify())
         return E;
+    if (Verify && One.isGood())
+      if (Error E = One.verifyRepeatedly())
+        return E;
     if (!One.isGood()) {
       noteFailed(I, One, Result);
       return Error::success();
     }
-    if (One.V != Verdict::Match)
-      Result.V = One.V;
+    // The verdicts are in the order of the levels.
+    Result.V = std::max(Result.V, One.V);
   }
   return Error::success();
 }

@@ -15,7 +15,7 @@
 
 #include "ExternalSampler.h"
 #include "LineProcess.h"
-#include "PointJSON.h"
+#include "llvm/Mneme/Samplers/PointJSON.h"
 #include "SamplerSupport.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"

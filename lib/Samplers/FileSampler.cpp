@@ -12,7 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "PointJSON.h"
+#include "llvm/Mneme/Samplers/PointJSON.h"
 #include "SamplerSupport.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"

@@ -46,7 +46,7 @@
 // RUN: not llvm-mneme-replay count.json --no-execute --compare-with-app=app --arch=sm_80 2>&1 | FileCheck %s --check-prefix=ARCH
 // ARCH: error: 'app': no machine code of kernel 'count' for sm_80, only for sm_90
 // RUN: not llvm-mneme-replay count.json --no-execute --compare-with-app=/bin/sh 2>&1 | FileCheck %s --check-prefix=HOST
-// HOST: error: '/bin/sh': no machine code of kernel 'count' for sm_90, nor of any other kernel for an NVIDIA GPU
+// HOST: error: '/bin/sh': no machine code of kernel 'count' for sm_90, nor of any other kernel for a GPU
 // RUN: not llvm-mneme-replay count.json --no-execute --compare-with-app=count.json 2>&1 | FileCheck %s --check-prefix=TEXTFILE
 // TEXTFILE: error: 'count.json': not an ELF file
 // RUN: not llvm-mneme-replay count.json --no-execute --compare-with-app=none 2>&1 | FileCheck %s --check-prefix=NONE

@@ -284,7 +284,7 @@ template <typename SetT> static void readMessages(StringRef Stream) {
 
 static constexpr void (*MessageReaders[])(StringRef) = {
 #define FARM_SET(Name, Sender, Receiver) readMessages<Name>,
-#include "Messages.def"
+#include "llvm/Mneme/Farm/Messages.def"
 };
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t *Data, size_t Size) {

@@ -7,10 +7,11 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What every device must do alike: the host, and NVIDIA GPUs through the
-/// driver and through liboffload. Where this machine has no GPU, and unless
-/// MNEME_TEST_GPU says "real", the two run over the emulated driver
-/// (test/tools/emulated-cuda): the same code of ours, and liboffload itself.
+/// What every device must do alike: the host, NVIDIA GPUs through the driver
+/// and through liboffload, and AMD GPUs through HIP. Where this machine has no
+/// GPU, and unless MNEME_TEST_GPU says "real", the three run over the emulated
+/// driver or HIP (test/tools/emulated-cuda, emulated-hip): the same code of
+/// ours, and liboffload itself.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -50,24 +51,30 @@ using testing::SizeIs;
 namespace {
 
 /// The kernels' bitcode.
-extern "C" const char mneme_conformance_kernels[];
-extern "C" const uint64_t mneme_conformance_kernels_size;
+extern "C" const char mneme_conformance_kernels_nvptx[];
+extern "C" const uint64_t mneme_conformance_kernels_nvptx_size;
+extern "C" const char mneme_conformance_kernels_amdgcn[];
+extern "C" const uint64_t mneme_conformance_kernels_amdgcn_size;
 
-StringRef getKernels() {
-  return {mneme_conformance_kernels, mneme_conformance_kernels_size};
+StringRef getKernels(bool ForAMD) {
+  return ForAMD ? StringRef(mneme_conformance_kernels_amdgcn,
+                            mneme_conformance_kernels_amdgcn_size)
+                : StringRef(mneme_conformance_kernels_nvptx,
+                            mneme_conformance_kernels_nvptx_size);
 }
 
 constexpr uint64_t GranuleSize = 2 << 20;
 constexpr uint64_t ArenaSize = 64 * GranuleSize;
 
-bool wantsRealGPU() {
+bool wantsRealGPU(bool IsAMD) {
   StringRef Asked = getenv("MNEME_TEST_GPU") ? getenv("MNEME_TEST_GPU") : "";
   return Asked == "real" ||
-         (Asked != "emulated" && sys::fs::exists("/dev/nvidiactl"));
+         (Asked != "emulated" &&
+          sys::fs::exists(IsAMD ? "/dev/kfd" : "/dev/nvidiactl"));
 }
 
-/// Before the first look for a driver, of which a process has one.
-void chooseDriver() {
+/// Before the first look for a driver, of which a process has one of a kind.
+void chooseDrivers() {
   static bool Done = false;
   if (Done)
     return;
@@ -75,16 +82,23 @@ void chooseDriver() {
   // Where the tests were built; elsewhere it is beside them.
   if (sys::fs::exists(MNEME_TEST_CUDA_TAP))
     setenv("MNEME_CUDA_TAP", MNEME_TEST_CUDA_TAP, /*overwrite=*/0);
-  if (wantsRealGPU())
-    return;
-  // The emulated driver runs kernels from files.
-  int File = memfd_create("conformance-kernels", 0);
-  ASSERT_EQ(::write(File, getKernels().data(), getKernels().size()),
-            ssize_t(getKernels().size()));
-  setenv("MNEME_EMULATED_KERNELS",
-         ("/proc/self/fd/" + Twine(File)).str().c_str(), /*overwrite=*/1);
-  ASSERT_TRUE(dlopen(MNEME_TEST_EMULATED_CUDA, RTLD_NOW | RTLD_LOCAL))
-      << dlerror();
+  // The emulated drivers run kernels from files.
+  std::string Files;
+  for (bool IsAMD : {false, true}) {
+    int File = memfd_create("conformance-kernels", 0);
+    StringRef Kernels = getKernels(IsAMD);
+    ASSERT_EQ(::write(File, Kernels.data(), Kernels.size()),
+              ssize_t(Kernels.size()));
+    Files += (Twine(Files.empty() ? "" : ":") + "/proc/self/fd/" + Twine(File))
+                 .str();
+  }
+  setenv("MNEME_EMULATED_KERNELS", Files.c_str(), /*overwrite=*/1);
+  for (bool IsAMD : {false, true})
+    if (!wantsRealGPU(IsAMD))
+      ASSERT_TRUE(
+          dlopen(IsAMD ? MNEME_TEST_EMULATED_HIP : MNEME_TEST_EMULATED_CUDA,
+                 RTLD_NOW | RTLD_LOCAL))
+          << dlerror();
 }
 
 /// A device of the process with its arena. They live as long as it, as a GPU's
@@ -108,7 +122,7 @@ OpenDevice &openDevice(StringRef Name) {
   if (Name == "host") {
     O.D = createHostDevice();
   } else {
-    chooseDriver();
+    chooseDrivers();
     Expected<std::unique_ptr<GPUDevice>> D = createGPUDevice(Name);
     if (!D) {
       O.Failure = toString(D.takeError());
@@ -161,8 +175,10 @@ protected:
     return Data;
   }
 
+  bool isAMD() const { return GPU && GPU->info().IsAMD; }
+
   /// The image of \p Kernel for this device, or for \p Arch. On a GPU it takes
-  /// ptxas: see SKIP_WITHOUT_PTXAS().
+  /// ptxas or ld.lld: see SKIP_WITHOUT_ASSEMBLER().
   std::optional<DeviceImage> compile(StringRef Kernel, StringRef Arch = "");
   std::unique_ptr<DeviceKernel> load(StringRef Kernel,
                                      ArrayRef<KernelGlobal> Globals = {});
@@ -202,7 +218,8 @@ std::vector<KernelArg> layOutArgs(const Function &F) {
 std::optional<DeviceImage> Conformance::compile(StringRef Kernel,
                                                 StringRef Arch) {
   LLVMContext Context;
-  auto M = parseBitcodeFile({getKernels(), "conformance kernels"}, Context);
+  auto M =
+      parseBitcodeFile({getKernels(isAMD()), "conformance kernels"}, Context);
   EXPECT_THAT_EXPECTED(M, Succeeded());
   if (!M)
     return std::nullopt;
@@ -215,7 +232,9 @@ std::optional<DeviceImage> Conformance::compile(StringRef Kernel,
   }
   DeviceImage Image;
   Image.Triple = (*M)->getTargetTriple().str();
-  Image.Arch = Arch.empty() ? D->getArch() : Arch.str();
+  // Without the settings of gfx90a:xnack-.
+  Image.Arch = Arch.empty() ? StringRef(D->getArch()).split(':').first.str()
+                            : Arch.str();
   Image.KernelName = Kernel.str();
   Image.Args = layOutArgs(*(*M)->getFunction(Kernel));
   CompileOptions Options;
@@ -289,9 +308,11 @@ void Conformance::expectStatus(StringRef Kernel, uint64_t Argument,
 class GPUConformance : public Conformance {};
 
 // Where a GPU's kernels cannot be compiled there is nothing to test.
-#define SKIP_WITHOUT_PTXAS()                                                   \
+#define SKIP_WITHOUT_ASSEMBLER()                                               \
   do {                                                                         \
-    if (GPU)                                                                   \
+    if (isAMD() && !findLld())                                                 \
+      GTEST_SKIP() << "no ld.lld";                                             \
+    if (GPU && !isAMD())                                                       \
       if (Error E = findPtxas("").takeError())                                 \
         GTEST_SKIP() << toString(std::move(E));                                \
   } while (false)
@@ -303,10 +324,12 @@ std::string nameDevice(const testing::TestParamInfo<const char *> &Info) {
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance,
-                         testing::Values("host", "cuda:0", "offload:0"),
+                         testing::Values("host", "cuda:0", "hip:0",
+                                         "offload:0"),
                          nameDevice);
 INSTANTIATE_TEST_SUITE_P(GPUs, GPUConformance,
-                         testing::Values("cuda:0", "offload:0"), nameDevice);
+                         testing::Values("cuda:0", "hip:0", "offload:0"),
+                         nameDevice);
 
 //===----------------------------------------------------------------------===//
 // The arena
@@ -321,7 +344,8 @@ TEST_P(Conformance, NamesItself) {
                                                          : "driver");
   const GPUInfo &Info = GPU->info();
   EXPECT_EQ(Info.Arch, D->getArch());
-  EXPECT_THAT(Info.Arch, HasSubstr("sm_"));
+  EXPECT_THAT(Info.Arch, HasSubstr(isAMD() ? "gfx" : "sm_"));
+  EXPECT_EQ(isAMD(), StringRef(GetParam()).starts_with("hip"));
   EXPECT_NE(Info.Name, "");
   EXPECT_NE(Info.Driver, "");
   EXPECT_EQ(Info.UUID.size(), strlen("GPU-") + 36);
@@ -586,7 +610,9 @@ TEST_P(GPUConformance, FlushesAndMeasuresTheClock) {
 
 TEST_P(Conformance, RefusesWhatIsNoImage) {
   DeviceImage Image;
-  Image.Triple = GPU ? "nvptx64-nvidia-cuda" : "x86_64-unknown-linux-gnu";
+  Image.Triple = isAMD() ? "amdgcn-amd-amdhsa"
+                 : GPU   ? "nvptx64-nvidia-cuda"
+                         : "x86_64-unknown-linux-gnu";
   Image.Arch = D->getArch();
   Image.KernelName = "count";
   StringRef Text = "this is no image, but it is longer than an ELF header is";
@@ -596,7 +622,7 @@ TEST_P(Conformance, RefusesWhatIsNoImage) {
 }
 
 TEST_P(GPUConformance, CountsWhatUnloadedKernelsLeave) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   std::optional<DeviceImage> Image = compile("count");
   ASSERT_TRUE(Image);
   uint64_t Before = GPU->leakedBytes();
@@ -607,7 +633,7 @@ TEST_P(GPUConformance, CountsWhatUnloadedKernelsLeave) {
 }
 
 TEST_P(GPUConformance, RefusesDamagedImages) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   std::optional<DeviceImage> Image = compile("count");
   ASSERT_TRUE(Image);
   Image->Object.truncate(Image->Object.size() / 2);
@@ -615,8 +641,10 @@ TEST_P(GPUConformance, RefusesDamagedImages) {
 }
 
 TEST_P(GPUConformance, RefusesOtherArchitectures) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   StringRef Other = D->getArch() == "sm_80" ? "sm_90" : "sm_80";
+  if (isAMD())
+    Other = StringRef(D->getArch()).starts_with("gfx90a") ? "gfx942" : "gfx90a";
   std::optional<DeviceImage> Image = compile("count", Other);
   ASSERT_TRUE(Image);
   auto K = D->load(*Image, {});
@@ -628,7 +656,7 @@ TEST_P(GPUConformance, RefusesOtherArchitectures) {
 }
 
 TEST_P(GPUConformance, RefusesAMissingKernel) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   std::optional<DeviceImage> Image = compile("count");
   ASSERT_TRUE(Image);
   Image->KernelName = "nobody";
@@ -657,7 +685,7 @@ public:
 } // namespace
 
 TEST_P(Conformance, PassesScalars) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("scalars");
   ASSERT_TRUE(K);
   uint64_t Out = map(64), Word = map(4);
@@ -677,7 +705,7 @@ TEST_P(Conformance, PassesScalars) {
 }
 
 TEST_P(Conformance, PassesStructsByValue) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("structs");
   ASSERT_TRUE(K);
   uint64_t Out = map(256);
@@ -695,7 +723,7 @@ TEST_P(Conformance, PassesStructsByValue) {
 }
 
 TEST_P(Conformance, PassesManyArguments) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("many");
   ASSERT_TRUE(K);
   uint64_t Out = map(256);
@@ -725,14 +753,14 @@ TEST_P(Conformance, PassesManyArguments) {
 }
 
 TEST_P(Conformance, LaunchesWithoutArguments) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("nothing");
   ASSERT_TRUE(K);
   run(*K, {3, 1, 1}, {32, 1, 1}, {});
 }
 
 TEST_P(Conformance, KeepsKernelsApart) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto Count = load("count"), Store = load("store");
   ASSERT_TRUE(Count && Store);
   uint64_t Out = map(4), Other = map(4);
@@ -751,7 +779,7 @@ TEST_P(Conformance, KeepsKernelsApart) {
 //===----------------------------------------------------------------------===//
 
 TEST_P(Conformance, NumbersThreadsInThreeDimensions) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("indices");
   ASSERT_TRUE(K);
   Dim3 Grid = {3, 4, 5}, Block = {6, 7, 2};
@@ -769,7 +797,7 @@ TEST_P(Conformance, NumbersThreadsInThreeDimensions) {
 }
 
 TEST_P(Conformance, HasStaticSharedMemory) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("static_shared");
   ASSERT_TRUE(K);
   std::vector<int32_t> Data(4 * 256), Expected;
@@ -785,11 +813,12 @@ TEST_P(Conformance, HasStaticSharedMemory) {
 }
 
 TEST_P(Conformance, HasDynamicSharedMemory) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("dynamic_shared");
   ASSERT_TRUE(K);
-  // More than 48 KiB must be asked for on a GPU; then less again.
-  for (uint32_t Words : {256u, 25u << 10, 16u}) {
+  // More than 48 KiB must be asked for on a GPU; then less again. AMD's have
+  // 64 KiB.
+  for (uint32_t Words : {256u, (isAMD() ? 14u : 25u) << 10, 16u}) {
     std::vector<int32_t> Data(2 * Words), Expected;
     for (size_t I = 0; I != Data.size(); ++I) {
       Data[I] = I * 3;
@@ -804,7 +833,7 @@ TEST_P(Conformance, HasDynamicSharedMemory) {
 }
 
 TEST_P(Conformance, ExchangesValuesInAWarp) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("warp_sum");
   ASSERT_TRUE(K);
   std::vector<uint32_t> Data(64), Expected(64);
@@ -820,7 +849,7 @@ TEST_P(Conformance, ExchangesValuesInAWarp) {
 }
 
 TEST_P(Conformance, CarriesVariablesInAndOut) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   uint64_t Memory = map(4096), Out = map(64);
   std::vector<KernelGlobal> Globals = {
       {"conformance_counter", 4, Memory},
@@ -846,7 +875,7 @@ TEST_P(Conformance, CarriesVariablesInAndOut) {
 }
 
 TEST_P(Conformance, ClearsSharedMemoryBeforeEachLaunch) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("leave_notes");
   ASSERT_TRUE(K);
   EXPECT_TRUE(K->keepsState());
@@ -868,7 +897,7 @@ TEST_P(Conformance, ClearsSharedMemoryBeforeEachLaunch) {
 }
 
 TEST_P(GPUConformance, ResetsTheImagesOwnVariablesBeforeEachLaunch) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   std::optional<DeviceImage> Image = compile("leave_note_in_variable");
   ASSERT_TRUE(Image);
   Image->OwnVariables = {"conformance_note"};
@@ -884,7 +913,7 @@ TEST_P(GPUConformance, ResetsTheImagesOwnVariablesBeforeEachLaunch) {
 
 /// Here the image is loaded anew, and what the recording has of it stays.
 TEST_P(GPUConformance, ResetsVariablesThatTheDriverDoesNotFind) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   std::optional<DeviceImage> Image = compile("globals");
   ASSERT_TRUE(Image);
   uint64_t Counter = map(64), Out = map(64);
@@ -904,7 +933,7 @@ TEST_P(GPUConformance, ResetsVariablesThatTheDriverDoesNotFind) {
 }
 
 TEST_P(Conformance, LaunchesCooperatively) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("count");
   ASSERT_TRUE(K);
   uint64_t Out = map(4);
@@ -931,7 +960,7 @@ TEST_P(Conformance, LaunchesCooperatively) {
 //===----------------------------------------------------------------------===//
 
 TEST_P(GPUConformance, RepeatsLaunches) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   for (GPUTimer Timer : {GPUTimer::Events, GPUTimer::Auto}) {
     ASSERT_THAT_ERROR(GPU->setTimer(Timer), Succeeded());
     auto K = load("count");
@@ -950,7 +979,7 @@ TEST_P(GPUConformance, RepeatsLaunches) {
 }
 
 TEST_P(GPUConformance, LaunchesSeveralAtOnce) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   for (GPUTimer Timer : {GPUTimer::Events, GPUTimer::Auto}) {
     ASSERT_THAT_ERROR(GPU->setTimer(Timer), Succeeded());
     auto K = load("count");
@@ -983,7 +1012,7 @@ TEST_P(GPUConformance, LaunchesSeveralAtOnce) {
 }
 
 TEST_P(GPUConformance, OneOfSeveralLaunchesCanFail) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto Expect = [&](StringRef Name, uint64_t Argument, unsigned Block,
                     StringRef Status, bool Wait = false) {
     auto K = load(Name);
@@ -1058,9 +1087,9 @@ Error useFakeCupti(GPUDevice &GPU, DeviceKernel &Count, void **Args) {
 }
 
 TEST_P(GPUConformance, TakesTimesFromCUPTI) {
-  SKIP_WITHOUT_PTXAS();
-  if (wantsRealGPU())
-    GTEST_SKIP() << "it has a CUPTI of its own";
+  SKIP_WITHOUT_ASSEMBLER();
+  if (isAMD() || wantsRealGPU(/*IsAMD=*/false))
+    GTEST_SKIP() << "it has no CUPTI, or one of its own";
   auto K = load("count");
   ASSERT_TRUE(K);
   uint64_t Out = map(4);
@@ -1077,7 +1106,7 @@ TEST_P(GPUConformance, TakesTimesFromCUPTI) {
 }
 
 TEST_P(GPUConformance, DescribesKernels) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("static_shared");
   ASSERT_TRUE(K);
   Expected<GPUKernelInfo> Info = GPU->describe(*K);
@@ -1099,7 +1128,7 @@ TEST_P(GPUConformance, DescribesKernels) {
 //===----------------------------------------------------------------------===//
 
 TEST_P(Conformance, RefusesImpossibleLaunches) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("count");
   ASSERT_TRUE(K);
   uint64_t Out = map(4);
@@ -1125,7 +1154,7 @@ TEST_P(Conformance, RefusesImpossibleLaunches) {
 }
 
 TEST_P(Conformance, ReportsIllegalAddresses) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   expectStatus("store", Open->Base + ArenaSize - GranuleSize,
                LaunchStatus::IllegalAddress);
   // It may have failed before its variables are asked for.
@@ -1138,17 +1167,17 @@ TEST_P(Conformance, ReportsIllegalAddresses) {
 }
 
 TEST_P(Conformance, ReportsTraps) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   expectStatus("trap", map(4), LaunchStatus::Trap);
 }
 
 TEST_P(Conformance, EndsEndlessKernels) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   expectStatus("spin", map(4), LaunchStatus::Timeout);
 }
 
 TEST_P(GPUConformance, IsLostAfterAFailure) {
-  SKIP_WITHOUT_PTXAS();
+  SKIP_WITHOUT_ASSEMBLER();
   auto K = load("store");
   ASSERT_TRUE(K);
   EXPECT_EXIT(

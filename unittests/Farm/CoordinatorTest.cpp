@@ -957,6 +957,27 @@ TEST_F(FarmTest, CancelForgetsWhatIsNotBegun) {
   EXPECT_EQ(collect()[19].Failure, "");
 }
 
+TEST_F(FarmTest, WithdrawsOnlyWhatIsNamed) {
+  Config.CompileJobs = 1;
+  start();
+  // Pairs of equal code: the second follows the first.
+  for (uint64_t I = 0; I != 20; ++I)
+    submit(I, {{"code", std::to_string(I / 2)}, {"compile", "sleep"}});
+  DenseSet<uint64_t> Named = {10, 13, 14, 15, 99};
+  Farm->withdraw(Named);
+  auto All = collect();
+  ASSERT_EQ(All.size(), 20u);
+  for (auto &[Id, E] : All)
+    EXPECT_EQ(E.Failure, Id == 10 || Id == 13 || Id == 14 || Id == 15
+                             ? FailureKind(Evaluation::Cancelled)
+                             : FailureKind())
+        << Id << ": " << E.Error;
+  EXPECT_EQ(Farm->statistics().Requests, 16u);
+  // Cancelled code can be asked for again.
+  submit(20, {{"code", "7"}, {"compile", "sleep"}});
+  EXPECT_EQ(collect()[20].Failure, "");
+}
+
 TEST_F(FarmTest, RemembersWhatAnEarlierRunFound) {
   start();
   Evaluation Known;

@@ -50,7 +50,7 @@ TEST(MessagesTest, AllMessagesArriveAsTheyWereSent) {
     EXPECT_EQ(json::Value(makeHead(sendAndReceive(M))),                        \
               json::Value(makeHead(M)));                                       \
   }
-#include "Messages.def"
+#include "llvm/Mneme/Farm/Messages.def"
 }
 
 TEST(MessagesTest, KeysOutliveWhatTheyWereWrittenFrom) {
@@ -68,6 +68,7 @@ TEST(MessagesTest, ResultsArriveAsTheyWereSent) {
   Evaluation E;
   E.Failure = "Mismatch";
   E.Error = "two\nlines";
+  E.Level = CompareLevel::Envelope;
   E.Stopped = true;
   E.Metrics["time"] = 12.5;
   E.Metrics["reg_usage"] = 0;
@@ -81,6 +82,7 @@ TEST(MessagesTest, ResultsArriveAsTheyWereSent) {
   Evaluation Back = sendAndReceive(message::Evaluated{3, E}).Result;
   EXPECT_EQ(Back.Failure, E.Failure);
   EXPECT_EQ(Back.Error, E.Error);
+  EXPECT_EQ(Back.Level, E.Level);
   EXPECT_EQ(Back.Stopped, E.Stopped);
   EXPECT_EQ(Back.Metrics, E.Metrics);
   EXPECT_EQ(Back.Samples, E.Samples);
@@ -140,14 +142,14 @@ exactly the fields below, nested at most 64 levels. The receiver checks all of t
 process or worker that violates it is killed or dropped. A worker's stream starts with the line
 ``mneme-farm-worker 5f3b9c0e7ad84216``; up to 64 KiB before it are skipped.
 
-This page is generated from ``lib/Farm/Messages.def``. To update it:
+This page is generated from ``include/llvm/Mneme/Farm/Messages.def``. To update it:
 ``MNEME_UPDATE_DOCS=1 build/unittests/Farm/MnemeFarmTests --gtest_filter='*Documentation*'``.
 )";
 
 TEST(MessagesTest, DocumentationIsOfThisProtocol) {
   std::string Text = PageHead;
   raw_string_ostream OS(Text);
-  printProtocol(OS);
+  printMessages(OS);
   EXPECT_THAT(Text, HasSubstr(WorkerGreeting.str()));
   if (::getenv("MNEME_UPDATE_DOCS")) {
     std::error_code EC;

@@ -8,9 +8,11 @@
 
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -19,6 +21,8 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::ContainsRegex;
+using testing::HasSubstr;
 
 static constexpr StringLiteral Text = R"(
 target triple = "nvptx64-nvidia-cuda"
@@ -93,4 +97,51 @@ TEST(ReadIR, CrashesAndEndlessLoopsAreErrors) {
 TEST(ReadIR, LargeModulesMayTakeMoreMemory) {
   EXPECT_GE(getIRMemoryLimit(0), uint64_t(1) << 30);
   EXPECT_GT(getIRMemoryLimit(uint64_t(1) << 30), getIRMemoryLimit(1 << 20));
+}
+
+/// \returns the text of a module that was read.
+static std::string readText(StringRef IR) {
+  LLVMContext Context;
+  SmallVector<char, 0> Bitcode;
+  auto M = readIR({IR, "ir"}, 600, Context, Bitcode);
+  if (!M)
+    return toString(M.takeError());
+  std::string Out;
+  raw_string_ostream OS(Out);
+  (*M)->print(OS, nullptr);
+  return Out;
+}
+
+TEST(ReadIR, UpgradesTypedPointers) {
+  std::string Out = readText(R"(
+%S = type { float*, [2 x %S*], void (i8*, ...)* }
+@"odd * name" = global i8* null ; a * in a comment
+@text = constant [3 x i8] c"a*b"
+declare void @g(%S* byval align 8, float addrspace(1)*, i32 (i8*)**)
+define void @f(%S* nocapture byval %s, i32* addrspace(1)* %q, <2 x i8*> %v) {
+  %p = load i32*, i32* addrspace(1)* %q
+  %e = getelementptr inbounds %S, %S* %s, i32 0, i32 1
+  %c = bitcast [2 x %S*]* %e to { i8*, <{ i16, i8* }>* }*
+  call void @g(%S* byval %s, float addrspace(1)* null, i32 (i8*)** null)
+  ret void
+}
+)");
+  EXPECT_THAT(Out, HasSubstr(" = type { ptr, [2 x ptr], ptr }"));
+  EXPECT_THAT(Out, HasSubstr("@\"odd * name\" = global ptr null"));
+  EXPECT_THAT(Out, HasSubstr("c\"a*b\""));
+  EXPECT_THAT(Out, ContainsRegex("ptr byval\\(%S.*\\) align 8, ptr addrspace\\(1\\), ptr\\)"));
+  EXPECT_THAT(Out, HasSubstr("load ptr, ptr addrspace(1) %q"));
+  EXPECT_THAT(Out, HasSubstr("<2 x ptr> %v"));
+}
+
+TEST(ReadIR, NamesTheVersionOfUnreadableIR) {
+  EXPECT_EQ(errorOf("define void @f() {\n  blue\n}\n"
+                    "!llvm.ident = !{!0}\n!0 = !{!\"mycc version 99.1\"}\n"),
+            "2:3: expected instruction opcode (written by mycc 99.1, this is "
+            "LLVM " LLVM_VERSION_STRING ")");
+}
+
+TEST(ReadIR, ErrorsInTextWithTypedPointersAreThoseOfTheUpgrade) {
+  EXPECT_EQ(errorOf("define void @f(i8* %p) {\n  blue\n}\n"),
+            "2:3: expected instruction opcode");
 }

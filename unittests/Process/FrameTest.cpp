@@ -10,12 +10,14 @@
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include <cstring>
 #include <sys/socket.h>
 #include <thread>
 #include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::HasSubstr;
 
 static constexpr MessageKind Kinds[] = {{"small", 60, 0},
                                         {"large", 1000, 10000000}};
@@ -65,6 +67,61 @@ static std::string getError(StringRef Stream) {
   P.append(Stream);
   Expected<std::optional<Frame>> F = P.next();
   return F ? "no error" : toString(F.takeError());
+}
+
+TEST(FrameTest, ObjectsComeOutAsTheyWentIn) {
+  std::string Stream =
+      printFrameLine(Kinds[1], Fields{{"do", "x"}}, 3, FrameForm::Object) +
+      "a\nb" + "{\"type\":\"other\",\"id\":7}\n" +
+      printFrameLine(Kinds[0], Fields{{"n", 2}}, 0, FrameForm::Object);
+  EXPECT_TRUE(StringRef(Stream).contains("{\"n\":2,\"type\":\"small\"}\n"));
+  for (size_t Step = 1; Step <= Stream.size(); ++Step) {
+    FrameParser P(Kinds, FrameForm::Object);
+    std::vector<Frame> Frames;
+    for (size_t I = 0; I < Stream.size(); I += Step) {
+      P.append(StringRef(Stream).substr(I, Step));
+      while (true) {
+        Expected<std::optional<Frame>> F = P.next();
+        ASSERT_THAT_EXPECTED(F, Succeeded());
+        if (!*F)
+          break;
+        Frames.push_back(std::move(**F));
+      }
+    }
+    ASSERT_EQ(Frames.size(), 3u);
+    EXPECT_EQ(Frames[0].Kind, 1u);
+    EXPECT_EQ(json::Value(std::move(Frames[0].Head)),
+              json::Value(Fields{{"do", "x"}}));
+    EXPECT_EQ(Frames[0].Bytes, "a\nb");
+    // An unknown type keeps its object, for an answer.
+    EXPECT_EQ(Frames[1].Kind, std::size(Kinds));
+    EXPECT_EQ(Frames[1].Head.getInteger("id"), 7);
+    EXPECT_EQ(Frames[2].Kind, 0u);
+    EXPECT_TRUE(P.empty());
+  }
+}
+
+TEST(FrameTest, RefusesNonsenseObjects) {
+  auto GetError = [](StringRef Stream) {
+    FrameParser P(Kinds, FrameForm::Object);
+    P.append(Stream);
+    Expected<std::optional<Frame>> F = P.next();
+    return F ? "no error" : toString(F.takeError());
+  };
+  EXPECT_THAT(GetError("[]\n"), HasSubstr("expected an object with a type"));
+  EXPECT_THAT(GetError("{\"type\":1}\n"), HasSubstr("with a type"));
+  EXPECT_THAT(GetError("{\"type\"\n"), HasSubstr("malformed message"));
+  EXPECT_THAT(GetError("{\"type\":\"small\",\"bytes\":1}\n"),
+              HasSubstr("more than 0 bytes"));
+  EXPECT_THAT(GetError("{\"type\":\"other\",\"bytes\":1}\n"),
+              HasSubstr("more than 0 bytes"));
+  EXPECT_THAT(GetError("{\"type\":\"large\",\"bytes\":-1}\n"),
+              HasSubstr("expected a number of bytes"));
+  EXPECT_THAT(GetError("{\"type\":\"small\",\"x\":\"" +
+                       std::string(60, 'x') + "\"}\n"),
+              HasSubstr("longer than 60 bytes"));
+  EXPECT_THAT(GetError(std::string(1001, ' ')),
+              HasSubstr("longer than 1000 bytes"));
 }
 
 TEST(FrameTest, RefusesNonsense) {
@@ -164,6 +221,33 @@ static void connect(bool Pipes, std::unique_ptr<Channel> &Poller,
     Waiter = std::make_unique<Channel>(A[1], Kinds);
   }
   ASSERT_THAT_ERROR(Poller->makeNonBlocking(), Succeeded());
+}
+
+TEST(FrameTest, DescriptorsArriveWithTheirLine) {
+  std::unique_ptr<Channel> Poller, Waiter;
+  connect(/*Pipes=*/false, Poller, Waiter);
+  Expected<Pipe> P = Pipe::create();
+  ASSERT_THAT_EXPECTED(P, Succeeded());
+  Poller->queue(line(0, {{"n", 1}}), std::move(P->Read));
+  Poller->flush();
+  char Text[200], Control[CMSG_SPACE(sizeof(int))];
+  iovec Part = {Text, sizeof(Text)};
+  msghdr Message = {};
+  Message.msg_iov = &Part;
+  Message.msg_iovlen = 1;
+  Message.msg_control = Control;
+  Message.msg_controllen = sizeof(Control);
+  ssize_t N = ::recvmsg(Waiter->in(), &Message, 0);
+  ASSERT_GT(N, 0);
+  EXPECT_EQ(StringRef(Text, N), line(0, {{"n", 1}}));
+  cmsghdr *Header = CMSG_FIRSTHDR(&Message);
+  ASSERT_TRUE(Header);
+  int FD = -1;
+  std::memcpy(&FD, CMSG_DATA(Header), sizeof(int));
+  // It is the other end of the pipe.
+  ASSERT_EQ(::write(P->Write.get(), "x", 1), 1);
+  EXPECT_EQ(::read(FD, Text, 1), 1);
+  ::close(FD);
 }
 
 TEST(FrameTest, ChannelsSendWhatDoesNotFitAtOnce) {

@@ -235,7 +235,7 @@ TEST(Snapshot, RefusesForeignHeader) {
   SnapshotBuilder Major = prologue();
   Major.Header.Major = 1;
   EXPECT_EQ(errorOf(Major.close()),
-            "'x.mneme': format version 1.1, this reader knows 2.x");
+            "'x.mneme': format version 1.2, this reader knows 2.x");
   SnapshotBuilder Kind = prologue();
   Kind.Header.Kind = 9;
   EXPECT_EQ(errorOf(Kind.close()), "'x.mneme': unknown kind 9 of snapshot");
@@ -324,8 +324,8 @@ TEST(Snapshot, RefusesWrongRegions) {
   EXPECT_THAT(Error("a"), HasSubstr("buffer with a name"));
   R.Kind = MNEME_REGION_TEXTURE;
   EXPECT_THAT(Error("a"), HasSubstr("texture object of 8 bytes"));
-  R.Kind = 6;
-  EXPECT_THAT(Error("a"), HasSubstr("unknown kind 6 of region"));
+  R.Kind = 7;
+  EXPECT_THAT(Error("a"), HasSubstr("unknown kind 7 of region"));
 }
 
 TEST(Snapshot, RefusesWrongPages) {

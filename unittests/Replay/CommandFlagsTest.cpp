@@ -32,16 +32,19 @@ TEST(CommandFlagsTest, ComeBackFromACommandLine) {
   R.Tolerances = {{MNEME_TOLERANCE_ABS, 1e-6, "3"},
                   {MNEME_TOLERANCE_ULP, 4, ""}};
   R.ElementTypes = {{MNEME_DTYPE_F32, "out"}};
+  R.Unordered = {{{{"q", 16}}, "n", 4}};
+  R.Envelope.Replays = 30;
   R.Plugins = {"/a.so", "/b.so"};
   std::vector<std::string> Words = makeFlags(R);
   EXPECT_THAT(
       Words,
-      ElementsAre(
-          "--device=cuda:1", "--host-finish=min", "--host-strategy=fiber",
-          "--cache=warm", "--timer=events", "--ptx-compiler=nvptxcompiler",
-          "--cuda-path=/cuda", "--norm=l2", "--nan=error", "--no-poison",
-          "--tolerance=abs:1e-06@3", "--tolerance=ulp:4", "--dtype=f32@out",
-          "--load-pass-plugin=/a.so", "--load-pass-plugin=/b.so"));
+      ElementsAre("--device=cuda:1", "--host-finish=min",
+                  "--host-strategy=fiber", "--cache=warm", "--timer=events",
+                  "--ptx-compiler=nvptxcompiler", "--cuda-path=/cuda",
+                  "--norm=l2", "--nan=error", "--no-poison", "--envelope=30",
+                  "--tolerance=abs:1e-06@3", "--tolerance=ulp:4",
+                  "--dtype=f32@out", "--unordered=q:16,count=n+4",
+                  "--load-pass-plugin=/a.so", "--load-pass-plugin=/b.so"));
 
   std::vector<const char *> Argv = {"replay", "--mllvm=-a=1", "--opt-tool=opt"};
   for (const std::string &Word : Words)
@@ -60,8 +63,10 @@ TEST(CommandFlagsTest, ComeBackFromACommandLine) {
                               "--norm=l2\n"
                               "--nan=error\n"
                               "--no-poison=true\n"
+                              "--envelope=30\n"
                               "--tolerance=abs:1e-06@3,ulp:4\n"
                               "--dtype=f32@out\n"
+                              "--unordered=q:16,count=n+4\n"
                               "--opt-tool=opt\n"
                               "--load-pass-plugin=/a.so,/b.so\n"
                               "--mllvm=-a=1\n");

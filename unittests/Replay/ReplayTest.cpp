@@ -237,6 +237,7 @@ protected:
   void SetUp() override {
     ReplayOptions O;
     O.Quick = true;
+    O.Envelope.Replays = 0;
     P = cantFail(plan(O));
     auto D = std::make_unique<FakeGPU>();
     GPU = D.get();
@@ -348,7 +349,7 @@ TEST_F(ReplayTest, PlanFollowsTheRecording) {
 TEST_F(ReplayTest, AnnotationsSplitBuffers) {
   auto P = plan();
   ASSERT_THAT_EXPECTED(P, Succeeded());
-  ArrayRef<ComparePart> Parts = (*P)->compareParts();
+  ArrayRef<ComparePart> Parts = (*P)->comparison().Parts;
   ASSERT_EQ(Parts.size(), 4u);
   EXPECT_EQ(Parts[0].Size, Page);
   EXPECT_EQ(Parts[1].Offset, Page);
@@ -370,7 +371,7 @@ TEST_F(ReplayTest, TolerancesChooseBuffers) {
   O.Norm = MNEME_NORM_LINF;
   auto P = plan(O);
   ASSERT_THAT_EXPECTED(P, Succeeded());
-  ArrayRef<ComparePart> Parts = (*P)->compareParts();
+  ArrayRef<ComparePart> Parts = (*P)->comparison().Parts;
   EXPECT_EQ(Parts[0].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_EXACT));
   EXPECT_EQ(Parts[1].Rule.Tolerance, uint32_t(MNEME_TOLERANCE_ULP));
   EXPECT_EQ(Parts[1].Rule.Norm, uint32_t(MNEME_NORM_LINF));
@@ -940,7 +941,9 @@ TEST_F(GPUSessionTest, ACrashAmongSeveralLaunchesIsACrash) {
 }
 
 TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
-  open();
+  ReplayOptions O;
+  O.Envelope.Replays = 0;
+  open(O);
   GPU->Run = [](ArrayRef<void *>) { return LaunchStatus::Ok; };
   ReplayResult R = run();
   EXPECT_EQ(R.V, Verdict::Mismatch);
@@ -953,7 +956,9 @@ TEST_F(GPUSessionTest, DoesNotTimeWhatIsWrong) {
 }
 
 TEST_F(GPUSessionTest, TellsWhetherAMismatchIsReproducible) {
-  open();
+  ReplayOptions O;
+  O.Envelope.Replays = 0;
+  open(O);
   GPU->Run = [](ArrayRef<void *> Args) {
     **static_cast<uint8_t **>(Args[0]) += 7;
     return LaunchStatus::Ok;
@@ -984,6 +989,128 @@ TEST_F(GPUSessionTest, TellsWhetherAMismatchIsReproducible) {
   };
   R = run();
   EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+}
+
+/// Sessions with a kernel that writes \p Value to one of five elements, another
+/// one in each launch, and 0 to the others. 15 at the first one was recorded.
+class VaryingTest : public GPUSessionTest {
+protected:
+  void write(std::function<uint32_t(unsigned)> Value) {
+    GPU->Run = [this, Value](ArrayRef<void *> Args) {
+      uint32_t *P = *static_cast<uint32_t **>(Args[0]);
+      std::fill(P, P + 5, 0);
+      P[Launches % 5] = Value(Launches);
+      ++Launches;
+      return LaunchStatus::Ok;
+    };
+  }
+  unsigned Launches = 1;
+};
+
+TEST_F(VaryingTest, RecordsInAnyOrderVerify) {
+  open();
+  auto Right = [](unsigned) { return 15; };
+  write(Right);
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::MatchUnordered) << R.Error;
+  EXPECT_EQ(R.Buffers.front().RecordSize, 4u);
+  ASSERT_TRUE(R.Power.Envelope);
+  EXPECT_EQ(R.Power.Envelope->Replays, 20u);
+  EXPECT_EQ(R.Power.Envelope->Confirming, 5u);
+  EXPECT_EQ(R.Power.Level, CompareLevel::Unordered);
+  EXPECT_FALSE(R.Power.isVacuous());
+  // As often as the envelope was measured, and after the last timed launch.
+  EXPECT_EQ(R.ComparedLaunches, 21u);
+  EXPECT_THAT(describeReason(R),
+              HasSubstr("within the envelope of 20 replays of the "
+                        "application's own code: buffer 0: the same 4-byte "
+                        "records in another order (1 range)"));
+
+  auto Wrong = [](unsigned) { return 14; };
+  write(Wrong);
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_THAT(R.Error, HasSubstr("1 of 5 4-byte records are missing in any "
+                                 "order (1 range), such as 15; first "
+                                 "unexpected record at"));
+
+  // A fault that shows in one of ten launches.
+  Launches = 1;
+  auto Rare = [](unsigned Launch) { return Launch % 10 ? 15 : 14; };
+  write(Rare);
+  R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_THAT(R.Error, HasSubstr("launch 10 of the same code: "));
+}
+
+TEST_F(VaryingTest, OtherNumbersAreForTheApplicationToJudge) {
+  open();
+  auto Any = [](unsigned Launch) { return 15 + Launch % 7; };
+  write(Any);
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_THAT(R.Error, HasSubstr("buffer 0 cannot be judged: "));
+  EXPECT_THAT(R.Error, HasSubstr("--judge-by=app"));
+}
+
+TEST_F(VaryingTest, WhatIsAlwaysWrongDoesNotVary) {
+  open();
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    ++Launches;
+    **static_cast<uint8_t **>(Args[0]) = 16;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_THAT(R.Error,
+              HasSubstr("first at 0: 16 instead of 15; 8 replays of the "
+                        "application's own code do not leave the recorded "
+                        "memory either, but agree with each other in buffer "
+                        "0"));
+  // Those, the candidate's, once more under the rules, and to see whether it
+  // does the same again.
+  EXPECT_EQ(Launches, 1u + 1 + 8 + 1 + 1);
+}
+
+TEST_F(VaryingTest, NothingIsMeasuredIfTheRecordedCodeIsRight) {
+  open();
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = Launches++ == 1 ? 16 : 15;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_FALSE(R.Power.Envelope);
+  EXPECT_EQ(Launches, 1u + 1 + 3 + 1);
+}
+
+TEST_F(VaryingTest, AnEnvelopeCanBeDemanded) {
+  ReplayOptions O;
+  O.Envelope.Replays = 8;
+  open(O);
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    ++Launches;
+    **static_cast<uint8_t **>(Args[0]) = 15;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Match);
+  ASSERT_TRUE(R.Power.Envelope);
+  EXPECT_EQ(R.Power.Envelope->Replays, 8u);
+  EXPECT_TRUE(R.Power.Envelope->Buffers.empty());
+  EXPECT_EQ(R.Power.Level, CompareLevel::Tolerance); // an annotation
+}
+
+TEST_F(VaryingTest, RecordedCodeThatCrashesHasNoEnvelope) {
+  open();
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    **static_cast<uint8_t **>(Args[0]) = 16;
+    return Launches++ == 2 ? LaunchStatus::Trap : LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_FALSE(R.Power.Envelope);
+  EXPECT_THAT(R.Power.NoEnvelope, HasSubstr("cannot be replayed (trap)"));
 }
 
 TEST_F(GPUSessionTest, ABaselineMayCrash) {

@@ -53,7 +53,7 @@ TunedPackage sample() {
   V.Guards[0].Fields.Size = 4;
   V.Guards.push_back(guard(MNEME_GUARD_DEVICE, MNEME_TEST_EQUAL, 0, 0));
   V.Guards[1].Fields.Flags = MNEME_GUARD_SOFT;
-  V.Guards[1].Device = "NVIDIA H200";
+  V.Guards[1].Name = "NVIDIA H200";
   PackagedKernel Add = Scale;
   Add.StaticHash.fill(3);
   Add.Name = "add";
@@ -231,6 +231,49 @@ TEST_F(PackageFileTest, ImagesAreSharedAndChecked) {
   EXPECT_EQ("is damaged: an image cannot be read", P.readImage(V, Image));
 }
 
+/// Returns the sample with variables of the application.
+static TunedPackage withVariables(uint64_t Size, uint64_t Slot) {
+  TunedPackage P = sample();
+  for (uint64_t High : {Slot, MNEME_VARIABLE_COPY}) {
+    P.Kernels[0].Variants[0].Guards.push_back(
+        guard(MNEME_GUARD_VARIABLE, MNEME_TEST_EQUAL, Size, High));
+    P.Kernels[0].Variants[0].Guards.back().Name = "counter";
+  }
+  return P;
+}
+
+TEST(PackageTest, Variables) {
+  std::string Bytes = cantFail(packageBytes(withVariables(4, 0)));
+  Package Plain, P;
+  std::string Without = sampleBytes();
+  ASSERT_EQ("", Plain.openMemory(Without.data(), Without.size()));
+  EXPECT_FALSE(Plain.copiesVariables());
+  ASSERT_EQ("", P.openMemory(Bytes.data(), Bytes.size()));
+  EXPECT_TRUE(P.copiesVariables());
+  Expected<TunedPackage> Read = parsePackage(Bytes, "package");
+  ASSERT_THAT_EXPECTED(Read, Succeeded());
+  EXPECT_EQ(Bytes, cantFail(packageBytes(*Read)));
+  // Variables do not restrict launches.
+  EXPECT_TRUE(servesSameLaunches(withVariables(4, 0).Kernels[0].Variants[0],
+                                 sample().Kernels[0].Variants[0]));
+
+  auto ErrorOf = [](uint64_t Size, uint64_t Slot) {
+    return toString(packageBytes(withVariables(Size, Slot)).takeError());
+  };
+  EXPECT_EQ("the package is damaged: a guard has no variable", ErrorOf(0, 0));
+  EXPECT_EQ("the package is damaged: a guard has no variable",
+            ErrorOf(UINT64_MAX, 0));
+  EXPECT_EQ("the package is damaged: a variable has no slot", ErrorOf(4, 8192));
+  TunedPackage Nameless = withVariables(4, 0);
+  Nameless.Kernels[0].Variants[0].Guards.back().Name.clear();
+  EXPECT_EQ("the package is damaged: a guard has no variable",
+            toString(packageBytes(Nameless).takeError()));
+  TunedPackage Unknown = withVariables(4, 0);
+  Unknown.Kernels[0].Variants[0].Guards.back().Fields.Test = MNEME_TEST_RANGE;
+  EXPECT_EQ("the package is damaged: there is no test of a variable 1",
+            toString(packageBytes(Unknown).takeError()));
+}
+
 TEST_F(PackageFileTest, OnlyRegularFiles) {
   Package Missing, Fifo, Directory, Device;
   EXPECT_EQ("cannot be opened: No such file or directory",
@@ -293,7 +336,7 @@ TEST(PackageTest, ForeignAndFutureFiles) {
   EXPECT_EQ("is not a package of tuned kernels", errorOf("MNEMEPK"));
   EXPECT_EQ("is not a package of tuned kernels", errorOf("{\"a\": \"json\"}"));
   EXPECT_EQ("is damaged: it ends within its header", errorOf("MNEMEPKG"));
-  EXPECT_EQ("was written by a newer Mneme (format 2.0): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 2.1): update Mneme",
             errorOfHeader([](auto &H) { H.Major = 2; }));
   EXPECT_EQ("is damaged: there is no format 0",
             errorOfHeader([](auto &H) { H.Major = 0; }));

@@ -49,6 +49,15 @@ Error CudaDevice::open() {
   Info = std::move(*Described);
   if (CUresult R = Driver.DeviceGet(&Handle, Ordinal))
     return createStringError(Driver.describe(R));
+  // Not reported by releases of HIP before 5.5: 100 MHz since gfx90a.
+  constexpr int WallClockRate = 100000;
+  int ClockKHz = 0;
+  if (Driver.IsHip &&
+      (Driver.DeviceGetAttribute(&ClockKHz, WallClockRate, Handle) ||
+       ClockKHz <= 0))
+    ClockKHz = 100000;
+  if (ClockKHz)
+    TicksPerNanosecond = ClockKHz * 1e-6;
   int HasVirtualMemory = 0;
   if (Driver.DeviceGetAttribute(&HasVirtualMemory,
                                 VirtualMemoryManagementSupported, Handle) ||

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// An NVIDIA GPU as a device. Programs, copies and launches go through a
+/// An NVIDIA or AMD GPU as a device. Programs, copies and launches go through a
 /// backend; memory at fixed addresses, events and attributes come from the
-/// driver.
+/// driver. For AMD GPUs, the driver is HIP (CudaDriver::loadHip).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -31,9 +31,9 @@ using ::mneme::CudaMapping;
 using ::mneme::CUmodule;
 using ::mneme::CUtexObject;
 
-/// \returns the initialized driver, or an error that says why it cannot be
-/// used. Sets \p NumDevices to the number of devices, at least one.
-Expected<const CudaDriver *> startCudaDriver(unsigned &NumDevices);
+/// \returns the initialized driver, or HIP, or an error that says why it cannot
+/// be used. Sets \p NumDevices to the number of devices, at least one.
+Expected<const CudaDriver *> startCudaDriver(bool IsHip, unsigned &NumDevices);
 
 /// \returns the driver's description of device \p Ordinal.
 Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
@@ -78,6 +78,7 @@ public:
   CUfunction Function = nullptr;
   std::vector<KernelArg> Layout;
   std::vector<GlobalPlace> Globals;
+  std::vector<uint64_t> Slots; ///< Contents of MNEME_VARIABLE_SLOTS.
   uint64_t StaticShared = 0; ///< Bytes.
   /// A copy of the variables that only this image has, as load() found them,
   /// and the copies that restore them; null if there are none.
@@ -95,7 +96,7 @@ public:
 
 class CudaDevice final : public GPUDevice {
 public:
-  /// \p Name is "cuda:0" or "offload:0".
+  /// \p Name is "cuda:0", "hip:0" or "offload:0".
   static Expected<std::unique_ptr<GPUDevice>>
   create(const CudaDriver &Driver, unsigned Ordinal, std::string Name);
   ~CudaDevice() override;
@@ -162,7 +163,7 @@ public:
 private:
   friend class CudaKernel;
 
-  /// Kernels of mneme_memory_kernels_ptx.
+  /// Kernels of mneme_memory_kernels_ptx or mneme_memory_kernels_hip.
   struct MemoryKernel {
     CUfunction Function = nullptr;
     unsigned MaxBlocks = 0; ///< Maximum number of resident blocks.
@@ -238,6 +239,9 @@ private:
   Error findFunction(CudaKernel &K);
   Error findGlobals(CudaKernel &K, const DeviceImage &Image,
                     ArrayRef<KernelGlobal> Globals);
+  Error findSlots(CudaKernel &K, const DeviceImage &Image,
+                  ArrayRef<KernelGlobal> Globals);
+  Error fillSlots(CudaKernel &K);
   Error keepOwnVariables(CudaKernel &K, const DeviceImage &Image);
   /// Restores the state after load(), if a launch could have changed it for the
   /// next one.
@@ -282,6 +286,8 @@ private:
   uint64_t Scratch = 0, ScratchSize = 0;
   uint64_t FlushArea = 0;
   uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
+  /// Of the clock that the memory kernels read.
+  double TicksPerNanosecond = 1;
 };
 
 } // namespace mneme

@@ -14,6 +14,8 @@
 #include "CudaDevice.h"
 #include "Cupti.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -54,8 +56,12 @@ static Error checkComplete(ArrayRef<char> Object) {
   using Elf = object::ELF64LEFile;
   Expected<Elf> File = Elf::create({Object.data(), Object.size()});
   if (!File)
-    return createStringError("its image is not a cubin: " +
+    return createStringError("its image is not an ELF file: " +
                              toString(File.takeError()));
+  if (File->getHeader().e_type == ELF::ET_REL)
+    return createStringError(
+        "its image is not linked: install ld.lld of LLVM " +
+        Twine(LLVM_VERSION_MAJOR));
   auto Sections = File->sections();
   if (!Sections)
     return createStringError("its image is damaged: " +
@@ -100,6 +106,27 @@ static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
   return Variables;
 }
 
+/// \returns the settings that AMD's machine code needs, as ":sramecc-:xnack+".
+static std::string readSettings(ArrayRef<char> Object) {
+  using Elf = object::ELF64LEFile;
+  Expected<Elf> File = Elf::create({Object.data(), Object.size()});
+  if (!File) {
+    consumeError(File.takeError());
+    return "";
+  }
+  unsigned Flags = File->getHeader().e_flags;
+  std::string Settings;
+  auto Add = [&](unsigned Mask, unsigned On, unsigned Off, StringRef Name) {
+    if ((Flags & Mask) == On || (Flags & Mask) == Off)
+      Settings += (":" + Name + ((Flags & Mask) == On ? "+" : "-")).str();
+  };
+  Add(ELF::EF_AMDGPU_FEATURE_SRAMECC_V4, ELF::EF_AMDGPU_FEATURE_SRAMECC_ON_V4,
+      ELF::EF_AMDGPU_FEATURE_SRAMECC_OFF_V4, "sramecc");
+  Add(ELF::EF_AMDGPU_FEATURE_XNACK_V4, ELF::EF_AMDGPU_FEATURE_XNACK_ON_V4,
+      ELF::EF_AMDGPU_FEATURE_XNACK_OFF_V4, "xnack");
+  return Settings;
+}
+
 Expected<std::unique_ptr<DeviceKernel>>
 CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   if (Error E = enter())
@@ -108,11 +135,14 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return createStringError("cannot load kernel '" + Image.KernelName +
                              "': " + Text);
   };
-  if (!StringRef(Image.Triple).starts_with("nvptx"))
+  if (!StringRef(Image.Triple).starts_with(Driver.IsHip ? "amdgcn" : "nvptx"))
     return Fail("its image for '" + Image.Triple + "' is not for device '" +
                 Name + "'");
-  if (!isArchCompatible(Image.Arch, Info.Arch))
-    return Fail("it is compiled for " + Image.Arch + ", and device '" + Name +
+  std::string Arch = Image.Arch;
+  if (Driver.IsHip && !StringRef(Arch).contains(':'))
+    Arch += readSettings(Image.Object);
+  if (!isArchCompatible(Arch, Info.Arch))
+    return Fail("it is compiled for " + Arch + ", and device '" + Name +
                 "' is " + Info.Arch);
   if (Error E = checkComplete(Image.Object))
     return Fail(toString(std::move(E)));
@@ -121,12 +151,16 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   K->Layout = Image.Args;
   Expected<GPUBackend::Program> Program = Backend->load(Image.Object);
   if (!Program)
-    return Fail(toString(Program.takeError()) + "; the driver supports CUDA " +
+    return Fail(toString(Program.takeError()) +
+                (Driver.IsHip ? "; the runtime is HIP "
+                              : "; the driver supports CUDA ") +
                 Info.Driver);
   K->Program = *Program;
   if (Error E = findFunction(*K))
     return Fail(toString(std::move(E)));
   if (Error E = findGlobals(*K, Image, Globals))
+    return Fail(toString(std::move(E)));
+  if (Error E = findSlots(*K, Image, Globals))
     return Fail(toString(std::move(E)));
   if (Error E = keepOwnVariables(*K, Image))
     return Fail(toString(std::move(E)));
@@ -179,6 +213,35 @@ Error CudaDevice::findGlobals(CudaKernel &K, const DeviceImage &Image,
   return Error::success();
 }
 
+/// Lets the image use the recorded variables where they are.
+Error CudaDevice::findSlots(CudaKernel &K, const DeviceImage &Image,
+                            ArrayRef<KernelGlobal> Globals) {
+  for (const std::string &Name : Image.Slots) {
+    const KernelGlobal *G =
+        find_if(Globals, [&](const KernelGlobal &G) { return G.Name == Name; });
+    if (G == Globals.end() || !G->Address)
+      return createStringError("the recording does not have its variable '" +
+                               Name + "'");
+    K.Slots.push_back(G->Address);
+  }
+  return fillSlots(K);
+}
+
+Error CudaDevice::fillSlots(CudaKernel &K) {
+  uint64_t Place = 0, Size = 0;
+  // The image does not have them if it uses none.
+  if (K.Slots.empty() ||
+      !Backend->getGlobal(K.Program, MNEME_VARIABLE_SLOTS, Place, Size))
+    return Error::success();
+  ArrayRef<char> Bytes(reinterpret_cast<const char *>(K.Slots.data()),
+                       K.Slots.size() * sizeof(uint64_t));
+  if (Size != Bytes.size())
+    return createStringError("its array '" MNEME_VARIABLE_SLOTS "' has " +
+                             Twine(Size) + " bytes instead of " +
+                             Twine(Bytes.size()));
+  return write(Place, Bytes);
+}
+
 /// Keeps a copy of the variables that only this image has.
 Error CudaDevice::keepOwnVariables(CudaKernel &K, const DeviceImage &Image) {
   std::vector<MnemeCopyPart> Parts;
@@ -229,6 +292,8 @@ Error CudaDevice::resetState(CudaKernel &K, const LaunchConfig &Config) {
   K.Program = *Program;
   for (GlobalPlace &G : K.Globals)
     Backend->getGlobal(K.Program, G.Name, G.Image, G.Size);
+  if (Error E = fillSlots(K))
+    return E;
   return findFunction(K);
 }
 

@@ -24,10 +24,15 @@ using namespace llvm::mneme;
 using namespace ::mneme;
 
 Error CudaDevice::loadMemoryKernels() {
-  if (Error E =
-          check(Driver.ModuleLoadData(&MemoryKernels, mneme_memory_kernels_ptx),
-                "load the memory kernels"))
-    return E;
+  const char *Image =
+      Driver.IsHip ? mneme_memory_kernels_hip : mneme_memory_kernels_ptx;
+  if (Error E = check(Driver.ModuleLoadData(&MemoryKernels, Image),
+                      "load the memory kernels"))
+    return Driver.IsHip
+               ? createStringError(toString(std::move(E)) +
+                                   "; they are compiled for the architectures "
+                                   "in MNEME_AMDGPU_ARCHS")
+               : std::move(E);
   const std::pair<MemoryKernel *, const char *> All[] = {
       {&Compare, MNEME_KERNEL_COMPARE},
       {&Diff, MNEME_KERNEL_DIFF},
@@ -73,7 +78,7 @@ Error CudaDevice::enqueueClearShared() {
 /// \param Tiles Amount of work, one tile per wave. 0 means one thread.
 Error CudaDevice::launchMemoryKernel(const MemoryKernel &K, uint64_t Tiles,
                                      MutableArrayRef<void *> Args) {
-  constexpr uint64_t WavesOfBlock = MNEME_KERNEL_BLOCK / 32;
+  const uint64_t WavesOfBlock = MNEME_KERNEL_BLOCK / Info.WaveSize;
   unsigned Blocks =
       std::clamp<uint64_t>(divideCeil(Tiles, WavesOfBlock), 1, K.MaxBlocks);
   unsigned Threads = Tiles ? MNEME_KERNEL_BLOCK : 1;
@@ -245,7 +250,8 @@ Error CudaDevice::copy(CopyPlan &ThePlan) {
 //===----------------------------------------------------------------------===//
 
 Error CudaDevice::enqueueSpin(uint64_t Nanoseconds) {
-  void *Args[] = {&ClockSamples, &Nanoseconds};
+  uint64_t Ticks = Nanoseconds * TicksPerNanosecond;
+  void *Args[] = {&ClockSamples, &Ticks};
   return launchMemoryKernel(Clock, /*Tiles=*/0, Args);
 }
 
@@ -263,5 +269,5 @@ Expected<double> CudaDevice::measureClock() {
   if (Samples[1].Time <= Samples[0].Time)
     return 0;
   return double(Samples[1].Cycles - Samples[0].Cycles) /
-         double(Samples[1].Time - Samples[0].Time) * 1e3;
+         double(Samples[1].Time - Samples[0].Time) * 1e3 * TicksPerNanosecond;
 }

@@ -22,13 +22,13 @@ using namespace ::mneme;
 // Names
 //===----------------------------------------------------------------------===//
 
-/// Parses "cuda:1" or "offload". \returns false if \p Name is neither.
+/// Parses "cuda:1", "hip" or "offload". \returns false if \p Name is none.
 static bool parseDeviceName(StringRef Name, StringRef &Kind,
                             unsigned &Ordinal) {
   auto [Before, After] = Name.split(':');
   Kind = Before;
   Ordinal = 0;
-  if (Kind != "cuda" && Kind != "offload")
+  if (Kind != "cuda" && Kind != "hip" && Kind != "offload")
     return false;
   return !Name.contains(':') || !After.getAsInteger(10, Ordinal);
 }
@@ -60,7 +60,43 @@ static std::optional<CudaArch> parseArch(StringRef Arch) {
   return A;
 }
 
+/// \returns whether code for the generic architecture \p Code, like
+/// gfx9-generic, runs on the processor \p Device.
+static bool isGenericFor(StringRef Code, StringRef Device) {
+  // https://llvm.org/docs/AMDGPUUsage.html, as of LLVM 22.
+  static constexpr std::pair<StringLiteral, StringLiteral> Members[] = {
+      {"gfx9-generic", "gfx900 gfx902 gfx904 gfx906 gfx909 gfx90c"},
+      {"gfx9-4-generic", "gfx942 gfx950"},
+      {"gfx10-1-generic", "gfx1010 gfx1011 gfx1012 gfx1013"},
+      {"gfx10-3-generic",
+       "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036"},
+      {"gfx11-generic", "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 "
+                        "gfx1152 gfx1153"},
+      {"gfx12-generic", "gfx1200 gfx1201"},
+  };
+  for (auto [Generic, Processors] : Members)
+    if (Code == Generic)
+      return is_contained(split(Processors, ' '), Device);
+  return false;
+}
+
+/// For gfx90a:sramecc+:xnack-, a processor with settings.
+static bool isTargetCompatible(StringRef Code, StringRef Device) {
+  auto [CodeProcessor, CodeSettings] = Code.split(':');
+  auto [DeviceProcessor, DeviceSettings] = Device.split(':');
+  if (CodeProcessor != DeviceProcessor &&
+      !isGenericFor(CodeProcessor, DeviceProcessor))
+    return false;
+  // Code without a setting runs with any.
+  for (StringRef Setting : split(CodeSettings, ':'))
+    if (!Setting.empty() && !is_contained(split(DeviceSettings, ':'), Setting))
+      return false;
+  return true;
+}
+
 bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
+  if (CodeArch.starts_with("gfx") && DeviceArch.starts_with("gfx"))
+    return isTargetCompatible(CodeArch, DeviceArch);
   std::optional<CudaArch> Code = parseArch(CodeArch);
   std::optional<CudaArch> Device = parseArch(DeviceArch);
   if (!Code || !Device)
@@ -77,34 +113,33 @@ bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
 // The driver
 //===----------------------------------------------------------------------===//
 
-/// Formats 13000 as "13.0".
-static std::string formatVersion(int Version) {
-  return (Twine(Version / 1000) + "." + Twine(Version % 1000 / 10)).str();
-}
-
 Expected<const CudaDriver *>
-llvm::mneme::startCudaDriver(unsigned &NumDevices) {
+llvm::mneme::startCudaDriver(bool IsHip, unsigned &NumDevices) {
   // Older drivers reject the machine code of the assemblers that LLVM 22 works
   // with.
   constexpr int OldestVersion = 12000;
-  std::string Text;
-  const CudaDriver *Driver = CudaDriver::load(Text);
+  std::string Text, Name = IsHip ? "the HIP runtime" : "the CUDA driver";
+  const CudaDriver *Driver =
+      IsHip ? CudaDriver::loadHip(Text) : CudaDriver::load(Text);
   if (!Driver)
     return createStringError(Text);
   int Version = 0;
-  if (!Driver->DriverGetVersion(&Version) && Version < OldestVersion)
+  if (!IsHip && !Driver->DriverGetVersion(&Version) && Version < OldestVersion)
     return createStringError("the CUDA driver is too old: it supports CUDA " +
-                             formatVersion(Version) + ", and " +
-                             formatVersion(OldestVersion) + " is needed");
+                             Driver->describeVersion(Version) + ", and " +
+                             Driver->describeVersion(OldestVersion) +
+                             " is needed");
   int Count = 0;
   CUresult R = Driver->Init(0);
   if (!R)
     R = Driver->DeviceGetCount(&Count);
-  if (R == CUDA_ERROR_NO_DEVICE || (!R && Count <= 0))
-    return createStringError("the CUDA driver finds no device");
+  // Without a GPU, HIP 5 knows of no device 0.
+  if (R == CUDA_ERROR_NO_DEVICE || (!R && Count <= 0) ||
+      (IsHip && R == CUDA_ERROR_INVALID_DEVICE))
+    return createStringError(Name + " finds no device");
   if (R)
-    return createStringError("the CUDA driver cannot be initialized: " +
-                             Driver->describe(R));
+    return createStringError(Name +
+                             " cannot be initialized: " + Driver->describe(R));
   NumDevices = Count;
   return Driver;
 }
@@ -124,19 +159,20 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
                                         unsigned Ordinal) {
   // CU_DEVICE_ATTRIBUTE_*
   enum {
+    MaxSharedMemoryPerBlock = 8,
+    WarpSize = 10,
     ClockRate = 13,
     MultiprocessorCount = 16,
     L2CacheSize = 38,
     MaxThreadsPerMultiprocessor = 39,
-    ComputeCapabilityMajor = 75,
-    ComputeCapabilityMinor = 76,
     MaxSharedMemoryPerBlockOptin = 97,
     MaxBlocksPerMultiprocessor = 106,
   };
   CUdevice Device = 0;
   if (CUresult R = Driver.DeviceGet(&Device, Ordinal))
-    return createStringError("there is no CUDA device " + Twine(Ordinal) +
-                             ": " + Driver.describe(R));
+    return createStringError(Twine("there is no ") +
+                             (Driver.IsHip ? "HIP" : "CUDA") + " device " +
+                             Twine(Ordinal) + ": " + Driver.describe(R));
   auto Attribute = [&](int Which) -> unsigned {
     int Value = 0;
     return Driver.DeviceGetAttribute(&Value, Which, Device) || Value < 0
@@ -147,16 +183,15 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
   char Name[256] = "";
   if (!Driver.DeviceGetName(Name, sizeof(Name) - 1, Device))
     Info.Name = Name;
-  unsigned Major = Attribute(ComputeCapabilityMajor);
-  if (!Major)
+  Info.IsAMD = Driver.IsHip;
+  Info.Arch = Driver.archOf(Device);
+  if (Info.Arch.empty())
     return createStringError(
-        "the CUDA driver does not report the architecture of device " +
-        Twine(Ordinal));
-  Info.Arch =
-      ("sm_" + Twine(Major) + Twine(Attribute(ComputeCapabilityMinor))).str();
+        Twine(Driver.IsHip ? "the HIP runtime" : "the CUDA driver") +
+        " does not report the architecture of device " + Twine(Ordinal));
   int Version = 0;
   if (!Driver.DriverGetVersion(&Version))
-    Info.Driver = formatVersion(Version);
+    Info.Driver = Driver.describeVersion(Version);
   uint8_t UUID[16] = {};
   if (!Driver.DeviceGetUuid(UUID, Device))
     Info.UUID = formatUUID(UUID);
@@ -168,6 +203,10 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
   Info.ThreadsPerMultiprocessor = Attribute(MaxThreadsPerMultiprocessor);
   Info.BlocksPerMultiprocessor = Attribute(MaxBlocksPerMultiprocessor);
   Info.SharedPerBlock = Attribute(MaxSharedMemoryPerBlockOptin);
+  if (!Info.SharedPerBlock)
+    Info.SharedPerBlock = Attribute(MaxSharedMemoryPerBlock);
+  if (unsigned Lanes = Attribute(WarpSize))
+    Info.WaveSize = Lanes;
   Info.ClockMHz = Attribute(ClockRate) / 1000; // of kHz
   return Info;
 }
@@ -176,25 +215,44 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
 // Interface
 //===----------------------------------------------------------------------===//
 
-Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
+/// Adds the devices of one driver. \returns an error if there is none.
+static Error findGPUsOf(bool IsHip, std::vector<GPUDescription> &Found) {
   unsigned Count = 0;
-  Expected<const CudaDriver *> Driver = startCudaDriver(Count);
+  Expected<const CudaDriver *> Driver = startCudaDriver(IsHip, Count);
   if (!Driver)
     return Driver.takeError();
-  std::vector<GPUDescription> Found;
+  size_t Before = Found.size();
   Error Unusable = Error::success();
   for (unsigned I = 0; I != Count; ++I) {
     Expected<GPUInfo> Info = queryGPU(**Driver, I);
     if (Info)
-      Found.push_back({("cuda:" + Twine(I)).str(), std::move(*Info)});
+      Found.push_back(
+          {((IsHip ? "hip:" : "cuda:") + Twine(I)).str(), std::move(*Info)});
     else
       Unusable = joinErrors(std::move(Unusable), Info.takeError());
   }
   // A broken GPU does not prevent the use of others.
-  if (Found.empty())
+  if (Found.size() == Before)
     return Unusable;
   consumeError(std::move(Unusable));
-  return Found;
+  return Error::success();
+}
+
+Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
+  std::vector<GPUDescription> Found;
+  Error Cuda = findGPUsOf(/*IsHip=*/false, Found);
+  Error Hip = findGPUsOf(/*IsHip=*/true, Found);
+  if (!Found.empty()) {
+    consumeError(std::move(Cuda));
+    consumeError(std::move(Hip));
+    return Found;
+  }
+  // Most machines have no HIP runtime, which is not worth a word.
+  std::string Text = toString(std::move(Hip));
+  bool IsMissing = StringRef(Text).starts_with("no HIP runtime");
+  if (IsMissing)
+    return Cuda;
+  return createStringError(toString(std::move(Cuda)) + "; " + Text);
 }
 
 Expected<std::unique_ptr<GPUDevice>>
@@ -204,12 +262,14 @@ llvm::mneme::createGPUDevice(StringRef Name) {
   if (!parseDeviceName(Name, Kind, Ordinal))
     return createStringError("'" + Name + "' is not the name of a GPU");
   unsigned Count = 0;
-  Expected<const CudaDriver *> Driver = startCudaDriver(Count);
+  bool IsHip = Kind == "hip";
+  Expected<const CudaDriver *> Driver = startCudaDriver(IsHip, Count);
   if (!Driver)
     return Driver.takeError();
   if (Ordinal >= Count)
-    return createStringError("there is no device '" + Name + "': the CUDA " +
-                             "driver finds " + Twine(Count));
+    return createStringError("there is no device '" + Name + "': " +
+                             (IsHip ? "the HIP runtime" : "the CUDA driver") +
+                             " finds " + Twine(Count));
   return CudaDevice::create(**Driver, Ordinal,
                             (Kind + ":" + Twine(Ordinal)).str());
 }

@@ -58,7 +58,7 @@ StringRef mneme::getLaunchStatusName(LaunchStatus S) {
 
 static constexpr StringLiteral ParallelName = "parallel",
                                SequentialName = "sequential",
-                               RandomName = "random";
+                               ShuffledName = "shuffled", RandomName = "random";
 
 Expected<HostSchedule> HostSchedule::parse(StringRef Text) {
   if (Text.empty() || Text == ParallelName)
@@ -66,12 +66,13 @@ Expected<HostSchedule> HostSchedule::parse(StringRef Text) {
   if (Text == SequentialName)
     return HostSchedule{Sequential, 0};
   auto [Name, Digits] = Text.split(':');
-  HostSchedule S{Random, 0};
-  if (Name == RandomName && to_integer(Digits, S.Seed, 10))
+  HostSchedule S{Name == RandomName ? Random : Shuffled, 0};
+  if ((Name == RandomName || Name == ShuffledName) &&
+      to_integer(Digits, S.Seed, 10))
     return S;
   return createStringError("unknown host schedule '" + Text +
-                           "': expected parallel, sequential or random:SEED, "
-                           "where SEED is a number");
+                           "': expected parallel, sequential, shuffled:SEED "
+                           "or random:SEED, where SEED is a number");
 }
 
 std::string HostSchedule::toString() const {
@@ -80,6 +81,8 @@ std::string HostSchedule::toString() const {
     return ParallelName.str();
   case Sequential:
     return SequentialName.str();
+  case Shuffled:
+    return (ShuffledName + ":" + Twine(Seed)).str();
   case Random:
     return (RandomName + ":" + Twine(Seed)).str();
   }
@@ -352,8 +355,11 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Block[2] = Config.Block.Z;
   Launch.DynamicShared = Config.DynamicShared;
   Launch.TimeoutSeconds = Config.TimeoutSeconds;
-  Launch.Workers = Config.Schedule.Order != HostSchedule::Parallel;
+  bool IsParallel = Config.Schedule.Order == HostSchedule::Parallel ||
+                    Config.Schedule.Order == HostSchedule::Shuffled;
+  Launch.Workers = IsParallel ? 0 : 1;
   Launch.Random = Config.Schedule.Order == HostSchedule::Random;
+  Launch.Shuffled = Config.Schedule.Order == HostSchedule::Shuffled;
   Launch.Seed = Config.Schedule.Seed;
   Launch.Args = const_cast<void **>(Args.data());
   MnemeHostResult Result = {};

@@ -68,6 +68,32 @@ std::string mneme::requestKernel(const DeviceModule &Module,
                                                                    : Malformed;
 }
 
+std::string mneme::requestImageKernel(const ImageRequest &Q, KernelFacts &Facts,
+                                      std::vector<ModuleVariable> &Variables) {
+  WireWriter Request;
+  Request.bytes(Q.Data, Q.Size);
+  Request.str(Q.Kernel);
+  Request.str(Q.Arch);
+  Request.u32(Q.HasLayout);
+  Request.u32(Q.Layout.size());
+  for (const ImageParameter &P : Q.Layout) {
+    Request.u32(P.Offset);
+    Request.u32(P.Size);
+  }
+  Request.str(Q.IR ? *Q.IR : "");
+  Request.str(Q.Options ? *Q.Options : "");
+  std::string Answer;
+  std::string Error = LauncherLink::get().request(
+      MNEME_WIRE_LOAD_IMAGE, Request, Answer, MaxLongAnswer);
+  if (!Error.empty())
+    return Error;
+  WireReader R = LauncherLink::reader(Answer);
+  return readKernelFacts(R, Facts) && readModuleVariables(R, Variables) &&
+                 R.atEnd()
+             ? ""
+             : Malformed;
+}
+
 bool mneme::readKernelFacts(WireReader &R, KernelFacts &Facts) {
   Facts.StaticHash = R.str();
   for (uint32_t N = R.u32(); N && R.ok(); --N) {

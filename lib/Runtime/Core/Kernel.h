@@ -78,6 +78,26 @@ std::string requestKernel(const DeviceModule &Module, const IndexEntry &Entry,
                           bool ForHost, KernelFacts &Facts, std::string &Answer,
                           WireReader &Rest);
 
+/// A parameter of a kernel in an image, in bytes.
+struct ImageParameter {
+  uint32_t Offset, Size;
+};
+
+/// Asks the launcher about a kernel of an image that the driver has loaded.
+struct ImageRequest {
+  const void *Data;
+  size_t Size;
+  std::string Kernel, Arch; ///< Of the device.
+  bool HasLayout = false;
+  std::vector<ImageParameter> Layout; ///< As the driver gives it.
+  const std::string *IR = nullptr, *Options = nullptr; ///< If registered.
+};
+
+/// \returns an error message, or an empty string. \p Variables receives those
+/// that the kernel may use. May throw.
+std::string requestImageKernel(const ImageRequest &Q, KernelFacts &Facts,
+                               std::vector<ModuleVariable> &Variables);
+
 /// Parse the answers to these requests. \return true if they are well-formed.
 bool readModuleVariables(WireReader &R, std::vector<ModuleVariable> &Variables);
 bool readKernelFacts(WireReader &R, KernelFacts &Facts);

@@ -9,6 +9,7 @@
 #include "LauncherLink.h"
 #include "Descriptor.h"
 #include "Shortage.h"
+#include "Transfer.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 
@@ -16,12 +17,10 @@
 #include <cerrno>
 #include <cstdlib>
 #include <new>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 using namespace mneme;
@@ -46,59 +45,10 @@ LauncherLink &LauncherLink::get() {
 // The socket
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// Sends and receives until a deadline. Does not allocate.
-class Transfer {
-public:
-  explicit Transfer(int Fd)
-      : Fd(Fd), Until(now() + MaxExchangeSeconds * 1000) {}
-
-  bool send(const void *Data, size_t Size) {
-    return transferAll(Size, [&](size_t Done, size_t Left) {
-      return once(POLLOUT, [&] {
-        return ::send(Fd, static_cast<const char *>(Data) + Done, Left,
-                      MSG_NOSIGNAL | MSG_DONTWAIT);
-      });
-    });
-  }
-  bool receive(void *Data, size_t Size) {
-    return transferAll(Size, [&](size_t Done, size_t Left) {
-      return once(POLLIN, [&] {
-        return recv(Fd, static_cast<char *>(Data) + Done, Left, MSG_DONTWAIT);
-      });
-    });
-  }
-  /// Returns the error message of a failed transfer.
-  const char *whyFailed() const {
-    return IsLate ? "the launcher does not answer" : "the launcher is gone";
-  }
-
-private:
-  /// Returns a monotonic time in milliseconds.
-  static int64_t now() {
-    timespec T;
-    clock_gettime(CLOCK_MONOTONIC, &T);
-    return T.tv_sec * 1000ll + T.tv_nsec / 1000000;
-  }
-  /// Calls \p Step when it would not block. \returns 0 after the deadline.
-  template <typename Fn> ssize_t once(short Events, Fn Step) {
-    while (true) {
-      pollfd P = {Fd, Events, 0};
-      int N = poll(&P, 1, int(std::max<int64_t>(Until - now(), 0)));
-      IsLate = !N;
-      if (IsLate || (N < 0 && errno != EINTR && errno != EAGAIN))
-        return 0;
-      ssize_t Moved = N < 0 ? -1 : Step();
-      if (Moved >= 0 || (N > 0 && errno != EAGAIN))
-        return Moved;
-    }
-  }
-
-  int Fd;
-  int64_t Until;
-  bool IsLate = false;
-};
-} // namespace
+/// Returns the error message of a failed transfer.
+static const char *whyFailed(const Transfer &T) {
+  return T.isLate() ? "the launcher does not answer" : "the launcher is gone";
+}
 
 LauncherLink::LauncherLink(int Socket) {
   own(Socket);
@@ -142,10 +92,10 @@ std::string LauncherLink::fail(const std::string &Why) {
 const char *LauncherLink::send(uint32_t Type, const void *Body, size_t Size,
                                MnemeWireHeader &Answer) {
   MnemeWireHeader H = {MNEME_WIRE_MAGIC, Type, Size};
-  Transfer T(Fd);
+  Transfer T(Fd, MaxExchangeSeconds);
   if (!T.send(&H, sizeof(H)) || !T.send(Body, Size) ||
       !T.receive(&Answer, sizeof(Answer)))
-    return T.whyFailed();
+    return whyFailed(T);
   if (Answer.Magic != MNEME_WIRE_MAGIC || Answer.Type != Type)
     return "the launcher sent a malformed answer";
   return nullptr;
@@ -165,7 +115,7 @@ std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
   // Grow the buffer as data arrives: the stated size may be wrong. If memory
   // runs out, the rest is still received, so that the next answer can be read.
   constexpr size_t Step = 1 << 20;
-  Transfer T(Fd);
+  Transfer T(Fd, MaxExchangeSeconds);
   char Surplus[4096];
   bool Fits = true;
   for (uint64_t Done = 0, N; Done != H.Size; Done += N) {
@@ -175,7 +125,7 @@ std::string LauncherLink::exchange(uint32_t Type, const WireWriter &Body,
       N = std::min<uint64_t>(N, sizeof(Surplus));
     }
     if (!T.receive(Fits ? &Answer[Done] : Surplus, N))
-      return fail(T.whyFailed());
+      return fail(whyFailed(T));
   }
   if (!Fits) {
     Answer = std::string();
@@ -218,7 +168,7 @@ void LauncherLink::notify(uint32_t Type, const void *Body, size_t Size) {
   MnemeWireHeader H = {};
   if (send(Type, Body, Size, H))
     return hangUp();
-  Transfer T(Fd);
+  Transfer T(Fd, MaxExchangeSeconds);
   char Surplus[4096];
   for (uint64_t Left = std::min<uint64_t>(H.Size, MaxShortAnswer), N; Left;
        Left -= N) {

@@ -7,23 +7,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "Program.h"
-#include "Descriptor.h"
+#include "LoadedSections.h"
 #include "Shortage.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <elf.h>
-#include <fcntl.h>
+#include <iterator>
 #include <link.h>
 #include <new>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 using namespace mneme;
@@ -198,7 +193,7 @@ void Program::addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
 }
 
 /// Returns the number of objects that have been unloaded so far.
-static uint64_t countUnloads() {
+uint64_t mneme::countUnloads() {
   uint64_t Unloads = 0;
   dl_iterate_phdr(
       [](dl_phdr_info *Info, size_t, void *Count) {
@@ -238,57 +233,16 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
 
 /// Attaches a loaded object by the section headers of its file.
 static int attachObject(dl_phdr_info *Info, size_t, void *) {
-  const char *Path =
-      Info->dlpi_name && *Info->dlpi_name ? Info->dlpi_name : "/proc/self/exe";
-  OwnedDescriptor Fd(open(Path, O_RDONLY | O_CLOEXEC));
-  struct stat St;
-  if (Fd < 0 || fstat(Fd, &St)) {
-    // Other errors: the vDSO, or a file that was deleted.
-    if (errno == ENOMEM || errno == EMFILE || errno == ENFILE)
-      Program::get().setIncomplete();
-    return 0;
-  }
-  if (St.st_size < (off_t)sizeof(Elf64_Ehdr))
-    return 0;
-  void *Map = mmap(nullptr, St.st_size, PROT_READ, MAP_PRIVATE, Fd, 0);
-  if (Map == MAP_FAILED) {
+  LoadedSection Found[] = {{MNEME_HOOKS_SECTION}, {MNEME_INDEX_SECTION}};
+  if (!findSections(*Info, Found, std::size(Found))) {
     Program::get().setIncomplete();
     return 0;
   }
-
-  uint64_t FileSize = St.st_size;
-  const char *File = static_cast<const char *>(Map);
-  auto *Header = reinterpret_cast<const Elf64_Ehdr *>(File);
-  auto InFile = [FileSize](uint64_t Offset, uint64_t Size) {
-    return Offset <= FileSize && Size <= FileSize - Offset;
-  };
-  MnemeHook *HooksBegin = nullptr, *HooksEnd = nullptr;
-  const MnemeIndexEntry *IndexBegin = nullptr, *IndexEnd = nullptr;
-  if (!memcmp(Header->e_ident, ELFMAG, SELFMAG) && Header->e_shoff &&
-      Header->e_shentsize == sizeof(Elf64_Shdr) &&
-      InFile(Header->e_shoff, Header->e_shnum * sizeof(Elf64_Shdr)) &&
-      Header->e_shstrndx < Header->e_shnum) {
-    auto *Sections =
-        reinterpret_cast<const Elf64_Shdr *>(File + Header->e_shoff);
-    const Elf64_Shdr &Strings = Sections[Header->e_shstrndx];
-    for (unsigned I = 0; I != Header->e_shnum; ++I) {
-      const Elf64_Shdr &S = Sections[I];
-      uint64_t NameAt = Strings.sh_offset + S.sh_name;
-      if (!InFile(NameAt, sizeof(MNEME_INDEX_SECTION)))
-        continue;
-      const char *Name = File + NameAt;
-      char *Begin = reinterpret_cast<char *>(Info->dlpi_addr + S.sh_addr);
-      if (!strcmp(Name, MNEME_HOOKS_SECTION)) {
-        HooksBegin = reinterpret_cast<MnemeHook *>(Begin);
-        HooksEnd = reinterpret_cast<MnemeHook *>(Begin + S.sh_size);
-      } else if (!strcmp(Name, MNEME_INDEX_SECTION)) {
-        IndexBegin = reinterpret_cast<const MnemeIndexEntry *>(Begin);
-        IndexEnd = reinterpret_cast<const MnemeIndexEntry *>(Begin + S.sh_size);
-      }
-    }
-  }
-  munmap(Map, FileSize);
-  Program::get().attach(HooksBegin, HooksEnd, IndexBegin, IndexEnd);
+  Program::get().attach(
+      reinterpret_cast<MnemeHook *>(Found[0].Begin),
+      reinterpret_cast<MnemeHook *>(Found[0].End),
+      reinterpret_cast<const MnemeIndexEntry *>(Found[1].Begin),
+      reinterpret_cast<const MnemeIndexEntry *>(Found[1].End));
   return 0;
 }
 
@@ -314,6 +268,15 @@ bool Program::find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
     return false;
   Entry = *Best;
   return true;
+}
+
+std::vector<const void *> Program::stubs() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::vector<const void *> Found;
+  for (const auto &[HostPtr, All] : Entries)
+    if (!All.empty() && All.front().Kind == MNEME_INDEX_KERNEL)
+      Found.push_back(HostPtr);
+  return Found;
 }
 
 std::string mneme::hashOf(const MnemePayloadHeader &Payload) {

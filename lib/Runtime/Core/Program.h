@@ -86,6 +86,9 @@ public:
   bool find(const void *HostPtr, uint32_t Kind, IndexEntry &Entry,
             unsigned Arch = 0);
 
+  /// Returns the launch stubs of all kernels in the index. May throw.
+  std::vector<const void *> stubs();
+
   /// Returns the module that contains \p Entry.
   DeviceModule moduleOf(const IndexEntry &Entry);
 
@@ -144,6 +147,9 @@ private:
   unsigned Newest = 0, DeviceArch = 0;
   bool AMD = false;
 };
+
+/// Returns the number of objects that have been unloaded so far.
+uint64_t countUnloads();
 
 /// Returns the payload's hash, 16 bytes.
 std::string hashOf(const MnemePayloadHeader &Payload);

@@ -15,12 +15,11 @@
 #ifndef MNEME_LIB_RUNTIME_CORE_SELECTION_H
 #define MNEME_LIB_RUNTIME_CORE_SELECTION_H
 
+#include "NamePattern.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 
 #include <cstdint>
 #include <string>
-
-#include <regex.h>
 
 namespace mneme {
 
@@ -42,23 +41,6 @@ enum class EpilogueMode {
 enum class WaitFor {
 #define WAIT(Id, Name, Help) Id,
 #include "llvm/Mneme/Runtime/Selection.def"
-};
-
-/// An extended regular expression; if empty, everything matches.
-class Pattern {
-public:
-  Pattern() = default;
-  Pattern(const Pattern &) = delete;
-  Pattern &operator=(const Pattern &) = delete;
-  ~Pattern();
-  /// Compiles the pattern. \p What describes it in the error message; an
-  /// invalid pattern matches nothing. Throws std::bad_alloc, as does matches().
-  void compile(const char *Text, const char *What);
-  bool matches(const char *Text) const;
-
-private:
-  bool Compiled = false, Bad = false;
-  regex_t Regex;
 };
 
 class Selection {

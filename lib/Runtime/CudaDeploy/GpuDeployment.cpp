@@ -8,6 +8,7 @@
 
 #include "GpuDeployment.h"
 #include "Message.h"
+#include "RelaxedCapture.h"
 #include "Shortage.h"
 
 #include <algorithm>
@@ -18,7 +19,7 @@
 using namespace mneme;
 
 // Bits of TunedVariant::Prepared.
-static constexpr int MaxDevices = 64;
+static constexpr int MaxDevices = BoundImage::MaxDevices;
 
 /// The device that the thread selected; -1 if it selected none. Before CUDA 12,
 /// the runtime changes the context later than that.
@@ -101,32 +102,31 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Returns the variant for a launch. Otherwise, counts the launch and returns
-/// null.
-TunedVariant *GpuDeployment::select(const GpuLaunch &L, LaunchPlan &Plan,
-                                    int &Device) {
+/// Sets the stub, the variant, the device and the plan of \p C. \returns false
+/// after the launch was counted, if nothing serves it.
+bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   TunedKernels &Kernels = TunedKernels::get();
   const GpuList *All = list();
-  TunedStub *Stub = All ? find(*All, L.Stub, Device) : nullptr;
-  if (!Stub) {
+  C.Stub = All ? find(*All, L.Stub, C.Device) : nullptr;
+  if (!C.Stub) {
     Kernels.countEarly();
-    return nullptr;
+    return false;
   }
-  TunedKernel *K = Stub->Kernel;
+  TunedKernel *K = C.Stub->Kernel;
   if (!K) {
-    Stub->Unmatched.fetch_add(1, std::memory_order_relaxed);
-    return nullptr;
+    C.Stub->Unmatched.fetch_add(1, std::memory_order_relaxed);
+    return false;
   }
   auto Refuse = [&](Fallback F) {
     countFallback(K->FellBack, F);
-    return nullptr;
+    return false;
   };
-  if (Stub->Problem != Fallback::None)
-    return Refuse(Stub->Problem);
-  if (Device < 0 && All->Driver->CtxGetDevice(&Device))
+  if (C.Stub->Problem != Fallback::None)
+    return Refuse(C.Stub->Problem);
+  if (C.Device < 0 && All->Driver->CtxGetDevice(&C.Device))
     return Refuse(Fallback::NoContext);
-  if (size_t(Device) >= All->All.size() ||
-      (SelectedDevice >= 0 && SelectedDevice != Device))
+  if (size_t(C.Device) >= All->All.size() ||
+      (SelectedDevice >= 0 && SelectedDevice != C.Device))
     return Refuse(Fallback::OtherDevice);
   if (All->All.size() > 1 && reinterpret_cast<uintptr_t>(L.Stream) > 2) {
     // The driver would launch on the stream's device, and the runtime fails.
@@ -136,30 +136,29 @@ TunedVariant *GpuDeployment::select(const GpuLaunch &L, LaunchPlan &Plan,
         All->Driver->CtxGetCurrent(&Current) || Current != Owner)
       return Refuse(Fallback::OtherStream);
   }
-  return Kernels.select(*K, L.Facts, All->All[Device].Facts, Plan);
+  C.Variant = Kernels.select(*K, L.Facts, All->All[C.Device].Facts, C.Plan);
+  return C.Variant;
 }
 
 int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
   TunedKernels &Kernels = TunedKernels::get();
   if (!Kernels.isActive())
     return Own();
-  LaunchPlan Plan;
-  int Device = -1;
-  TunedVariant *V = select(L, Plan, Device);
-  if (!V)
+  Choice C;
+  if (!select(L, C))
     return launchOwn(Own);
-  Fallback F = check(*V, L, Device);
+  TunedVariant &V = *C.Variant;
+  Fallback F = check(L, C);
   CUresult Refusal = CUDA_SUCCESS;
   if (F == Fallback::None) {
     int Error;
-    VerifyReason Why = Kernels.reasonToVerify(*V);
-    if (Why != VerifyReason::None &&
-        verify(*V, Why, L, Plan, Device, Own, Error))
+    VerifyReason Why = Kernels.reasonToVerify(V);
+    if (Why != VerifyReason::None && verify(C, Why, L, Own, Error))
       return Error;
     LaunchTimer Timer;
     if (Kernels.timed() != TimedCode::None) {
-      V->Matched.fetch_add(1, std::memory_order_relaxed);
-      Timer.start(*list()->Driver, *V, L.Stream);
+      V.Matched.fetch_add(1, std::memory_order_relaxed);
+      Timer.start(*list()->Driver, V, L.Stream);
     }
     if (Kernels.timed() == TimedCode::Plain) {
       Error = launchOwn(Own);
@@ -167,21 +166,21 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
         Timer.stop();
       return Error;
     }
-    Refusal = change([&] { return fire(*V, L, Plan); });
+    Refusal = change([&] { return fire(L, C); });
     if (!Refusal) {
       Timer.stop();
-      V->Served.fetch_add(1, std::memory_order_relaxed);
+      V.Served.fetch_add(1, std::memory_order_relaxed);
       return cudaSuccess;
     }
     F = Fallback::Refused;
   }
-  countFallback(V->FellBack, F);
+  countFallback(V.FellBack, F);
   int E = launchOwn(Own);
   // A launch that is invalid for the application's own kernel, too, says
   // nothing about the variant.
   if (Refusal && !E)
     attempt(
-        [&] { Kernels.fail(*V, list()->Driver->describe(Refusal).c_str()); });
+        [&] { Kernels.fail(V, list()->Driver->describe(Refusal).c_str()); });
   return E;
 }
 
@@ -230,8 +229,9 @@ static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
                              Args, nullptr);
 }
 
-/// Whether \p V can be launched now. Loads it if necessary.
-Fallback GpuDeployment::check(TunedVariant &V, const GpuLaunch &L, int Device) {
+/// Whether the variant can be launched now. Loads it if necessary.
+Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
+  TunedVariant &V = *C.Variant;
   for (uint32_t I = 0; I != L.NumAttributes; ++I)
     if (!isKnownAttribute(L.Attributes[I].Id))
       return Fallback::UnknownAttribute;
@@ -241,17 +241,46 @@ Fallback GpuDeployment::check(TunedVariant &V, const GpuLaunch &L, int Device) {
     return isCaptureError(E) ? Fallback::Capture : Fallback::Refused;
   if (Status && V.DependsOnArguments && !TunedKernels::get().capturesAll())
     return Fallback::Capture;
-  if (V.Prepared.load(std::memory_order_acquire) >> Device & 1)
-    return Fallback::None;
-  return Status ? Fallback::NotLoaded : prepare(V, Device);
+  if (V.UsesVariables)
+    return checkBound(L, C, Status);
+  if (!(V.Prepared.load(std::memory_order_acquire) >> C.Device & 1)) {
+    Fallback F = Status ? Fallback::NotLoaded : prepare(V, C.Device);
+    if (F != Fallback::None)
+      return F;
+  }
+  C.Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
+  return Fallback::None;
 }
 
-CUresult GpuDeployment::fire(TunedVariant &V, const GpuLaunch &L,
-                             const LaunchPlan &Plan) {
+/// The same for a variant that uses variables.
+Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
+                                   bool IsCaptured) {
+  TunedVariant &V = *C.Variant;
+  C.Bound = BoundImage::find(V, *C.Stub);
+  if (!C.Bound || !C.Bound->isPrepared(C.Device)) {
+    Fallback F =
+        IsCaptured ? Fallback::NotLoaded : prepareBound(V, *C.Stub, C.Device);
+    if (F != Fallback::None)
+      return F;
+    C.Bound = BoundImage::find(V, *C.Stub);
+  }
+  C.Code = reinterpret_cast<CUfunction>(C.Bound->code());
+  bool HasCopies = C.Bound->hasCopies();
+  if (IsCaptured && HasCopies && !TunedKernels::get().capturesAll())
+    return Fallback::CopiesCaptured;
+  if (IsCaptured && !HasCopies)
+    return C.Bound->isFresh(C.Device) ? Fallback::None : Fallback::NotLoaded;
+  return change([&] {
+    return C.Bound->refresh(*list()->Driver, C.Device, L.Stream, IsCaptured);
+  })
+             ? Fallback::Variables
+             : Fallback::None;
+}
+
+CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
+  TunedVariant &V = *C.Variant;
   TunedKernels::get().noteLaunch(V);
-  CUresult E = launchCode(
-      *list()->Driver,
-      static_cast<CUfunction>(V.Code.load(std::memory_order_acquire)), L, Plan);
+  CUresult E = launchCode(*list()->Driver, C.Code, L, C.Plan);
   // Earlier launches may have failed for a reason that is gone.
   if (!E && V.Failures.load(std::memory_order_relaxed))
     V.Failures = 0;
@@ -269,27 +298,6 @@ void GpuDeployment::noteFault(int E) {
 //===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
-
-namespace {
-/// Permits calls that another thread's capture would not survive.
-class RelaxedCapture {
-public:
-  explicit RelaxedCapture(const CudaDriver &Driver) : Driver(Driver) {
-    exchange();
-  }
-  RelaxedCapture(const RelaxedCapture &) = delete;
-  RelaxedCapture &operator=(const RelaxedCapture &) = delete;
-  ~RelaxedCapture() { exchange(); }
-
-private:
-  void exchange() {
-    if (Driver.ThreadExchangeStreamCaptureMode)
-      Driver.ThreadExchangeStreamCaptureMode(&Mode);
-  }
-  const CudaDriver &Driver;
-  int Mode = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
-};
-} // namespace
 
 void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
   // A captured launch does not run now.
@@ -325,15 +333,12 @@ LaunchTimer::~LaunchTimer() {
 }
 
 /// With the lock held. \returns an error message. May throw, with nothing done.
-static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {
-  if (V.Code)
-    return "";
+static std::string loadImage(const CudaDriver &Driver, const TunedVariant &V,
+                             CUlibrary &Library, CUkernel &Code) {
   std::unique_ptr<char[]> Image;
   const Package &P = *V.Tables.From;
   if (std::string Error = P.readImage(*V.Tables.Fields, Image); !Error.empty())
     return "its package " + Error;
-  CUlibrary Library = nullptr;
-  CUkernel Code = nullptr;
   CUresult E = Driver.LibraryLoadData(&Library, Image.get(), nullptr, nullptr,
                                       0, nullptr, nullptr, 0);
   if (E)
@@ -344,7 +349,6 @@ static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {
     Driver.LibraryUnload(Library);
     return "the image does not have the kernel: " + Driver.describe(E);
   }
-  V.Code.store(Code, std::memory_order_release);
   return "";
 }
 
@@ -352,8 +356,7 @@ static std::string loadImage(const CudaDriver &Driver, TunedVariant &V) {
 static constexpr int MaxDynamicShared = 8;
 
 static CUresult setAttribute(const CudaDriver &Driver, const TunedVariant &V,
-                             const FunctionAttribute &A) {
-  auto Code = static_cast<CUkernel>(V.Code.load(std::memory_order_acquire));
+                             CUkernel Code, const FunctionAttribute &A) {
   if (A.Attribute == FunctionAttribute::CacheConfig)
     return Driver.KernelSetCacheConfig(Code, A.Value, A.Device);
   int Value = A.Value;
@@ -366,20 +369,24 @@ static CUresult setAttribute(const CudaDriver &Driver, const TunedVariant &V,
 /// With the lock held: sets what the variant itself needs, then what the
 /// application set for its kernel.
 static CUresult setAttributes(const CudaDriver &Driver, const TunedVariant &V,
-                              int Device) {
+                              CUkernel Code, int Device) {
   const MnemePackageVariant &F = *V.Tables.Fields;
   if (F.DynamicShared != MNEME_SHARED_SAME)
-    if (CUresult E = setAttribute(Driver, V, {Device, MaxDynamicShared, 0}))
+    if (CUresult E =
+            setAttribute(Driver, V, Code, {Device, MaxDynamicShared, 0}))
       return E;
   for (const FunctionAttribute &A : V.Of->Attributes)
     if (A.Device == Device)
-      if (CUresult E = setAttribute(Driver, V, A))
+      if (CUresult E = setAttribute(Driver, V, Code, A))
         return E;
   return CUDA_SUCCESS;
 }
 
-Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
-  const CudaDriver &Driver = *list()->Driver;
+/// Makes \p Load load and prepare the image of \p V: it returns an error
+/// message, and may throw.
+template <typename Fn>
+static Fallback prepareImage(const CudaDriver &Driver, TunedVariant &V,
+                             Fn Load) {
   Fallback Result = Fallback::OutOfMemory;
   attempt([&] {
     Uncancelled Here;
@@ -389,16 +396,122 @@ Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
     if (V.isDisabled())
       return;
     RelaxedCapture Relaxed(Driver);
-    std::string Error = loadImage(Driver, V);
-    if (Error.empty())
-      if (CUresult E = setAttributes(Driver, V, Device))
-        Error = "an attribute cannot be set: " + Driver.describe(E);
-    if (!Error.empty())
+    if (std::string Error = Load(); !Error.empty())
       return TunedKernels::get().fail(V, Error.c_str());
-    V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
     Result = Fallback::None;
   });
   return Result;
+}
+
+static std::string explainAttributes(const CudaDriver &Driver,
+                                     const TunedVariant &V, CUkernel Code,
+                                     int Device) {
+  CUresult E = setAttributes(Driver, V, Code, Device);
+  return E ? "an attribute cannot be set: " + Driver.describe(E) : "";
+}
+
+Fallback GpuDeployment::prepare(TunedVariant &V, int Device) {
+  const CudaDriver &Driver = *list()->Driver;
+  return prepareImage(Driver, V, [&]() -> std::string {
+    auto Code = static_cast<CUkernel>(V.Code.load());
+    if (!Code) {
+      CUlibrary Library = nullptr;
+      if (std::string Error = loadImage(Driver, V, Library, Code);
+          !Error.empty())
+        return Error;
+      V.Code.store(Code, std::memory_order_release);
+    }
+    std::string Error = explainAttributes(Driver, V, Code, Device);
+    if (Error.empty())
+      V.Prepared.fetch_or(uint64_t(1) << Device, std::memory_order_release);
+    return Error;
+  });
+}
+
+Fallback GpuDeployment::prepareBound(TunedVariant &V, const TunedStub &Stub,
+                                     int Device) {
+  const CudaDriver &Driver = *list()->Driver;
+  return prepareImage(Driver, V, [&]() -> std::string {
+    BoundImage *Image = BoundImage::find(V, Stub);
+    if (!Image) {
+      auto New = std::make_unique<BoundImage>(V, Stub);
+      CUlibrary Library = nullptr;
+      CUkernel Code = nullptr;
+      if (std::string Error = loadImage(Driver, V, Library, Code);
+          !Error.empty())
+        return Error;
+      New->setLibrary(Library, Code);
+      Image = New.get();
+      BoundImage::add(V, std::move(New));
+    }
+    if (Image->isPrepared(Device))
+      return "";
+    std::string Error = explainAttributes(Driver, V, Image->code(), Device);
+    return Error.empty() ? Image->prepare(Driver, Device, Stub) : Error;
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Captures
+//===----------------------------------------------------------------------===//
+
+/// Loads a variant that a captured launch may be served with.
+void GpuDeployment::preload(TunedVariant &V, const TunedStub &Stub,
+                            int Device) {
+  const CudaDriver &Driver = *list()->Driver;
+  TunedKernels &Kernels = TunedKernels::get();
+  bool NeedsAll = V.DependsOnArguments || copiesVariables(V.Tables);
+  if (V.isDisabled() || (NeedsAll && !Kernels.capturesAll()) ||
+      V.Tables.Fields->Grade > Kernels.policy().MaxGrade ||
+      !runsOn(V.Tables, list()->All[Device].Facts))
+    return;
+  auto Load = [&](CUkernel Code) {
+    // Drivers load code lazily, which a capture may not permit.
+    CUfunction F = nullptr;
+    if (Driver.KernelGetFunction && Driver.FuncLoad &&
+        !Driver.KernelGetFunction(&F, Code))
+      Driver.FuncLoad(F);
+  };
+  if (!V.UsesVariables) {
+    if (prepare(V, Device) == Fallback::None)
+      Load(static_cast<CUkernel>(V.Code.load()));
+    return;
+  }
+  if (prepareBound(V, Stub, Device) != Fallback::None)
+    return;
+  BoundImage &Image = *BoundImage::find(V, Stub);
+  Load(Image.code());
+  constexpr unsigned NonBlocking = 1; // CU_STREAM_NON_BLOCKING
+  CUstream S = nullptr;
+  if (Image.isFresh(Device) || Driver.StreamCreate(&S, NonBlocking))
+    return;
+  if (!Image.refresh(Driver, Device, S, /*IsCaptured=*/false) &&
+      !Driver.StreamSynchronize(S))
+    Image.refresh(Driver, Device, S, /*IsCaptured=*/false); // Notes the end.
+  Driver.StreamDestroy(S);
+}
+
+/// Before a capture, in which nothing can be loaded.
+void GpuDeployment::preload() {
+  TunedKernels &Kernels = TunedKernels::get();
+  const GpuList *L = Kernels.isActive() ? list() : nullptr;
+  CUdevice Device = -1;
+  if (!L || L->Driver->CtxGetDevice(&Device) || size_t(Device) >= L->All.size())
+    return;
+  uint64_t Now = uint64_t(Program::get().generation()) + 1;
+  if (Preloaded[Device].exchange(Now) == Now)
+    return;
+  RelaxedCapture Relaxed(*L->Driver);
+  attempt([&] {
+    for (const void *HostPtr : Program::get().stubs()) {
+      int Unused = -1;
+      TunedStub *Stub = find(*L, HostPtr, Unused);
+      if (!Stub || !Stub->Kernel || Stub->Problem != Fallback::None)
+        continue;
+      for (const std::unique_ptr<TunedVariant> &V : Stub->Kernel->Variants)
+        preload(*V, *Stub, Device);
+    }
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -429,16 +542,24 @@ void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
     else
       *I = A;
   });
-  for (const std::unique_ptr<TunedVariant> &V : K.Variants)
-    if (!Ok ||
-        ((V->Prepared >> Device & 1) && setAttribute(*list()->Driver, *V, A)))
+  const CudaDriver &Driver = *list()->Driver;
+  for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
+    if (V->Prepared >> Device & 1)
+      Ok &= !setAttribute(Driver, *V, static_cast<CUkernel>(V->Code.load()), A);
+    BoundImage::forEach(*V, [&](BoundImage &Image) {
+      if (Image.isPrepared(Device))
+        Ok &= !setAttribute(Driver, *V, Image.code(), A);
+    });
+    if (!Ok)
       V->Failures = TunedVariant::MaxFailures;
+  }
 }
 
 void GpuDeployment::forget(int Device) {
   if (Device < 0 || Device >= MaxDevices)
     return;
   Buffers.forgetAll(Device);
+  Preloaded[Device] = 0;
   TunedKernels &Kernels = TunedKernels::get();
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   Kernels.forEach([&](TunedKernel &K) {
@@ -447,7 +568,9 @@ void GpuDeployment::forget(int Device) {
                                         return A.Device == Device;
                                       }),
                        K.Attributes.end());
-    for (const std::unique_ptr<TunedVariant> &V : K.Variants)
+    for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
       V->Prepared.fetch_and(~(uint64_t(1) << Device));
+      BoundImage::forEach(*V, [&](BoundImage &I) { I.forget(Device); });
+    }
   });
 }

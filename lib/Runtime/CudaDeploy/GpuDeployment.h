@@ -16,6 +16,7 @@
 #ifndef MNEME_LIB_RUNTIME_CUDADEPLOY_GPUDEPLOYMENT_H
 #define MNEME_LIB_RUNTIME_CUDADEPLOY_GPUDEPLOYMENT_H
 
+#include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
 #include "TunedKernels.h"
@@ -109,8 +110,26 @@ public:
       return E;
     });
   }
+  /// Makes a call that writes a variable in \p S.
+  template <typename Fn>
+  int writeVariable(const void *Shadow, CUstream S, Fn Call) {
+    if (!TunedKernels::get().copiesVariables())
+      return change(Call);
+    return change([&] {
+      return VariableWrites::get().write(Shadow, S, Call,
+                                         [this] { return driver(); });
+    });
+  }
+  /// Makes a call after which the application may write a variable by other
+  /// means.
+  template <typename Fn> int shareVariable(const void *Shadow, Fn Call) {
+    if (TunedKernels::get().copiesVariables())
+      VariableWrites::get().setUnknown(Shadow);
+    return change(Call);
+  }
   /// Makes a call that begins or ends a capture.
   template <typename Fn> int beginCapture(Fn Call) {
+    preload();
     return change([&] {
       int E = Call();
       Captures += !E;
@@ -171,24 +190,43 @@ private:
   }
   const GpuList *findGpus();
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
-  TunedVariant *select(const GpuLaunch &L, LaunchPlan &Plan, int &Device);
-  Fallback check(TunedVariant &V, const GpuLaunch &L, int Device);
-  CUresult fire(TunedVariant &V, const GpuLaunch &L, const LaunchPlan &Plan);
+  /// What a launch is served with.
+  struct Choice {
+    TunedStub *Stub = nullptr;
+    TunedVariant *Variant = nullptr;
+    int Device = -1;
+    LaunchPlan Plan;
+    CUfunction Code = nullptr;   ///< Set by check().
+    BoundImage *Bound = nullptr; ///< The same, if it uses variables.
+  };
+  bool select(const GpuLaunch &L, Choice &C);
+  Fallback check(const GpuLaunch &L, Choice &C);
+  Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
+  CUresult fire(const GpuLaunch &L, const Choice &C);
   int launchOwn(OwnLaunch Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(TunedVariant &V, VerifyReason Why, const GpuLaunch &L,
-              const LaunchPlan &Plan, int Device, OwnLaunch Own, int &Error);
-  std::vector<MemoryRange> findMemory(const TunedKernel &K,
-                                      const LaunchFacts &L, int Device);
+  bool verify(const Choice &C, VerifyReason Why, const GpuLaunch &L,
+              OwnLaunch Own, int &Error);
+  std::vector<MemoryRange> findMemory(const Choice &C, const LaunchFacts &L);
   void noteFault(int E);
   Fallback prepare(TunedVariant &V, int Device);
+  Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);
+  void preload();
+  void preload(TunedVariant &V, const TunedStub &Stub, int Device);
+  const CudaDriver *driver() const {
+    const GpuList *L = list();
+    return L ? L->Driver : nullptr;
+  }
 
   std::atomic<const GpuList *> Gpus{nullptr};
   // Used only if launches are verified.
   DeviceGate Gate;
   DeviceBuffers Buffers;
   std::atomic<uint64_t> Captures{0}; ///< Under way.
+  /// By device: the generation of the program of which all images are loaded,
+  /// plus 1.
+  std::atomic<uint64_t> Preloaded[BoundImage::MaxDevices] = {};
 };
 
 } // namespace mneme

@@ -48,13 +48,15 @@ static bool findAllocation(const CudaDriver &Driver, uint64_t Address,
   return Size;
 }
 
-/// The memory of a device, and other memory that arguments point to. May throw.
-std::vector<MemoryRange> GpuDeployment::findMemory(const TunedKernel &K,
-                                                   const LaunchFacts &L,
-                                                   int Device) {
+/// The memory of a device, variables, and other memory that arguments point to.
+/// May throw.
+std::vector<MemoryRange> GpuDeployment::findMemory(const Choice &C,
+                                                   const LaunchFacts &L) {
   const CudaDriver &Driver = *list()->Driver;
-  std::vector<MemoryRange> Found = Buffers.find(Device);
-  std::vector<ArgumentWord> Words = wordsOf(K.Args, L.Args);
+  std::vector<MemoryRange> Found = Buffers.find(C.Device);
+  if (C.Bound)
+    C.Bound->addMemory(C.Device, Found);
+  std::vector<ArgumentWord> Words = wordsOf(C.Variant->Of->Args, L.Args);
   for (const ArgumentWord &W : Words) {
     MemoryRange Other;
     if (!findRange(Found, W.Value) && findAllocation(Driver, W.Value, Other))
@@ -64,16 +66,16 @@ std::vector<MemoryRange> GpuDeployment::findMemory(const TunedKernel &K,
   return Found;
 }
 
-bool GpuDeployment::verify(TunedVariant &V, VerifyReason Why,
-                           const GpuLaunch &L, const LaunchPlan &Plan,
-                           int Device, OwnLaunch Own, int &Error) {
+bool GpuDeployment::verify(const Choice &Chosen, VerifyReason Why,
+                           const GpuLaunch &L, OwnLaunch Own, int &Error) {
   const CudaDriver &Driver = *list()->Driver;
+  TunedVariant &V = *Chosen.Variant;
   TunedKernels &Kernels = TunedKernels::get();
   bool IsDone = false;
   Difference D;
   std::string Failure;
   auto RunTuned = [&] {
-    if (CUresult E = fire(V, L, Plan)) {
+    if (CUresult E = fire(L, Chosen)) {
       attempt([&] { Failure = Driver.describe(E); });
       return Verdict::Refused;
     }
@@ -102,7 +104,7 @@ bool GpuDeployment::verify(TunedVariant &V, VerifyReason Why,
                                        : Verdict::Same;
     GpuMemory Memory(Driver);
     if (Result == Verdict::Same && !attempt([&] {
-          LaunchComparison C(Memory, findMemory(*V.Of, L.Facts, Device),
+          LaunchComparison C(Memory, findMemory(Chosen, L.Facts),
                              Kernels.verifyPolicy().limit());
           Result = C.verify(RunTuned, RunOwn, D);
         }))

@@ -217,6 +217,66 @@ FREE(FreeAsyncPtsz)
 #undef FREE
 
 //===----------------------------------------------------------------------===//
+// Variables
+//===----------------------------------------------------------------------===//
+
+#define WRITE(Name, Stream)                                                    \
+  static int on##Name(const CudaRuntime &R, const void *To, const void *From,  \
+                      size_t Size, size_t Offset, int Kind) {                  \
+    return GpuDeployment::get().writeVariable(                                 \
+        To, Stream, [&] { return R.Name(To, From, Size, Offset, Kind); });     \
+  }
+#define WRITE_ASYNC(Name, Convert)                                             \
+  static int on##Name(const CudaRuntime &R, const void *To, const void *From,  \
+                      size_t Size, size_t Offset, int Kind, CudaStream *S) {   \
+    return GpuDeployment::get().writeVariable(To, Convert(S), [&] {            \
+      return R.Name(To, From, Size, Offset, Kind, S);                          \
+    });                                                                        \
+  }
+WRITE(MemcpyToSymbol, toDriver(nullptr))
+WRITE(MemcpyToSymbolPtds, toDriverPtsz(nullptr))
+WRITE_ASYNC(MemcpyToSymbolAsync, toDriver)
+WRITE_ASYNC(MemcpyToSymbolAsyncPtsz, toDriverPtsz)
+#undef WRITE
+#undef WRITE_ASYNC
+
+static int onGetSymbolAddress(const CudaRuntime &R, void **Ptr,
+                              const void *Shadow) {
+  return GpuDeployment::get().shareVariable(
+      Shadow, [&] { return R.GetSymbolAddress(Ptr, Shadow); });
+}
+
+static int onGraphAddMemcpyNodeToSymbol(const CudaRuntime &R, CUgraphNode *Node,
+                                        CUgraph Graph, const CUgraphNode *After,
+                                        size_t Count, const void *To,
+                                        const void *From, size_t Size,
+                                        size_t Offset, int Kind) {
+  return GpuDeployment::get().shareVariable(To, [&] {
+    return R.GraphAddMemcpyNodeToSymbol(Node, Graph, After, Count, To, From,
+                                        Size, Offset, Kind);
+  });
+}
+
+static int onGraphMemcpyNodeSetParamsToSymbol(const CudaRuntime &R,
+                                              CUgraphNode Node, const void *To,
+                                              const void *From, size_t Size,
+                                              size_t Offset, int Kind) {
+  return GpuDeployment::get().shareVariable(To, [&] {
+    return R.GraphMemcpyNodeSetParamsToSymbol(Node, To, From, Size, Offset,
+                                              Kind);
+  });
+}
+
+static int onGraphExecMemcpyNodeSetParamsToSymbol(
+    const CudaRuntime &R, CUgraphExec Exec, CUgraphNode Node, const void *To,
+    const void *From, size_t Size, size_t Offset, int Kind) {
+  return GpuDeployment::get().shareVariable(To, [&] {
+    return R.GraphExecMemcpyNodeSetParamsToSymbol(Exec, Node, To, From, Size,
+                                                  Offset, Kind);
+  });
+}
+
+//===----------------------------------------------------------------------===//
 // Other work
 //===----------------------------------------------------------------------===//
 
@@ -266,10 +326,43 @@ CAPTURE(DeviceSynchronize, waitForAll)
 #define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
 #include "InterceptedRuntimes.inc"
 
-/// A recorder takes precedence: it records the application's own kernels.
+void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
+  const CudaRuntime *R = nullptr;
+  for (size_t I = 1; I != NumObjects && !R; ++I)
+    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
+      R = &Runtimes[I];
+  if (!R)
+    R = &sharedRuntime();
+  void *Address = nullptr;
+  // A failure would replace an error that the application has not read yet.
+  if (!R->GetSymbolAddress || (R->PeekAtLastError && R->PeekAtLastError()))
+    return nullptr;
+  if (!R->GetSymbolAddress(&Address, Shadow))
+    return Address;
+  if (R->GetLastError)
+    R->GetLastError();
+  return nullptr;
+}
+
+/// A recorder takes precedence: it records the application's own kernels. It may
+/// have been preloaded without its launcher.
+static bool findRecorder() {
+  const char *Launcher = secure_getenv(MNEME_ENV_SOCKET);
+  if (Launcher && *Launcher)
+    return true;
+  // Only recorders export it.
+  if (!dlsym(RTLD_DEFAULT, "__mneme_annotate"))
+    return false;
+  const char *Packages = secure_getenv(MNEME_ENV_TUNED);
+  if (Packages && *Packages)
+    tell("mneme: warning: " MNEME_ENV_TUNED
+         " is ignored: a recorder is in the process\n");
+  return true;
+}
+
 static bool isRecording() {
-  const char *Recorder = secure_getenv(MNEME_ENV_SOCKET);
-  return Recorder && *Recorder;
+  static bool Found = findRecorder();
+  return Found;
 }
 
 __attribute__((constructor)) static void checkPackages() {

@@ -13,8 +13,8 @@
 
 using namespace mneme;
 
-/// Returns \p Count entries of a table at \p Offset; null if they are not in the
-/// payload.
+/// Returns \p Count entries of a table at \p Offset; null if they are not in
+/// the payload.
 template <typename T>
 static const T *tableAt(const MnemePayloadHeader &P, uint64_t Offset,
                         uint64_t Count) {
@@ -27,8 +27,7 @@ static const T *tableAt(const MnemePayloadHeader &P, uint64_t Offset,
 
 static const MnemePayloadKernel *findKernel(const MnemePayloadHeader &P,
                                             const std::string &Name) {
-  auto *Kernels =
-      tableAt<MnemePayloadKernel>(P, P.KernelsOffset, P.NumKernels);
+  auto *Kernels = tableAt<MnemePayloadKernel>(P, P.KernelsOffset, P.NumKernels);
   size_t Size = Name.size() + 1;
   for (uint32_t I = 0; Kernels && I != P.NumKernels; ++I) {
     const char *Text = tableAt<char>(P, Kernels[I].NameOffset, Size);
@@ -60,4 +59,12 @@ const uint8_t *mneme::findStaticHash(const MnemePayloadHeader &P,
   return K && K->StaticHashOffset
              ? tableAt<uint8_t>(P, K->StaticHashOffset, HashSize)
              : nullptr;
+}
+
+const MnemePayloadArg *mneme::findArguments(const MnemePayloadHeader &P,
+                                            const std::string &Kernel,
+                                            uint32_t &Count) {
+  const MnemePayloadKernel *K = findKernel(P, Kernel);
+  Count = K ? K->NumArgs : 0;
+  return Count ? tableAt<MnemePayloadArg>(P, K->ArgsOffset, Count) : nullptr;
 }

@@ -31,6 +31,12 @@ const uint8_t *findStaticHash(const MnemePayloadHeader &P,
 bool haveSameArguments(const MnemePayloadHeader &P, const std::string &Kernel,
                        PackageRange<MnemePackageArg> Args);
 
+/// Returns a kernel's arguments; null if the payload does not have the kernel
+/// or if it has no arguments.
+const MnemePayloadArg *findArguments(const MnemePayloadHeader &P,
+                                     const std::string &Kernel,
+                                     uint32_t &Count);
+
 } // namespace mneme
 
 #endif // MNEME_LIB_RUNTIME_DEPLOY_PAYLOADKERNELS_H

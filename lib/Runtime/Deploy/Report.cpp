@@ -12,13 +12,11 @@
 
 #include "Hex.h"
 #include "Message.h"
+#include "ReportFile.h"
 #include "Shortage.h"
 #include "TunedKernels.h"
 
-#include <cstdio>
 #include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 #include <utility>
 
@@ -63,18 +61,6 @@ static const char *nameOf(uint32_t Launch) {
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
-
-/// Quotes a string. Bytes that are not ASCII, which need not be UTF-8, become
-/// question marks.
-static std::string quote(const std::string &Text) {
-  std::string Out = "\"";
-  for (unsigned char C : Text) {
-    if (C == '"' || C == '\\')
-      Out += '\\';
-    Out += C < ' ' || C > '~' ? '?' : char(C);
-  }
-  return Out + "\"";
-}
 
 static std::string reasonsJSON(const FallbackCounts &Counts) {
   std::string Out = "{";
@@ -266,42 +252,6 @@ std::string TunedKernels::reportText() const {
         });
   }
   return Out;
-}
-
-//===----------------------------------------------------------------------===//
-// Writing
-//===----------------------------------------------------------------------===//
-
-/// Replaces %p by the process's number.
-static std::string expand(std::string Path) {
-  for (size_t At; (At = Path.find("%p")) != std::string::npos;)
-    Path.replace(At, 2, std::to_string(getpid()));
-  return Path;
-}
-
-/// Writes a file that is never seen half written. \returns false with errno.
-/// May throw.
-static bool writeFile(const std::string &Path, const std::string &Text) {
-  struct stat Status;
-  // A pipe, device or link stays one.
-  bool InPlace = !lstat(Path.c_str(), &Status) && !S_ISREG(Status.st_mode);
-  std::string Part =
-      InPlace ? Path : Path + "." + std::to_string(getpid()) + ".tmp";
-  // Does not wait for the reader of a FIFO.
-  OwnedDescriptor Fd(moveAway(
-      ::open(Part.c_str(),
-             O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK | O_CLOEXEC, 0666)));
-  if (Fd < 0)
-    return false;
-  fcntl(Fd, F_SETFL, O_WRONLY);
-  if (writeAll(Fd, Text.data(), Text.size()) &&
-      (InPlace || !rename(Part.c_str(), Path.c_str())))
-    return true;
-  int Error = errno;
-  if (!InPlace)
-    unlink(Part.c_str());
-  errno = Error;
-  return false;
 }
 
 void TunedKernels::finish() {

@@ -31,7 +31,7 @@ VariantTables mneme::describeVariant(const Package &P,
 
 /// A cubin runs on its own architecture and on later ones of the same major
 /// number.
-static bool runsOn(const VariantTables &V, const DeployDevice &D) {
+bool mneme::runsOn(const VariantTables &V, const DeployDevice &D) {
   if (V.Fields->ImageKind != D.ImageKind)
     return false;
   uint32_t Arch = V.Fields->Arch;
@@ -113,6 +113,8 @@ static Fallback testGuard(const VariantTables &V, const MnemePackageGuard &G,
   case MNEME_GUARD_DEVICE:
     return Decide(!strcmp(D.Name, V.From->text(G.Offset)),
                   Fallback::Architecture);
+  case MNEME_GUARD_VARIABLE: // Found when the image is loaded.
+    return Fallback::None;
   }
   // The reader refuses other kinds.
   return Fallback::Argument;
@@ -148,6 +150,20 @@ bool mneme::dependsOnArguments(const VariantTables &V,
                                const DeployPolicy &Policy) {
   for (const MnemePackageGuard &G : V.Guards)
     if (G.What == MNEME_GUARD_ARG && !isIgnored(G, Policy))
+      return true;
+  return false;
+}
+
+bool mneme::usesVariables(const VariantTables &V) {
+  for (const MnemePackageGuard &G : V.Guards)
+    if (G.What == MNEME_GUARD_VARIABLE)
+      return true;
+  return false;
+}
+
+bool mneme::copiesVariables(const VariantTables &V) {
+  for (const MnemePackageGuard &G : V.Guards)
+    if (G.What == MNEME_GUARD_VARIABLE && G.High == MNEME_VARIABLE_COPY)
       return true;
   return false;
 }

@@ -90,6 +90,14 @@ Fallback matchVariant(const VariantTables &V, const LaunchFacts &L,
 /// Returns true if a hard guard, or with this policy any, looks at arguments.
 bool dependsOnArguments(const VariantTables &V, const DeployPolicy &Policy);
 
+/// Returns true if the image uses variables of the application.
+bool usesVariables(const VariantTables &V);
+/// Returns true if the image has copies of variables.
+bool copiesVariables(const VariantTables &V);
+
+/// Returns true if the image runs on a device at all.
+bool runsOn(const VariantTables &V, const DeployDevice &D);
+
 } // namespace mneme
 
 #endif // MNEME_LIB_RUNTIME_DEPLOY_SELECTOR_H

@@ -11,6 +11,7 @@
 #include "EmbeddedPackages.h"
 #include "Message.h"
 #include "PayloadKernels.h"
+#include "Settings.h"
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 
@@ -24,49 +25,6 @@
 #include <utility>
 
 using namespace mneme;
-
-//===----------------------------------------------------------------------===//
-// Settings
-//===----------------------------------------------------------------------===//
-
-/// Sets \p Choice to the index of a variable's value in \p Words. \returns
-/// false, with a message, if \p Words does not contain it.
-template <size_t N>
-static bool choose(const char *Name, const char *const (&Words)[N],
-                   uint32_t &Choice, bool Strict) {
-  const char *Text = secure_getenv(Name);
-  if (!Text || !*Text)
-    return true;
-  std::string List;
-  for (uint32_t I = 0; I != N; ++I) {
-    if (!strcmp(Text, Words[I])) {
-      Choice = I;
-      return true;
-    }
-    List += (I ? ", '" : "'") + std::string(Words[I]) + "'";
-  }
-  tell("mneme: %s: %s: expected one of %s, got '%s'\n",
-       Strict ? "error" : "warning", Name, List.c_str(), Text);
-  return false;
-}
-
-/// Sets \p Number to a variable's value. \returns false, with a message, if it
-/// is not a number from 0 to \p Max.
-static bool readNumber(const char *Name, double &Number, double Max,
-                       bool Strict) {
-  const char *Text = secure_getenv(Name);
-  if (!Text || !*Text)
-    return true;
-  char *End;
-  double Value = strtod(Text, &End);
-  if (!*End && Value >= 0 && Value <= Max) {
-    Number = Value;
-    return true;
-  }
-  tell("mneme: %s: %s: expected a number from 0 to %g, got '%s'\n",
-       Strict ? "error" : "warning", Name, Max, Text);
-  return false;
-}
 
 TunedKernels &TunedKernels::get() {
   // Never destroyed, because applications may use it while they exit.
@@ -147,6 +105,8 @@ void TunedKernels::start() {
     Any |= P->Error.empty();
   if (!Any)
     return;
+  for (const auto &P : Packages)
+    CopiesVariables |= P->Error.empty() && P->File.copiesVariables();
   pthread_atfork(nullptr, nullptr, [] {
     get().Active = false;
     get().Finished = true;
@@ -222,6 +182,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
       T->ToVerify = Verifying.First;
       T->Tables = describeVariant(P->File, V);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
+      T->UsesVariables = usesVariables(T->Tables);
       New->Variants.push_back(std::move(T));
     }
   }
@@ -255,7 +216,8 @@ TunedStub &TunedKernels::makeStub(const void *HostPtr, unsigned Arch) {
   IndexEntry Entry;
   if (Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Entry, Arch)) {
     const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
-    std::string LinkHash = Program::get().moduleOf(Entry).Hash;
+    New->Module = Program::get().moduleOf(Entry);
+    const std::string &LinkHash = New->Module.Hash;
     findKernel(
         *New,
         [&](const Package &P) {

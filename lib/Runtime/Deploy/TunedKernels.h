@@ -38,8 +38,11 @@ struct TunedVariant {
   const TunedKernel *Of = nullptr;
   VariantTables Tables;
   bool DependsOnArguments;
+  bool UsesVariables; ///< Of the application.
   /// What the runtime launches: null until the image is loaded.
   std::atomic<void *> Code{nullptr};
+  /// If it uses variables, the images for the objects that have them instead.
+  std::atomic<void *> Bound{nullptr};
   /// Bit N: the code was prepared for device N.
   std::atomic<uint64_t> Prepared{0};
   /// Failures to load the image, or to launch it.
@@ -93,6 +96,7 @@ enum class TimedCode : uint8_t { None, Plain, Tuned };
 /// What the launches of a stub lead to. Lives as long as the process.
 struct TunedStub {
   TunedKernel *Kernel = nullptr; ///< Null if no package has the kernel.
+  DeviceModule Module;           ///< Of the kernel, if a package has it.
   Fallback Problem = Fallback::None;
   std::atomic<uint64_t> Unmatched{0}; ///< Launches without a kernel.
 };
@@ -110,6 +114,8 @@ public:
   /// Whether there is a package. False in a forked child, which cannot use
   /// locks or the device.
   bool isActive() const { return Active.load(std::memory_order_relaxed); }
+  /// Whether images have copies of variables that the application writes.
+  bool copiesVariables() const { return isActive() && CopiesVariables; }
   const DeployPolicy &policy() const { return Policy; }
   /// Whether captured launches are served that depend on arguments.
   bool capturesAll() const { return CapturesAll; }
@@ -215,6 +221,7 @@ private:
   std::atomic<bool> HasKernels{false}, HasFault{false};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  bool CopiesVariables = false;
   TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;
   VerifyPolicy Verifying;

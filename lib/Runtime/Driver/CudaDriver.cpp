@@ -31,7 +31,7 @@ const CudaDriver *CudaDriver::load(std::string &Error) {
     Error = "no CUDA driver: cannot load libcuda.so.1";
     return nullptr;
   }
-  auto *D = new CudaDriver;
+  auto *D = new CudaDriver();
   const char *Missing = nullptr;
 #define CUDA_DRIVER(Name, Symbol, Parameters)                                  \
   D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));      \
@@ -51,10 +51,30 @@ const CudaDriver *CudaDriver::load(std::string &Error) {
 std::string CudaDriver::describe(CUresult R) const {
   const char *Name = nullptr, *Text = nullptr;
   if (GetErrorName(R, &Name) != CUDA_SUCCESS || !Name)
-    return "CUDA error " + std::to_string(R);
+    return (IsHip ? "HIP error " : "CUDA error ") + std::to_string(R);
   if (GetErrorString(R, &Text) != CUDA_SUCCESS || !Text)
     return Name;
   return std::string(Text) + " (" + Name + ")";
+}
+
+std::string CudaDriver::describeVersion(int V) const {
+  // HIP has major * 10^7 + minor * 10^5 + patch, CUDA major * 1000 + minor
+  // * 10.
+  if (IsHip)
+    return std::to_string(V / 10000000) + "." +
+           std::to_string(V / 100000 % 100) + "." + std::to_string(V % 100000);
+  return std::to_string(V / 1000) + "." + std::to_string(V % 1000 / 10);
+}
+
+std::string CudaDriver::archOf(CUdevice Device) const {
+  constexpr int Major = 75, Minor = 76; // CU_DEVICE_ATTRIBUTE_*
+  if (IsHip)
+    return readHipArch(Device);
+  int First = 0, Second = 0;
+  if (DeviceGetAttribute(&First, Major, Device) ||
+      DeviceGetAttribute(&Second, Minor, Device) || First <= 0)
+    return "";
+  return "sm_" + std::to_string(First * 10 + Second);
 }
 
 //===----------------------------------------------------------------------===//

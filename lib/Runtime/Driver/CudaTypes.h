@@ -85,6 +85,63 @@ struct HipDeviceProp6 {
   int asicRevision;
 };
 
+/// hipDeviceProp_t of HIP 5, hipDeviceProp_tR0000 of HIP 6.
+struct HipDeviceProp5 {
+  char name[256];
+  size_t totalGlobalMem;
+  size_t sharedMemPerBlock;
+  int regsPerBlock;
+  int warpSize;
+  int maxThreadsPerBlock;
+  int maxThreadsDim[3];
+  int maxGridSize[3];
+  int clockRate;
+  int memoryClockRate;
+  int memoryBusWidth;
+  size_t totalConstMem;
+  int major;
+  int minor;
+  int multiProcessorCount;
+  int l2CacheSize;
+  int maxThreadsPerMultiProcessor;
+  int computeMode;
+  int clockInstructionRate;
+  unsigned arch; ///< One bit per feature.
+  int concurrentKernels;
+  int pciDomainID;
+  int pciBusID;
+  int pciDeviceID;
+  size_t maxSharedMemoryPerMultiProcessor;
+  int isMultiGpuBoard;
+  int canMapHostMemory;
+  int gcnArch;
+  char gcnArchName[256];
+  int integrated;
+  int cooperativeLaunch;
+  int cooperativeMultiDeviceLaunch;
+  int maxTexture1DLinear;
+  int maxTexture1D;
+  int maxTexture2D[2];
+  int maxTexture3D[3];
+  unsigned *hdpMemFlushCntl;
+  unsigned *hdpRegFlushCntl;
+  size_t memPitch;
+  size_t textureAlignment;
+  size_t texturePitchAlignment;
+  int kernelExecTimeoutEnabled;
+  int ECCEnabled;
+  int tccDriver;
+  int cooperativeMultiDeviceUnmatched[4];
+  int isLargeBar;
+  int asicRevision;
+  int managedMemory;
+  int directManagedMemAccessFromHost;
+  int concurrentManagedAccess;
+  int pageableMemoryAccess;
+  int pageableMemoryAccessUsesHostPageTables;
+};
+static_assert(sizeof(HipDeviceProp5) == 792, "layout of HIP 5");
+
 struct CudaFuncAttributes {
   size_t SharedSizeBytes;
   size_t ConstSizeBytes;
@@ -114,7 +171,7 @@ struct CudaPointerAttributes {
   void *HostPointer;
 };
 
-/// hipPointerAttribute_t of HIP 6.
+/// hipPointerAttribute_t. HIP 5 numbers the types differently.
 struct HipPointerAttributes {
   CudaPointerAttributes Common;
   int IsManaged;

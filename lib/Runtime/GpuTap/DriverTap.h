@@ -7,26 +7,78 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Counts launches that cannot be recorded, because they bypass the CUDA
-/// runtime.
+/// Calls of the CUDA driver: finds its functions for the program, and handles
+/// those that load code and launch it.
+///
+/// A program reaches the driver by linking it, by dlsym() or by
+/// cuGetProcAddress(). CUDA runtimes use the last. Where a program asks for a
+/// function that is intercepted, it gets the one that is exported here.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_DRIVERTAP_H
 #define MNEME_LIB_RUNTIME_GPUTAP_DRIVERTAP_H
 
+#include "CudaRuntime.h"
+
+#include <cstddef>
 #include <cstdint>
 
 namespace mneme {
 
-/// Launches of kernels, and of graphs that were made through the driver.
-enum class ForeignLaunch { ThroughDriver, AsGraph };
-
-/// Counts a successful launch.
-void countForeignLaunch(ForeignLaunch Kind);
-
+/// Counts a successful launch of a graph that was made through the driver.
+void countForeignGraph();
 /// The number of launches counted.
-uint64_t foreignLaunches(ForeignLaunch Kind);
+uint64_t foreignGraphs();
+
+/// Whether \p Symbol is one of the driver's, which begin with "cu" and a
+/// capital letter.
+constexpr bool isDriverSymbol(const char *Symbol) {
+  return Symbol[2] >= 'A' && Symbol[2] <= 'Z';
+}
+
+/// A call of an intercepted function that the thread is in. Driver calls that
+/// it makes are part of it.
+class InterceptedCall {
+public:
+  InterceptedCall() { ++Depth; }
+  InterceptedCall(const InterceptedCall &) = delete;
+  InterceptedCall &operator=(const InterceptedCall &) = delete;
+  ~InterceptedCall() { --Depth; }
+  static bool isInside() { return Depth; }
+
+  /// While it lives, driver calls are intercepted all the same.
+  class Opened {
+  public:
+    Opened() : Before(Depth) { Depth = 0; }
+    Opened(const Opened &) = delete;
+    Opened &operator=(const Opened &) = delete;
+    ~Opened() { Depth = Before; }
+
+  private:
+    unsigned Before;
+  };
+
+private:
+  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
+};
+
+/// The number of launches of the calling thread that were intercepted in the
+/// driver, for comparison.
+unsigned &driverLaunchesOfThread();
+
+/// A function that is exported in place of the driver's.
+struct ExportedFunction {
+  const char *Symbol;
+  void *Function;
+};
+
+/// The functions in place of the driver's, and their number.
+const ExportedFunction *exportedFunctions(size_t &Count);
+
+/// The driver's functions; null where there is no driver, or where it lacks
+/// them.
+const CudaRuntime &driverRuntime();
 
 } // namespace mneme
 

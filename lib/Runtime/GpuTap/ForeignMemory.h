@@ -33,9 +33,7 @@ public:
   struct Block {
     uint64_t Size;
     uint64_t Host; ///< Its address on the host.
-    /// MNEME_REGION_MANAGED or MNEME_REGION_PINNED; 0 for memory that cannot be
-    /// recorded.
-    uint32_t Kind;
+    uint32_t Kind; ///< MNEME_REGION_MANAGED, _PINNED or _DEVICE.
     /// The context in which the memory was allocated, and with which it is
     /// freed.
     CUcontext Owner = nullptr;
@@ -68,6 +66,7 @@ public:
   static bool canRecord(const Gpu &G, const Block &M) {
     return (M.Kind == MNEME_REGION_PINNED &&
             (M.IsPortable || M.Owner == G.Context)) ||
+           (M.Kind == MNEME_REGION_DEVICE && M.Owner == G.Context) ||
            (M.Kind == MNEME_REGION_MANAGED && G.ManagedIsShared);
   }
   /// A block is missing for lack of memory, so that the memory of no launch is

@@ -24,6 +24,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace mneme {
@@ -50,6 +51,14 @@ struct PendingFree {
   CUevent Reached;
   uint64_t Number; ///< Counts the frees of all devices.
 };
+
+/// Kind of an allocation of an arena's addresses for memory that the
+/// application maps there itself. Others are MNEME_REGION_HEAP.
+inline constexpr uint32_t ReservedAddresses = 0;
+
+/// What a pitch depends on: the width of a row and, for the driver, the size of
+/// an element, in bytes.
+using PitchedRow = std::pair<size_t, unsigned>;
 
 /// The primary context of a device, or the first context that the application
 /// uses, which may be any.
@@ -79,7 +88,7 @@ struct Gpu {
   size_t NumEvents = 0;        ///< Used and unused.
   /// Streams that did not reach these events before a deadline.
   std::map<CUstream, CUevent> Blocked;
-  std::map<size_t, size_t> Pitches; ///< By width, in bytes.
+  std::map<PitchedRow, size_t> Pitches; ///< In bytes.
 
   std::unique_ptr<DeviceKernels> Kernels;
   std::unique_ptr<DeviceWork> Work;       ///< For the application's threads.

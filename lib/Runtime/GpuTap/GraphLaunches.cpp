@@ -193,7 +193,7 @@ int GraphLaunches::launch(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
   if (!T) {
     int E = Forward();
     if (!E)
-      countForeignLaunch(ForeignLaunch::AsGraph);
+      countForeignGraph();
     return E;
   }
   // A captured launch becomes a node of another graph.

@@ -32,10 +32,12 @@ struct RecentTargets {
 static thread_local RecentTargets Recent
     __attribute__((tls_model("initial-exec")));
 
-Target &KernelTargets::find(const CudaRuntime &R, const void *Stub) {
+/// The target that the calling thread has found lately, or \p LookUp().
+template <typename Fn>
+Target &KernelTargets::findRecent(const void *Stub, unsigned Now, Target &None,
+                                  Fn LookUp) {
   RecentTargets &Cache = Recent;
-  Program &Code = Program::get();
-  if (unsigned Now = Code.generation(); Cache.Generation != Now) {
+  if (Cache.Generation != Now) {
     Cache = {};
     Cache.Generation = Now;
   }
@@ -43,18 +45,32 @@ Target &KernelTargets::find(const CudaRuntime &R, const void *Stub) {
   auto &Slot = Cache.Slots[(Key >> 4 ^ Key >> 10) % RecentTargets::Size];
   if (Slot.Stub == Stub && Slot.T)
     return *Slot.T;
-  Target *T = &Unknown;
+  Target *T = &None;
   if (!TapState::Forked) {
-    Code.retry();
     T = &Unloaded;
-    attempt([&] { T = &lookUp(R, Stub); });
-    if (T == &Unknown && Code.isIncomplete())
+    attempt([&] { T = &LookUp(); });
+    if (T == &Unknown && Program::get().isIncomplete())
       T = &Unloaded;
   }
   // The next launch may find memory.
   if (T != &Unloaded)
     Slot = {Stub, T};
   return *T;
+}
+
+Target &KernelTargets::find(const CudaRuntime &R, const void *Stub) {
+  // Stubs and handles share the cache, whose entries either change may outdate.
+  unsigned Now = Program::get().generation() + Images.generation();
+  return findRecent(Stub, Now, Unknown, [&]() -> Target & {
+    Program::get().retry();
+    return lookUp(R, Stub);
+  });
+}
+
+Target &KernelTargets::findFunction(const void *Handle) {
+  unsigned Now = Program::get().generation() + Images.generation();
+  return findRecent(Handle, Now, Foreign,
+                    [&]() -> Target & { return lookUpFunction(Handle); });
 }
 
 /// Whether launches of kernels with this name are to be recorded. May throw.
@@ -80,6 +96,23 @@ Target &KernelTargets::lookUp(const CudaRuntime &R, const void *Stub) {
   if (Selected && Devs.all().empty() && Devs.bind(R))
     Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry);
   return Indexed ? get(Entry, Selected) : Unknown;
+}
+
+/// Takes the session's lock. May throw, with nothing done.
+Target &KernelTargets::lookUpFunction(const void *Handle) {
+  std::lock_guard<std::mutex> Guard(State.Lock);
+  DriverFunction F;
+  if (!Driver.load() || !Images.find(Handle, F))
+    return Foreign;
+  std::unique_ptr<Target> &T = Targets[{F.Image->digest(), 0, F.Name}];
+  if (!T) {
+    auto New = std::make_unique<Target>();
+    New->Selected = selects(F.Name);
+    New->Name = F.Name;
+    New->Image = F.Image;
+    T = std::move(New);
+  }
+  return *T;
 }
 
 Target &KernelTargets::get(const IndexEntry &Entry, bool Selected) {
@@ -110,35 +143,119 @@ KernelTargets::loadVariables(const DeviceModule &Code,
                           [&](const auto &V) { return V.Name == Name; });
     if (V == Known.end())
       return Fail("belongs to another translation unit");
-    std::unique_ptr<ShadowedVariable> &S =
-        Variables[{Code.Hash, Code.Copy, Name}];
-    if (!S) {
-      IndexEntry E;
-      const void *Shadow = Program::get().findShadow(Code, Name, E);
-      // A constant without a shadow has its initial value, which the code
-      // contains.
-      if (!Shadow && V->Constant)
-        continue;
-      if (!Shadow)
-        return Fail("exists only in device code");
-      if (E.Flags & MNEME_VARIABLE_MANAGED)
-        return Fail("is __managed__");
-      auto New = std::make_unique<ShadowedVariable>();
-      *New = {{Name, 0, V->Size}, Shadow, &runtimeOf(E.Object)};
-      AddressMap::Allocation *Home = Devs.homes().allocate(V->Size);
-      if (!Home)
-        return Fail("has no address left for it");
-      New->V.Address = Home->Address;
-      S = std::move(New);
-    }
-    Found.push_back(S.get());
+    IndexEntry E;
+    const void *Shadow = Program::get().findShadow(Code, Name, E);
+    // A constant without a shadow has its initial value, which the code
+    // contains.
+    if (!Shadow && V->Constant)
+      continue;
+    if (!Shadow)
+      return Fail("exists only in device code");
+    if (E.Flags & MNEME_VARIABLE_MANAGED)
+      return Fail("is __managed__");
+    std::string Error =
+        noteVariable({Code.Hash, Code.Copy, Name}, Name, V->Size, Shadow,
+                     &runtimeOf(E.Object), Found);
+    if (!Error.empty())
+      return Error;
   }
   return "";
 }
 
-void KernelTargets::load(Target &T) {
+/// Adds a variable to \p Found, with an address for recordings. \returns an
+/// empty string, or why it cannot be recorded.
+std::string
+KernelTargets::noteVariable(const Symbol &Key, const std::string &Name,
+                            uint64_t Size, const void *Shadow,
+                            const CudaRuntime *Runtime,
+                            std::vector<const ShadowedVariable *> &Found) {
+  std::unique_ptr<ShadowedVariable> &S = Variables[Key];
+  if (!S) {
+    auto New = std::make_unique<ShadowedVariable>();
+    *New = {{Name, 0, Size}, Shadow, Runtime};
+    AddressMap::Allocation *Home = Devs.homes().allocate(Size);
+    if (!Home)
+      return "variable '" + Name + "' has no address left for it";
+    New->V.Address = Home->Address;
+    S = std::move(New);
+  }
+  Found.push_back(S.get());
+  return "";
+}
+
+bool mneme::readLayout(const CudaDriver &Driver, const void *Handle,
+                       bool IsKernel, std::vector<ImageParameter> &Layout) {
+  constexpr size_t MaxParameters = 4096;
+  if (IsKernel ? !Driver.KernelGetParamInfo : !Driver.FuncGetParamInfo)
+    return false;
+  auto *H = const_cast<void *>(Handle);
+  for (size_t I = 0; I != MaxParameters; ++I) {
+    size_t Offset = 0, Size = 0;
+    CUresult E = IsKernel ? Driver.KernelGetParamInfo(static_cast<CUkernel>(H),
+                                                      I, &Offset, &Size)
+                          : Driver.FuncGetParamInfo(static_cast<CUfunction>(H),
+                                                    I, &Offset, &Size);
+    if (E)
+      return E == CUDA_ERROR_INVALID_VALUE;
+    Layout.push_back({uint32_t(Offset), uint32_t(Size)});
+  }
+  return false;
+}
+
+/// Asks the launcher about the kernel of an image. \returns an empty string, or
+/// why its launches cannot be recorded. May throw.
+std::string
+KernelTargets::loadImage(Target &T, const void *Handle, Kernel &K,
+                         std::vector<const ShadowedVariable *> &Found) {
+  DriverFunction F;
+  bool IsLoaded = Images.find(Handle, F);
+  const Gpu *G = Devs.find(Driver.currentContext());
+  if (!IsLoaded || !G)
+    return "its image was unloaded";
+  ImageRequest Q;
+  Q.Data = T.Image->data();
+  Q.Size = T.Image->size();
+  Q.Kernel = T.Name;
+  Q.Arch = G->Facts.Arch;
+  Q.HasLayout = readLayout(*Driver, Handle, F.IsKernel, Q.Layout);
+  if (const RegisteredIR *IR = Images.findIR(*T.Image, T.Name)) {
+    Q.IR = &IR->IR;
+    Q.Options = &IR->Options;
+  }
+  KernelFacts Facts;
+  std::vector<ModuleVariable> Known;
+  std::string Problem = requestImageKernel(Q, Facts, Known);
+  if (Problem.empty())
+    Problem = Facts.Obstacle;
+  for (const ModuleVariable &V : Known)
+    if (Problem.empty())
+      Problem = noteVariable({T.Image->digest(), 0, V.Name}, V.Name, V.Size,
+                             nullptr, nullptr, Found);
+  if (!Problem.empty())
+    return Problem;
+  K.Name = T.Name;
+  K.StaticHash = std::move(Facts.StaticHash);
+  K.Args = std::move(Facts.Args);
+  K.Handles = std::move(Facts.Handles);
+  for (const ShadowedVariable *S : Found)
+    K.Reached.push_back(&S->V);
+  K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
+  return "";
+}
+
+void KernelTargets::load(Target &T, const void *Stub) {
   if (T.Loaded)
     return;
+  if (T.Image) {
+    Kernel K;
+    std::vector<const ShadowedVariable *> Found;
+    std::string Problem = loadImage(T, Stub, K, Found);
+    T.Problem = std::move(Problem);
+    T.K = std::move(K);
+    T.Variables = std::move(Found);
+    T.Loaded = true;
+    return;
+  }
   DeviceModule Code = Program::get().moduleOf(T.Entry);
   std::unique_ptr<LoadedModule> &M = Modules[Code.key()];
   if (!M) {

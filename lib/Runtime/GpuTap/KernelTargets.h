@@ -16,6 +16,7 @@
 
 #include "CudaRuntime.h"
 #include "Devices.h"
+#include "DriverImages.h"
 #include "Kernel.h"
 #include "Program.h"
 #include "Recorder.h"
@@ -40,7 +41,9 @@ struct ShadowedVariable {
 /// A kernel, or its code for one architecture.
 struct Target {
   std::string Name; ///< Empty for stubs that no payload describes.
-  IndexEntry Entry;
+  IndexEntry Entry; ///< Unless Image is set.
+  /// The image of a kernel that the program launches through the driver.
+  std::shared_ptr<LoadedImage> Image;
   bool Selected = false;
   /// Counted if the kernel is not selected, or nothing is recorded any more.
   std::atomic<uint64_t> Launches{0};
@@ -55,19 +58,23 @@ struct Target {
 /// Finds the target of each launch. Targets live as long as the process.
 class KernelTargets {
 public:
-  KernelTargets(TapState &State, Devices &Devs, Recorder &Records)
-      : State(State), Devs(Devs), Records(Records) {}
+  KernelTargets(TapState &State, TapDriver &Driver, Devices &Devs,
+                DriverImages &Images, Recorder &Records)
+      : State(State), Driver(Driver), Devs(Devs), Images(Images),
+        Records(Records) {}
 
   /// The target of a stub on the first device. Throws nothing. Takes the
   /// session's lock, unless the calling thread has launched the stub lately.
   Target &find(const CudaRuntime &R, const void *Stub);
+  /// The same for a function or kernel of the driver.
+  Target &findFunction(const void *Handle);
 
   // With the session's lock held. These may throw, with nothing done.
 
   /// The target of an index entry.
   Target &get(const IndexEntry &Entry, bool Selected);
-  /// Asks the launcher about a kernel, once.
-  void load(Target &T);
+  /// Asks the launcher about a kernel, once. \p Stub: as launched.
+  void load(Target &T, const void *Stub);
 
   // With the session's lock held.
 
@@ -75,11 +82,26 @@ public:
   Target &unknown() { return Unknown; }
   /// The target of stubs that could not be looked up for lack of memory.
   Target &unloaded() { return Unloaded; }
+  /// The target of functions of the driver whose image is not known.
+  Target &foreign() { return Foreign; }
   /// Reports the counted launches of all kernels that payloads describe.
   void countLaunches();
 
 private:
+  /// Hash of the module, of the payload or of the image; object; name.
+  using Symbol = std::tuple<std::string, uint32_t, std::string>;
+
+  template <typename Fn>
+  Target &findRecent(const void *Stub, unsigned Generation, Target &None,
+                     Fn LookUp);
   Target &lookUp(const CudaRuntime &R, const void *Stub);
+  Target &lookUpFunction(const void *Handle);
+  std::string loadImage(Target &T, const void *Handle, Kernel &K,
+                        std::vector<const ShadowedVariable *> &Found);
+  std::string noteVariable(const Symbol &Key, const std::string &Name,
+                           uint64_t Size, const void *Shadow,
+                           const CudaRuntime *Runtime,
+                           std::vector<const ShadowedVariable *> &Found);
   bool selects(const std::string &Name);
   std::string loadVariables(const DeviceModule &Code,
                             const std::vector<std::string> &Names,
@@ -90,17 +112,21 @@ private:
     std::string Error;
     std::vector<ModuleVariable> Variables;
   };
-  /// Hash of the module, or of the payload; object; name.
-  using Symbol = std::tuple<std::string, uint32_t, std::string>;
-
   TapState &State;
+  TapDriver &Driver;
   Devices &Devs;
+  DriverImages &Images;
   Recorder &Records;
   std::map<DeviceModule::Key, std::unique_ptr<LoadedModule>> Modules;
   std::map<Symbol, std::unique_ptr<ShadowedVariable>> Variables;
   std::map<Symbol, std::unique_ptr<Target>> Targets;
-  Target Unknown, Unloaded;
+  Target Unknown, Unloaded, Foreign;
 };
+
+/// The parameters of a function or kernel as the driver lays them out; false if
+/// the driver does not tell. May throw.
+bool readLayout(const CudaDriver &Driver, const void *Handle, bool IsKernel,
+                std::vector<ImageParameter> &Layout);
 
 } // namespace mneme
 

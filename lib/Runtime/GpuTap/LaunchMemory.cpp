@@ -60,19 +60,38 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
 }
 
 std::string
-LaunchMemory::locateVariables(const Target &T, RecordingJob &J,
+LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
                               std::vector<Recording::Region> &Regions) const {
   const Gpu &G = *J.On;
+  DriverFunction F;
+  if (T.Image && !T.Variables.empty() && !Images.find(L.Stub, F))
+    return "its image was unloaded";
   for (const ShadowedVariable *S : T.Variables) {
     if (!S->V.Size)
       continue;
     void *Live = nullptr;
-    int E = S->Runtime->GetSymbolAddress
-                ? S->Runtime->GetSymbolAddress(&Live, S->Shadow)
-                : cudaErrorInvalidSymbol;
+    int E;
+    if (T.Image) {
+      CUdeviceptr Address = 0;
+      size_t Size = 0;
+      E = Images.findVariable(F, S->V.Name, Address, Size);
+      // The assembler removes variables that no kernel uses.
+      if (E == CUDA_ERROR_NOT_FOUND)
+        continue;
+      if (!E && Size != S->V.Size)
+        return "variable '" + S->V.Name + "' has " + std::to_string(Size) +
+               " bytes in the image, and " + std::to_string(S->V.Size) +
+               " in the IR";
+      Live = reinterpret_cast<void *>(Address);
+    } else {
+      E = S->Runtime->GetSymbolAddress
+              ? S->Runtime->GetSymbolAddress(&Live, S->Shadow)
+              : cudaErrorInvalidSymbol;
+    }
     if (E)
-      return "the CUDA runtime cannot find variable '" + S->V.Name +
-             "' (error " + std::to_string(E) + ")";
+      return std::string("the CUDA ") + (T.Image ? "driver" : "runtime") +
+             " cannot find variable '" + S->V.Name + "' (error " +
+             std::to_string(E) + ")";
     uint64_t Home = G.Homes + S->V.Address;
     if (Home + S->V.Size > G.end())
       return "variable '" + S->V.Name + "' has no address left for it";
@@ -90,6 +109,8 @@ std::string LaunchMemory::locate(const Target &T, const Launch &L,
   using Part = RecordingJob::Part;
   const Gpu &G = *J.On;
   for (const auto &[Address, A] : G.Heap.allocations()) {
+    if (A.Kind == ReservedAddresses)
+      continue;
     Regions.push_back({Address, A.Size, MNEME_REGION_HEAP, ""});
     J.Parts.push_back({Address, Address, A.Size, 0});
   }
@@ -112,14 +133,17 @@ std::string LaunchMemory::locate(const Target &T, const Launch &L,
   Files.addPointedTo(Named);
   for (const auto &[Address, M] : Foreign.blocks()) {
     if (ForeignMemory::canRecord(G, M) &&
-        (M.Kind == MNEME_REGION_MANAGED || Named.count(Address))) {
-      Regions.push_back({Address, M.Size, M.Kind, ""});
+        (M.Kind != MNEME_REGION_PINNED || Named.count(Address))) {
+      // Memory that the application maps may have addresses of the arena.
+      bool IsInArena = Address >= G.begin() && Address < G.end();
+      Regions.push_back({Address, M.Size,
+                         IsInArena ? uint32_t(MNEME_REGION_HEAP) : M.Kind, ""});
       J.Parts.push_back({Address, Address, M.Size, 0});
     } else {
       J.Unrecorded.push_back({Address, Address + M.Size, M.Kind});
     }
   }
-  Error = locateVariables(T, J, Regions);
+  Error = locateVariables(T, L, J, Regions);
   if (!Error.empty())
     return Error;
   std::sort(J.Parts.begin(), J.Parts.end(),

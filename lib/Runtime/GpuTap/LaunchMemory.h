@@ -15,6 +15,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_LAUNCHMEMORY_H
 
 #include "Devices.h"
+#include "DriverImages.h"
 #include "ForeignMemory.h"
 #include "KernelTargets.h"
 #include "Launch.h"
@@ -33,9 +34,10 @@ namespace mneme {
 class LaunchMemory {
 public:
   LaunchMemory(TapDriver &Driver, Devices &Devs, ForeignMemory &Foreign,
-               TappedTextures &Textures, RecordingFiles &Files)
+               TappedTextures &Textures, DriverImages &Images,
+               RecordingFiles &Files)
       : Driver(Driver), Devs(Devs), Foreign(Foreign), Textures(Textures),
-        Files(Files) {}
+        Images(Images), Files(Files) {}
 
   /// \returns an empty string, or why an argument of \p L keeps it from being
   /// recorded. May throw.
@@ -48,13 +50,14 @@ public:
                      std::vector<Recording::Region> &Regions);
 
 private:
-  std::string locateVariables(const Target &T, RecordingJob &J,
+  std::string locateVariables(const Target &T, const Launch &L, RecordingJob &J,
                               std::vector<Recording::Region> &Regions) const;
 
   TapDriver &Driver;
   Devices &Devs;
   ForeignMemory &Foreign;
   TappedTextures &Textures;
+  DriverImages &Images;
   RecordingFiles &Files;
 };
 

@@ -17,8 +17,10 @@
 #include "Shortage.h"
 #include "TapSession.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
 #include <string_view>
 #include <type_traits>
 
@@ -76,10 +78,9 @@ static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
   auto Original = [&] { return R.MallocPitch(Ptr, Pitch, Width, Height); };
   if (!Ptr || !Pitch || !Width || !Height)
     return Original();
-  size_t Bytes =
-      TapSession::get().memory().pitchOf(Width, [&](void **Row, size_t *P) {
-        return R.MallocPitch(Row, P, Width, 1);
-      });
+  size_t Bytes = TapSession::get().memory().pitchOf(
+      {Width, 0},
+      [&](void **Row, size_t *P) { return R.MallocPitch(Row, P, Width, 1); });
   size_t Size;
   if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
     return Original();
@@ -95,7 +96,7 @@ static int onMalloc3D(const CudaRuntime &R, CudaPitchedPtr *Ptr,
   if (!Ptr || !Extent.Width || !Extent.Height || !Extent.Depth)
     return Original();
   size_t Bytes = TapSession::get().memory().pitchOf(
-      Extent.Width, [&](void **Row, size_t *P) {
+      {Extent.Width, 0}, [&](void **Row, size_t *P) {
         CudaPitchedPtr One = {};
         int E = R.Malloc3D(&One, {Extent.Width, 1, 1});
         *Row = One.Ptr;
@@ -127,7 +128,8 @@ static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
     return Memory.allocate(R, Ptr, Size, Original, &S);
   int E = Original();
   if (!E)
-    TapSession::get().foreignMemory().note(*Ptr, Size, /*Kind=*/0);
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_DEVICE,
+                                           /*IsPortable=*/false);
   return E;
 }
 
@@ -250,11 +252,12 @@ static int allocateForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
                          Stream);
 }
 
-/// Notes memory that cannot be recorded, unless \p E is an error. \returns \p
-/// E.
+/// Notes device memory that is recorded at its own address, unless \p E is an
+/// error. \returns \p E.
 static int noteForeign(int E, const CUdeviceptr *Ptr, size_t Size) {
   if (!E)
-    TapSession::get().foreignMemory().note(toPointer(*Ptr), Size, /*Kind=*/0);
+    TapSession::get().foreignMemory().note(
+        toPointer(*Ptr), Size, MNEME_REGION_DEVICE, /*IsPortable=*/false);
   return E;
 }
 
@@ -267,25 +270,92 @@ static int onDriverMemAlloc(const CudaRuntime &R, CUdeviceptr *Ptr,
 static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t *Pitch, size_t Width, size_t Height,
                                  unsigned Element) {
-  // Rare, and the pitch depends on more than the width. Launches that use the
-  // memory are skipped.
-  int E = R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
-  return noteForeign(E, Ptr, E ? 0 : *Pitch * Height);
+  auto Original = [&] {
+    return R.DriverMemAllocPitch(Ptr, Pitch, Width, Height, Element);
+  };
+  TappedMemory &Memory = TapSession::get().memory();
+  if (!Ptr || !Pitch || !Width || !Height || !Memory.hasContext())
+    return Original();
+  size_t Bytes = Memory.pitchOf({Width, Element}, [&](void **Row, size_t *P) {
+    return R.DriverMemAllocPitch(reinterpret_cast<CUdeviceptr *>(Row), P, Width,
+                                 1, Element);
+  });
+  size_t Size;
+  if (!Bytes || __builtin_mul_overflow(Bytes, Height, &Size))
+    return Original();
+  int E = Memory.allocate(R, reinterpret_cast<void **>(Ptr), Size, Original);
+  if (!E)
+    *Pitch = Bytes;
+  return E;
 }
 
-static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
-                                 size_t Size, CUstream S) {
-  auto Original = [&] { return R.DriverMemAllocAsync(Ptr, Size, S); };
+/// Memory of a pool, or of the current one.
+template <typename Fn>
+static int allocateInOrderForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                    size_t Size, CUstream S, Fn Original) {
   if (!TapSession::get().memory().arePoolsShared())
     return allocateForDriver(R, Ptr, Size, Original, &S);
   return noteForeign(Original(), Ptr, Size);
 }
 
+static CUstream toPtsz(CUstream S) { return S ? S : ThreadStream; }
+
+static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                 size_t Size, CUstream S) {
+  return allocateInOrderForDriver(
+      R, Ptr, Size, S, [&] { return R.DriverMemAllocAsync(Ptr, Size, S); });
+}
+
+static int onDriverMemAllocAsyncPtsz(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                     size_t Size, CUstream S) {
+  return allocateInOrderForDriver(R, Ptr, Size, toPtsz(S), [&] {
+    return R.DriverMemAllocAsyncPtsz(Ptr, Size, S);
+  });
+}
+
 static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                          size_t Size, void *Pool, CUstream S) {
-  // The pool may have been made to share its memory.
-  return noteForeign(R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S), Ptr,
-                     Size);
+  return allocateInOrderForDriver(R, Ptr, Size, S, [&] {
+    return R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S);
+  });
+}
+
+static int onDriverMemAllocFromPoolAsyncPtsz(const CudaRuntime &R,
+                                             CUdeviceptr *Ptr, size_t Size,
+                                             void *Pool, CUstream S) {
+  return allocateInOrderForDriver(R, Ptr, Size, toPtsz(S), [&] {
+    return R.DriverMemAllocFromPoolAsyncPtsz(Ptr, Size, Pool, S);
+  });
+}
+
+/// CUmemPoolProps and cudaMemPoolProps are the same.
+static int onDriverMemPoolCreate(const CudaRuntime &R, CudaMemPool **Pool,
+                                 const CudaMemPoolProps *Props) {
+  constexpr int OnDevice = 1;
+  if (Props && (Props->HandleTypes || Props->Location.Type != OnDevice))
+    TapSession::get().memory().sharePools();
+  return R.DriverMemPoolCreate(Pool, Props);
+}
+
+static int onDriverMemAddressReserve(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                     size_t Size, size_t Alignment,
+                                     CUdeviceptr Hint,
+                                     unsigned long long Flags) {
+  auto Original = [&] {
+    return R.DriverMemAddressReserve(Ptr, Size, Alignment, Hint, Flags);
+  };
+  TappedMemory &Memory = TapSession::get().memory();
+  bool IsAnywhere = Ptr && Size && !Hint && !Flags && Memory.hasContext();
+  return IsAnywhere && Memory.reserveAddresses(R, *Ptr, Size, Alignment)
+             ? int(CUDA_SUCCESS)
+             : Original();
+}
+
+static int onDriverMemAddressFree(const CudaRuntime &R, CUdeviceptr Ptr,
+                                  size_t Size) {
+  return TapSession::get().memory().freeAddresses(Ptr, Size)
+             ? int(CUDA_SUCCESS)
+             : R.DriverMemAddressFree(Ptr, Size);
 }
 
 static int onDriverMemMap(const CudaRuntime &R, CUdeviceptr Ptr, size_t Size,
@@ -351,6 +421,13 @@ static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
                                 CUstream S) {
   return TapSession::get().memory().release(
       toPointer(Ptr), S, [&] { return R.DriverMemFreeAsync(Ptr, S); });
+}
+
+static int onDriverMemFreeAsyncPtsz(const CudaRuntime &R, CUdeviceptr Ptr,
+                                    CUstream S) {
+  return TapSession::get().memory().release(toPointer(Ptr), toPtsz(S), [&] {
+    return R.DriverMemFreeAsyncPtsz(Ptr, S);
+  });
 }
 
 static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
@@ -424,21 +501,30 @@ static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
       });
 }
 
-/// cudaLaunchKernelExC in the driver's \p Stream.
-template <typename Fn>
-static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
-                                const void *Stub, void **Args, CUstream Stream,
-                                Fn Original) {
-  bool Cooperative = false;
+/// What the attributes of a launch say. \returns why the launch cannot be
+/// recorded, or null.
+static const char *readAttributes(const CudaLaunchAttribute *Attributes,
+                                  unsigned Count, bool &Cooperative) {
   const char *Obstacle = nullptr;
-  for (uint32_t I = 0; C.Attributes && I != C.NumAttributes; ++I) {
-    const CudaLaunchAttribute &A = C.Attributes[I];
+  for (unsigned I = 0; Attributes && I != Count; ++I) {
+    const CudaLaunchAttribute &A = Attributes[I];
     if (A.Id == CudaLaunchAttributeCooperative)
       Cooperative = A.Words[0];
     if (A.Id == CudaLaunchAttributeClusterDim &&
         (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
       Obstacle = "launched with clusters of blocks";
   }
+  return Obstacle;
+}
+
+/// cudaLaunchKernelExC in the driver's \p Stream.
+template <typename Fn>
+static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
+                                const void *Stub, void **Args, CUstream Stream,
+                                Fn Original) {
+  bool Cooperative = false;
+  const char *Obstacle =
+      readAttributes(C.Attributes, C.NumAttributes, Cooperative);
   return TapSession::get().launch(
       {R,
        Stub,
@@ -465,6 +551,269 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
   return !Config ? Original()
                  : launchWithAttributes(R, *Config, Stub, Args,
                                         toDriverPtsz(Config->Stream), Original);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches and code of the driver
+//===----------------------------------------------------------------------===//
+
+static int onDriverLaunchKernel(const CudaRuntime &R, CUfunction F,
+                                unsigned GridX, unsigned GridY, unsigned GridZ,
+                                unsigned BlockX, unsigned BlockY,
+                                unsigned BlockZ, unsigned Shared, CUstream S,
+                                void **Args, void **Extra) {
+  return TapSession::get().launchFunction(
+      {R,
+       F,
+       {{GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, false},
+       S,
+       Args,
+       nullptr},
+      Extra, [&] {
+        return R.DriverLaunchKernel(F, GridX, GridY, GridZ, BlockX, BlockY,
+                                    BlockZ, Shared, S, Args, Extra);
+      });
+}
+
+static int onDriverLaunchKernelPtsz(const CudaRuntime &R, CUfunction F,
+                                    unsigned GridX, unsigned GridY,
+                                    unsigned GridZ, unsigned BlockX,
+                                    unsigned BlockY, unsigned BlockZ,
+                                    unsigned Shared, CUstream S, void **Args,
+                                    void **Extra) {
+  return TapSession::get().launchFunction(
+      {R,
+       F,
+       {{GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, false},
+       toPtsz(S),
+       Args,
+       nullptr},
+      Extra, [&] {
+        return R.DriverLaunchKernelPtsz(F, GridX, GridY, GridZ, BlockX, BlockY,
+                                        BlockZ, Shared, S, Args, Extra);
+      });
+}
+
+static int onDriverLaunchCooperativeKernel(const CudaRuntime &R, CUfunction F,
+                                           unsigned GridX, unsigned GridY,
+                                           unsigned GridZ, unsigned BlockX,
+                                           unsigned BlockY, unsigned BlockZ,
+                                           unsigned Shared, CUstream S,
+                                           void **Args) {
+  return TapSession::get().launchFunction(
+      {R,
+       F,
+       {{GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, true},
+       S,
+       Args,
+       nullptr},
+      nullptr, [&] {
+        return R.DriverLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX,
+                                               BlockY, BlockZ, Shared, S, Args);
+      });
+}
+
+static int onDriverLaunchCooperativeKernelPtsz(const CudaRuntime &R,
+                                               CUfunction F, unsigned GridX,
+                                               unsigned GridY, unsigned GridZ,
+                                               unsigned BlockX, unsigned BlockY,
+                                               unsigned BlockZ, unsigned Shared,
+                                               CUstream S, void **Args) {
+  return TapSession::get().launchFunction(
+      {R,
+       F,
+       {{GridX, GridY, GridZ}, {BlockX, BlockY, BlockZ}, Shared, true},
+       toPtsz(S),
+       Args,
+       nullptr},
+      nullptr, [&] {
+        return R.DriverLaunchCooperativeKernelPtsz(
+            F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ, Shared, S, Args);
+      });
+}
+
+template <typename Fn>
+static int launchWithConfig(const CudaRuntime &R, const CUlaunchConfig &C,
+                            CUfunction F, CUstream S, void **Args, void **Extra,
+                            Fn Original) {
+  bool Cooperative = false;
+  // CUlaunchAttribute and cudaLaunchAttribute are the same.
+  const char *Obstacle =
+      readAttributes(static_cast<const CudaLaunchAttribute *>(C.Attributes),
+                     C.NumAttributes, Cooperative);
+  return TapSession::get().launchFunction({R,
+                                           F,
+                                           {{C.GridX, C.GridY, C.GridZ},
+                                            {C.BlockX, C.BlockY, C.BlockZ},
+                                            C.DynamicShared,
+                                            Cooperative},
+                                           S,
+                                           Args,
+                                           Obstacle},
+                                          Extra, Original);
+}
+
+static int onDriverLaunchKernelEx(const CudaRuntime &R,
+                                  const CUlaunchConfig *Config, CUfunction F,
+                                  void **Args, void **Extra) {
+  auto Original = [&] {
+    return R.DriverLaunchKernelEx(Config, F, Args, Extra);
+  };
+  return !Config ? Original()
+                 : launchWithConfig(R, *Config, F, Config->Stream, Args, Extra,
+                                    Original);
+}
+
+static int onDriverLaunchKernelExPtsz(const CudaRuntime &R,
+                                      const CUlaunchConfig *Config,
+                                      CUfunction F, void **Args, void **Extra) {
+  auto Original = [&] {
+    return R.DriverLaunchKernelExPtsz(Config, F, Args, Extra);
+  };
+  return !Config ? Original()
+                 : launchWithConfig(R, *Config, F, toPtsz(Config->Stream), Args,
+                                    Extra, Original);
+}
+
+/// A graph of the driver, which is not known.
+template <typename Fn> static int launchForeignGraph(Fn Original) {
+  int E = TapSession::get().change(AnyStream, Original);
+  if (!E)
+    countForeignGraph();
+  return E;
+}
+
+static int onDriverGraphLaunch(const CudaRuntime &R, CUgraphExec Graph,
+                               CUstream S) {
+  return launchForeignGraph([&] { return R.DriverGraphLaunch(Graph, S); });
+}
+
+static int onDriverGraphLaunchPtsz(const CudaRuntime &R, CUgraphExec Graph,
+                                   CUstream S) {
+  return launchForeignGraph([&] { return R.DriverGraphLaunchPtsz(Graph, S); });
+}
+
+/// Calls \p Note after a call without an error. \returns the error.
+template <typename Fn> static int noteCode(int E, Fn Note) {
+  if (!E)
+    Note(TapSession::get().images());
+  return E;
+}
+
+static int onDriverModuleLoad(const CudaRuntime &R, CUmodule *M,
+                              const char *Path) {
+  return noteCode(R.DriverModuleLoad(M, Path),
+                  [&](DriverImages &I) { I.noteModuleFile(*M, Path); });
+}
+
+static int onDriverModuleLoadData(const CudaRuntime &R, CUmodule *M,
+                                  const void *Image) {
+  return noteCode(R.DriverModuleLoadData(M, Image),
+                  [&](DriverImages &I) { I.noteModule(*M, Image); });
+}
+
+static int onDriverModuleLoadDataEx(const CudaRuntime &R, CUmodule *M,
+                                    const void *Image, unsigned Count,
+                                    int *Options, void **Values) {
+  return noteCode(R.DriverModuleLoadDataEx(M, Image, Count, Options, Values),
+                  [&](DriverImages &I) { I.noteModule(*M, Image); });
+}
+
+static int onDriverModuleLoadFatBinary(const CudaRuntime &R, CUmodule *M,
+                                       const void *Image) {
+  return noteCode(R.DriverModuleLoadFatBinary(M, Image),
+                  [&](DriverImages &I) { I.noteModule(*M, Image); });
+}
+
+static int onDriverModuleGetFunction(const CudaRuntime &R, CUfunction *F,
+                                     CUmodule M, const char *Name) {
+  return noteCode(R.DriverModuleGetFunction(F, M, Name),
+                  [&](DriverImages &I) { I.noteFunction(*F, M, Name); });
+}
+
+static int onDriverModuleUnload(const CudaRuntime &R, CUmodule M) {
+  TapSession::get().images().forget(M);
+  return R.DriverModuleUnload(M);
+}
+
+static int onDriverLibraryLoadData(const CudaRuntime &R, CUlibrary *L,
+                                   const void *Image, int *JitOptions,
+                                   void **JitValues, unsigned NumJit,
+                                   int *Options, void **Values,
+                                   unsigned Count) {
+  constexpr int BinaryIsPreserved = 1; // CU_LIBRARY_BINARY_IS_PRESERVED
+  bool IsKept = Options && std::find(Options, Options + Count,
+                                     BinaryIsPreserved) != Options + Count;
+  return noteCode(R.DriverLibraryLoadData(L, Image, JitOptions, JitValues,
+                                          NumJit, Options, Values, Count),
+                  [&](DriverImages &I) { I.noteLibrary(*L, Image, IsKept); });
+}
+
+static int onDriverLibraryLoadFromFile(const CudaRuntime &R, CUlibrary *L,
+                                       const char *Path, int *JitOptions,
+                                       void **JitValues, unsigned NumJit,
+                                       int *Options, void **Values,
+                                       unsigned Count) {
+  return noteCode(R.DriverLibraryLoadFromFile(L, Path, JitOptions, JitValues,
+                                              NumJit, Options, Values, Count),
+                  [&](DriverImages &I) { I.noteLibraryFile(*L, Path); });
+}
+
+static int onDriverLibraryGetKernel(const CudaRuntime &R, CUkernel *K,
+                                    CUlibrary L, const char *Name) {
+  return noteCode(R.DriverLibraryGetKernel(K, L, Name),
+                  [&](DriverImages &I) { I.noteKernel(*K, L, Name); });
+}
+
+static int onDriverLibraryGetModule(const CudaRuntime &R, CUmodule *M,
+                                    CUlibrary L) {
+  return noteCode(R.DriverLibraryGetModule(M, L),
+                  [&](DriverImages &I) { I.noteModuleOfLibrary(*M, L); });
+}
+
+static int onDriverKernelGetFunction(const CudaRuntime &R, CUfunction *F,
+                                     CUkernel K) {
+  return noteCode(R.DriverKernelGetFunction(F, K),
+                  [&](DriverImages &I) { I.noteFunctionOfKernel(*F, K); });
+}
+
+static int onDriverLibraryUnload(const CudaRuntime &R, CUlibrary L) {
+  TapSession::get().images().forget(L);
+  return R.DriverLibraryUnload(L);
+}
+
+static int onDriverStreamBeginCapture(const CudaRuntime &R, CUstream S,
+                                      int Mode) {
+  return TapSession::get().captures().begin(
+      S, [&] { return R.DriverStreamBeginCapture(S, Mode); });
+}
+
+static int onDriverStreamBeginCapturePtsz(const CudaRuntime &R, CUstream S,
+                                          int Mode) {
+  return TapSession::get().captures().begin(
+      toPtsz(S), [&] { return R.DriverStreamBeginCapturePtsz(S, Mode); });
+}
+
+static int onDriverStreamEndCapture(const CudaRuntime &R, CUstream S,
+                                    CUgraph *Graph) {
+  return TapSession::get().captures().end(
+      S, [&] { return R.DriverStreamEndCapture(S, Graph); });
+}
+
+static int onDriverStreamEndCapturePtsz(const CudaRuntime &R, CUstream S,
+                                        CUgraph *Graph) {
+  return TapSession::get().captures().end(
+      toPtsz(S), [&] { return R.DriverStreamEndCapturePtsz(S, Graph); });
+}
+
+static int onDriverStreamDestroy(const CudaRuntime &R, CUstream S) {
+  return TapSession::get().captures().end(
+      S, [&] { return R.DriverStreamDestroy(S); });
+}
+
+static int onDriverPrimaryCtxReset(const CudaRuntime &R, CUdevice Device) {
+  TapSession::get().resetPrimary(Device);
+  return R.DriverPrimaryCtxReset(Device);
 }
 
 //===----------------------------------------------------------------------===//
@@ -759,8 +1108,31 @@ static int onDeviceReset(const CudaRuntime &R) {
   return R.DeviceReset();
 }
 
+static const CudaRuntime &sharedRuntime();
+
 #define MNEME_RUNTIME_FUNCTIONS "TappedFunctions.def"
+#define MNEME_EXPORTED_RUNTIME(Symbol)                                         \
+  (isDriverSymbol(#Symbol) ? driverRuntime() : sharedRuntime())
+#define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
+  (isDriverSymbol(#Symbol) && InterceptedCall::isInside()                      \
+       ? R.Name(__VA_ARGS__)                                                   \
+       : (InterceptedCall(), on##Name(R, ##__VA_ARGS__)))
 #include "InterceptedRuntimes.inc"
+
+const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
+  static const ExportedFunction Exported[] = {
+#define TAP(Name, Symbol, Parameters, ...)                                     \
+  {#Symbol, reinterpret_cast<void *>(Symbol)},
+#define KEEP(Name, Symbol, Parameters)
+#include "TappedFunctions.def"
+  };
+  // Those of the runtime are found by symbol only.
+  static const ExportedFunction *const First = std::find_if(
+      std::begin(Exported), std::end(Exported),
+      [](const ExportedFunction &F) { return isDriverSymbol(F.Symbol); });
+  Count = std::end(Exported) - First;
+  return First;
+}
 
 const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
   for (size_t I = 1; I != NumObjects; ++I)
@@ -781,15 +1153,34 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
     tell("mneme: warning: an annotation is lost: out of memory\n");
 }
 
+MNEME_EXPORT int __mneme_register_ir(const void *Image, size_t ImageSize,
+                                     const char *Symbol, const void *IR,
+                                     size_t IRSize, const char *Options) {
+  if (!Image || !ImageSize || !IR || !IRSize ||
+      !Selection::get().includesRank())
+    return 0;
+  bool IsDone = attempt([&] {
+    TapSession::get().images().registerIR(
+        Image, ImageSize, Symbol ? Symbol : "",
+        {std::string(static_cast<const char *>(IR), IRSize),
+         Options ? Options : ""});
+  });
+  if (!IsDone)
+    tell("mneme: warning: registered IR is lost: out of memory\n");
+  return IsDone;
+}
+
 //===----------------------------------------------------------------------===//
 // Slots
 //===----------------------------------------------------------------------===//
 
 /// The functions that mneme/annotate.h and mneme/record.h call.
 static void *findInterface(const char *Name) {
-  return strcmp(Name, "__mneme_annotate")
-             ? findRegionFunction(Name)
-             : reinterpret_cast<void *>(__mneme_annotate);
+  if (!strcmp(Name, "__mneme_annotate"))
+    return reinterpret_cast<void *>(__mneme_annotate);
+  if (!strcmp(Name, "__mneme_register_ir"))
+    return reinterpret_cast<void *>(__mneme_register_ir);
+  return findRegionFunction(Name);
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {

@@ -58,11 +58,13 @@ bool SelectedLaunches::choose(Target &First, const Launch &L, Choice &C) {
 Target &SelectedLaunches::load(Target &First, const Launch &L) {
   Gpu *G = Captured.any() ? nullptr : Devs.bind(L.Runtime);
   IndexEntry Entry;
+  // The driver chooses the code of an image.
   bool IsOther =
-      G && unsigned(G->Arch) != Program::get().deviceArchitecture() &&
+      G && !First.Image &&
+      unsigned(G->Arch) != Program::get().deviceArchitecture() &&
       Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
   Target &T = IsOther ? Targets.get(Entry, /*Selected=*/true) : First;
-  Targets.load(T);
+  Targets.load(T, L.Stub);
   return T;
 }
 

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "TapSession.h"
-#include "DriverTap.h"
 #include "LauncherLink.h"
 #include "Shortage.h"
 
@@ -74,7 +73,7 @@ int TapSession::launch(Target &First, const Launch &L, OriginalCall Original) {
   if (HasDriver && Driver.isCapturing(L.Stream)) {
     // The call adds a node to a graph, and launches nothing.
     int Result = Forward();
-    if (!Result)
+    if (!Result && !First.Image)
       Graphs.noteCaptured(L);
     return Result;
   }
@@ -86,6 +85,62 @@ int TapSession::launch(Target &First, const Launch &L, OriginalCall Original) {
   return Selected.launch(First, L, Original, Result) ? Result : Forward();
 }
 
+/// The arguments of a launch whose packed bytes \p Extra has. \returns null, or
+/// why they are not known. May throw.
+static const char *unpack(const CudaDriver &Driver, DriverImages &Images,
+                          const void *Handle, void **Extra,
+                          std::vector<void *> &Args) {
+  // CU_LAUNCH_PARAM_*
+  enum : uintptr_t { End = 0, BufferPointer = 1, BufferSize = 2 };
+  char *Bytes = nullptr;
+  size_t Size = 0;
+  for (; *Extra != reinterpret_cast<void *>(End); Extra += 2)
+    switch (reinterpret_cast<uintptr_t>(*Extra)) {
+    case BufferPointer:
+      Bytes = static_cast<char *>(Extra[1]);
+      break;
+    case BufferSize:
+      Size = *static_cast<size_t *>(Extra[1]);
+      break;
+    default:
+      return "launched with parameters of an unknown form";
+    }
+  DriverFunction F;
+  std::vector<ImageParameter> Layout;
+  if (!Bytes || !Images.find(Handle, F) ||
+      !readLayout(Driver, Handle, F.IsKernel, Layout))
+    return "launched with packed parameters, whose layout the driver does not "
+           "tell";
+  for (const ImageParameter &P : Layout) {
+    if (P.Offset > Size || P.Size > Size - P.Offset)
+      return "launched with too few bytes of parameters";
+    Args.push_back(Bytes + P.Offset);
+  }
+  return nullptr;
+}
+
+int TapSession::launchFunction(Target &T, Launch L, void **Extra,
+                               OriginalCall Original) {
+  std::vector<void *> Args;
+  if (Extra && *Extra && T.Selected && !State.Off) {
+    const char *Obstacle = nullptr;
+    bool HasDriver = false;
+    if (!attempt([&] {
+          {
+            std::lock_guard<std::mutex> Guard(State.Lock);
+            HasDriver = Driver.load();
+          }
+          if (HasDriver)
+            Obstacle = unpack(*Driver, Images, L.Stub, Extra, Args);
+        }))
+      Obstacle = MNEME_REASON_MEMORY;
+    L.Args = Args.data();
+    if (Obstacle)
+      L.Obstacle = Obstacle;
+  }
+  return launch(T, L, Original);
+}
+
 //===----------------------------------------------------------------------===//
 // The end of a device and of the process
 //===----------------------------------------------------------------------===//
@@ -94,9 +149,28 @@ void TapSession::reset() {
   if (TapState::Forked)
     return;
   std::lock_guard<std::mutex> Guard(State.Lock);
+  if (Driver)
+    resetContext(Driver.currentContext());
+}
+
+void TapSession::resetPrimary(CUdevice Device) {
+  if (TapState::Forked)
+    return;
+  std::lock_guard<std::mutex> Guard(State.Lock);
   if (!Driver)
     return;
-  CUcontext Gone = Driver.currentContext();
+  for (const auto &G : Devs.all())
+    if (G->Device == Device && G->Mapping) {
+      CUcontext Current = Driver.currentContext(), Gone = G->Context;
+      Driver->CtxSetCurrent(Gone);
+      resetContext(Gone);
+      Driver->CtxSetCurrent(Current);
+      return;
+    }
+}
+
+/// \p Gone must be current.
+void TapSession::resetContext(CUcontext Gone) {
   Graphs.forget(Gone);
   Textures.forget(Gone);
   Gpu *G = Devs.find(Gone);
@@ -138,9 +212,9 @@ void TapSession::finish() {
     uint64_t Launches;
     const char *Reason;
   } const Others[] = {
-      {foreignLaunches(ForeignLaunch::ThroughDriver),
-       "launched through the driver API"},
-      {foreignLaunches(ForeignLaunch::AsGraph),
+      {Targets.foreign().Launches,
+       "launched through the driver, from an image that Mneme has not seen"},
+      {foreignGraphs(),
        "launched by a graph that was made through the driver API"},
       {Targets.unknown().Launches, "not compiled with MnemePass"},
       {Targets.unloaded().Launches, MNEME_REASON_MEMORY},

@@ -23,6 +23,8 @@
 #include "Captures.h"
 #include "CopyBuffers.h"
 #include "Devices.h"
+#include "DriverImages.h"
+#include "DriverTap.h"
 #include "ForeignMemory.h"
 #include "GraphLaunches.h"
 #include "KernelTargets.h"
@@ -53,6 +55,7 @@ public:
   Captures &captures() { return Captured; }
   Devices &devices() { return Devs; }
   ForeignMemory &foreignMemory() { return Foreign; }
+  DriverImages &images() { return Images; }
   GraphLaunches &graphLaunches() { return LaunchedGraphs; }
   TappedGraphs &graphs() { return Graphs; }
   TappedMemory &memory() { return Memory; }
@@ -61,12 +64,29 @@ public:
   /// Makes a launch with \p Original, and records it if it is wanted.
   template <typename Fn> int launch(const Launch &L, Fn Original) {
     Target &T = Targets.find(L.Runtime, L.Stub);
+    if (&T == &Targets.unknown())
+      return launchUnknown(Original);
     if (!T.Selected && !Captured.any())
       if (StreamGate::Pass Pass{State.Calls, L.Stream}) {
         T.Launches.fetch_add(1, std::memory_order_relaxed);
         return Original();
       }
     return launch(T, L, Original);
+  }
+  /// The same for a launch through the driver, whose arguments may be in
+  /// \p Extra.
+  template <typename Fn>
+  int launchFunction(const Launch &L, void **Extra, Fn Original) {
+    Target &T = Targets.findFunction(L.Stub);
+    ++driverLaunchesOfThread();
+    if (!T.Selected && !Captured.any())
+      if (StreamGate::Pass Pass{State.Calls, L.Stream}) {
+        int Result = Original();
+        if (!Result) // Others may have a handle of nothing.
+          T.Launches.fetch_add(1, std::memory_order_relaxed);
+        return Result;
+      }
+    return launchFunction(T, L, Extra, Original);
   }
   /// Calls \p Original, which may change device memory in a stream, but not
   /// while a launch is recorded that this could disturb.
@@ -79,6 +99,8 @@ public:
   /// Before the current context is destroyed (cudaDeviceReset): writes all
   /// recordings and forgets the device.
   void reset();
+  /// Before the primary context of \p Device is destroyed.
+  void resetPrimary(CUdevice Device);
   /// Writes all recordings and the summary, once.
   void finish();
 
@@ -86,6 +108,18 @@ private:
   TapSession();
   static void registerHandlers();
   int launch(Target &First, const Launch &L, OriginalCall Original);
+  int launchFunction(Target &T, Launch L, void **Extra, OriginalCall Original);
+  /// A launch of a kernel that no payload describes: the driver's launch that
+  /// \p Original makes has its image.
+  template <typename Fn> int launchUnknown(Fn Original) {
+    unsigned Before = driverLaunchesOfThread();
+    InterceptedCall::Opened Opened;
+    int Result = Original();
+    if (driverLaunchesOfThread() == Before)
+      Targets.unknown().Launches.fetch_add(1, std::memory_order_relaxed);
+    return Result;
+  }
+  void resetContext(CUcontext Gone);
   StreamGate::Pass passLater(CUstream S);
 
   TapState State;
@@ -100,9 +134,10 @@ private:
   RecordingFiles Files{State, Buffers, Clock};
   RecordingWriter Writer{Driver, Buffers, Files, Clock, Records};
   TappedMemory Memory{State, Driver, Devs, Captured, Buffers, Writer, Foreign};
-  KernelTargets Targets{State, Devs, Records};
+  DriverImages Images{Driver};
+  KernelTargets Targets{State, Driver, Devs, Images, Records};
   TappedTextures Textures{State, Driver, Devs, Foreign, Buffers};
-  LaunchMemory Located{Driver, Devs, Foreign, Textures, Files};
+  LaunchMemory Located{Driver, Devs, Foreign, Textures, Images, Files};
   LaunchWaits Waits{State, Driver, Devs};
   LaunchRecorder Launches{State,   Driver, Devs,  Buffers, Memory, Textures,
                           Located, Waits,  Files, Writer,  Records};

@@ -10,6 +10,7 @@
 #include "Shortage.h"
 
 #include <algorithm>
+#include <utility>
 
 using namespace mneme;
 
@@ -129,12 +130,47 @@ bool TappedMemory::reusePlace(Gpu &G, size_t Size, CUstream S, void *&Ptr) {
   return false;
 }
 
-bool TappedMemory::findPitch(size_t Width, size_t &Pitch) {
+bool TappedMemory::reserveAddresses(const CudaRuntime &R, CUdeviceptr &Ptr,
+                                    size_t Size, size_t Alignment) {
+  bool IsDone = false;
+  attempt([&] {
+    std::lock_guard<std::mutex> Guard(State.Lock);
+    Gpu *G = Devs.bind(R);
+    // The arena's own memory needs whole granules around it.
+    if (!G || Size % G->Mapping->granularity() || Size > G->Heap.size() / 4 ||
+        Alignment > G->Mapping->granularity())
+      return;
+    makeRoom(G->Pending, G->Heap.allocations().size() + 1);
+    const AddressMap::Allocation *A = G->Heap.allocate(Size, ReservedAddresses);
+    if (!A)
+      return;
+    if (A->Address % G->Mapping->granularity()) {
+      G->Heap.release(A->Address);
+      return;
+    }
+    Ptr = A->Address;
+    IsDone = true;
+  });
+  return IsDone;
+}
+
+bool TappedMemory::freeAddresses(CUdeviceptr Ptr, size_t Size) {
+  if (TapState::Forked || !Devs.mayOwn(reinterpret_cast<void *>(Ptr)))
+    return false;
+  std::lock_guard<std::mutex> Guard(State.Lock);
+  Gpu *G = Devs.ownerOf(Ptr);
+  const AddressMap::Allocation *A =
+      G ? std::as_const(G->Heap).find(Ptr) : nullptr;
+  return A && A->Kind == ReservedAddresses && A->Address == Ptr &&
+         A->Size == Size && G->Heap.release(Ptr);
+}
+
+bool TappedMemory::findPitch(PitchedRow Of, size_t &Pitch) {
   std::lock_guard<std::mutex> Guard(State.Lock);
   const Gpu *G = Driver ? Devs.find(Driver.currentContext()) : nullptr;
   if (!G)
     return false;
-  auto I = G->Pitches.find(Width);
+  auto I = G->Pitches.find(Of);
   if (I == G->Pitches.end())
     return false;
   Pitch = I->second;
@@ -142,7 +178,7 @@ bool TappedMemory::findPitch(size_t Width, size_t &Pitch) {
 }
 
 /// Keeps the pitch for the calling thread's device, and frees the row.
-void TappedMemory::keepPitch(size_t Width, size_t Pitch, void *Row) {
+void TappedMemory::keepPitch(PitchedRow Of, size_t Pitch, void *Row) {
   std::lock_guard<std::mutex> Guard(State.Lock);
   bool HasDriver = false;
   attempt([&] { HasDriver = Driver.load(); });
@@ -151,7 +187,7 @@ void TappedMemory::keepPitch(size_t Width, size_t Pitch, void *Row) {
   Gpu *G = Devs.find(Driver.currentContext());
   Buffers.freeLater(G, reinterpret_cast<CUdeviceptr>(Row));
   if (G)
-    attempt([&] { G->Pitches[Width] = Pitch; });
+    attempt([&] { G->Pitches[Of] = Pitch; });
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,7 +199,10 @@ AddressMap::Allocation *TappedMemory::findLive(void *Ptr, Gpu *&G) {
   auto Address = reinterpret_cast<uint64_t>(Ptr);
   G = Devs.ownerOf(Address);
   AddressMap::Allocation *A = G ? G->Heap.find(Ptr) : nullptr;
-  return A && A->Address == Address && !(A->Flags & Freed) ? A : nullptr;
+  return A && A->Address == Address && A->Kind != ReservedAddresses &&
+                 !(A->Flags & Freed)
+             ? A
+             : nullptr;
 }
 
 void TappedMemory::releasePlace(Gpu &G, uint64_t Address) {

@@ -54,7 +54,7 @@ public:
       return Result;
     Result = Original();
     if (!Result && Ptr)
-      Foreign.note(*Ptr, Size, /*Kind=*/0);
+      Foreign.note(*Ptr, Size, MNEME_REGION_DEVICE, /*IsPortable=*/false);
     return Result;
   }
   /// Frees memory that allocate() returned, or calls \p Original.
@@ -73,19 +73,25 @@ public:
     Foreign.forget(Ptr);
     return Original();
   }
-  /// The bytes from one row of \p Width bytes to the next, as the runtime
-  /// chooses them. It is asked once: \p Ask(pointer, pitch) allocates a row and
-  /// returns an error. \returns 0 when that fails.
-  template <typename Fn> size_t pitchOf(size_t Width, Fn Ask) {
+  /// The bytes from one row to the next, as the runtime or the driver chooses
+  /// them. It is asked once: \p Ask(pointer, pitch) allocates a row and returns
+  /// an error. \returns 0 when that fails.
+  template <typename Fn> size_t pitchOf(PitchedRow Of, Fn Ask) {
     size_t Pitch = 0;
     void *Row = nullptr;
-    if (State.Off || findPitch(Width, Pitch))
+    if (State.Off || findPitch(Of, Pitch))
       return Pitch;
     if (Ask(&Row, &Pitch))
       return 0;
-    keepPitch(Width, Pitch, Row);
+    keepPitch(Of, Pitch, Row);
     return Pitch;
   }
+  /// Reserves addresses of the arena for memory that the application maps there
+  /// itself. \returns false when the driver is to reserve others.
+  bool reserveAddresses(const CudaRuntime &R, CUdeviceptr &Ptr, size_t Size,
+                        size_t Alignment);
+  /// \returns false when reserveAddresses() has not reserved the range.
+  bool freeAddresses(CUdeviceptr Ptr, size_t Size);
   /// Whether a context is current.
   bool hasContext();
   /// Before the application asks how much memory is free: frees what it does
@@ -122,8 +128,8 @@ private:
   bool tryReleaseInOrder(void *Ptr, CUstream Stream, int &Result);
   AddressMap::Allocation *findLive(void *Ptr, Gpu *&G);
   void releasePlace(Gpu &G, uint64_t Address);
-  bool findPitch(size_t Width, size_t &Pitch);
-  void keepPitch(size_t Width, size_t Pitch, void *Row);
+  bool findPitch(PitchedRow Of, size_t &Pitch);
+  void keepPitch(PitchedRow Of, size_t Pitch, void *Row);
 
   TapState &State;
   TapDriver &Driver;

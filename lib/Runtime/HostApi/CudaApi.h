@@ -32,6 +32,10 @@ inline int answered(CudaError E) { return Device::get().setError(E); }
 /// Replaces the arrays of a copy by pitched memory, and elements by bytes.
 CudaError replaceArrays(CudaMemcpy3DParms &P);
 
+/// Returns true if the process has loaded the runtime of HIP 5, which differs
+/// from HIP 6 in some types and values.
+bool isHip5();
+
 /// Returns true if \p S is a stream of this runtime or a default stream.
 bool isStream(CudaStream *S);
 

@@ -440,7 +440,8 @@ bool mneme::isSane(const MnemeHostKernel &K) {
          LauncherLink::get().ownsCode(reinterpret_cast<uint64_t>(K.Entry), 1);
 }
 
-CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
+CudaError Device::loadKernel(const void *Stub, const IndexEntry &Entry,
+                             HostKernel &K) {
   DeviceModule Code = Program::get().moduleOf(Entry);
   Module *M = loadModule(Code);
   if (!M->Error.empty()) // Reported by loadModule.
@@ -473,6 +474,7 @@ CudaError Device::loadKernel(const IndexEntry &Entry, HostKernel &K) {
   }
   K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
   findTuned(K, Code);
+  findJit(K, Stub, Entry, Code, *M);
   K.MaxDynamicShared =
       DeviceLimits::SharedPerBlock -
       std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
@@ -513,7 +515,7 @@ HostKernel *Device::lookUpKernel(const void *Stub) {
     auto New = std::make_unique<HostKernel>();
     New->Name = Name;
     if (Indexed) {
-      New->Error = loadKernel(Entry, *New);
+      New->Error = loadKernel(Stub, Entry, *New);
     } else {
       New->Error = cudaErrorInvalidDeviceFunction;
       printError("kernel", Name,
@@ -672,7 +674,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
-    E = K->Tuned ? runTuned(*K, Shape, L) : run(*K, L);
+    E = K->Tuned ? runTuned(*K, Shape, L) : runJit(*K, Shape, L);
   } else {
     Uncancelled Here;
     // Memory must not be allocated or freed between prologue and epilogue.

@@ -17,6 +17,8 @@
 
 #include "Arena.h"
 #include "CudaTypes.h"
+#include "JitEntries.h"
+#include "JitSite.h"
 #include "Kernel.h"
 #include "Program.h"
 #include "Recorder.h"
@@ -63,6 +65,8 @@ struct HostKernel : Kernel {
   MnemeHostKernel Host = {};
   /// Maximum dynamic shared memory of a launch (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
+
+  JitSite *Jit = nullptr; ///< Only if the kernel may be compiled again.
 
   // Only if launches may be served by packages.
   TunedStub *Tuned = nullptr;
@@ -148,6 +152,9 @@ public:
 
   /// Sets \p V to the device's copy of a shadow variable. Loads its module.
   CudaError findVariable(const void *Shadow, Variable &V);
+  /// Calls \p OnVariable for the variables of a kernel's module. May throw.
+  void visitVariables(const void *Stub, VariableCallback *OnVariable,
+                      void *Data);
   /// Compiles the kernel of a stub or handle if necessary. \returns the reason
   /// why it cannot be launched, or cudaSuccess. \p K remains valid; it is null
   /// if the kernel is unknown.
@@ -179,7 +186,8 @@ private:
   // On lack of memory, these throw std::bad_alloc without effect.
   Module *loadModule(const DeviceModule &Code);
   void fillModule(Module &M, const DeviceModule &Code);
-  CudaError loadKernel(const IndexEntry &Entry, HostKernel &K);
+  CudaError loadKernel(const void *Stub, const IndexEntry &Entry,
+                       HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
   HostKernel *lookUpKernel(const void *Stub);
   CudaError lookUpVariable(const void *Shadow, Variable &V);
@@ -187,6 +195,12 @@ private:
   CudaError run(HostKernel &K, const MnemeHostLaunch &L);
   CudaError report(const HostKernel &K, const MnemeHostLaunch &L,
                    MnemeHostResult &Result, int Status);
+  void findJit(HostKernel &K, const void *Stub, const IndexEntry &Entry,
+               const DeviceModule &Code, const Module &M);
+  CudaError runJit(HostKernel &K, const LaunchShape &Shape,
+                   const MnemeHostLaunch &L);
+  bool fits(const MnemeHostKernel &Code, const LaunchShape &Shape,
+            const MnemeHostLaunch &L) const;
   void findTuned(HostKernel &K, const DeviceModule &Code);
   CudaError runTuned(HostKernel &K, const LaunchShape &Shape,
                      const MnemeHostLaunch &L);

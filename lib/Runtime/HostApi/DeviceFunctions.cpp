@@ -18,6 +18,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <unistd.h>
 
 using namespace mneme;
@@ -224,6 +225,61 @@ MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
   return cudaSuccess;
 }
 
+bool mneme::isHip5() {
+  static const bool Is = [] {
+    void *Library = dlopen("libamdhip64.so.5", RTLD_LAZY | RTLD_NOLOAD);
+    if (Library)
+      dlclose(Library);
+    return Library != nullptr;
+  }();
+  return Is;
+}
+
+MNEME_API rt_hipGetDeviceProperties(HipDeviceProp5 *P, int Id) {
+  HipDeviceProp6 From;
+  if (int E = P ? rt_hipGetDevicePropertiesR0600(&From, Id)
+                : answered(cudaErrorInvalidValue))
+    return E;
+  *P = {};
+#define COPY(Field) memcpy(&P->Field, &From.Field, sizeof(P->Field));
+  COPY(name)
+  COPY(totalGlobalMem)
+  COPY(sharedMemPerBlock)
+  COPY(regsPerBlock)
+  COPY(warpSize)
+  COPY(maxThreadsPerBlock)
+  COPY(maxThreadsDim)
+  COPY(maxGridSize)
+  COPY(clockRate)
+  COPY(memoryClockRate)
+  COPY(memoryBusWidth)
+  COPY(totalConstMem)
+  COPY(major)
+  COPY(minor)
+  COPY(multiProcessorCount)
+  COPY(l2CacheSize)
+  COPY(maxThreadsPerMultiProcessor)
+  COPY(clockInstructionRate)
+  COPY(arch)
+  COPY(maxSharedMemoryPerMultiProcessor)
+  COPY(canMapHostMemory)
+  COPY(gcnArchName)
+  COPY(integrated)
+  COPY(cooperativeLaunch)
+  COPY(maxTexture1D)
+  COPY(maxTexture2D)
+  COPY(maxTexture3D)
+  COPY(memPitch)
+  COPY(textureAlignment)
+  COPY(texturePitchAlignment)
+  COPY(isLargeBar)
+  COPY(managedMemory)
+  COPY(directManagedMemAccessFromHost)
+  COPY(concurrentManagedAccess)
+#undef COPY
+  return cudaSuccess;
+}
+
 MNEME_API rt_hipDeviceGet(int *Device, int Id) {
   if (!Device || validDevice(Id))
     return answered(Device ? cudaErrorInvalidDevice : cudaErrorInvalidValue);
@@ -281,19 +337,11 @@ MNEME_API rt_cudaDeviceGetAttribute(int *Value, int Attribute, int Id) {
 /// HIP numbers the same attributes differently, in alphabetical order.
 MNEME_API rt_hipDeviceGetAttribute(int *Value, int Attribute, int Id) {
   static constexpr struct {
-    int16_t Hip, Cuda;
+    int Hip, Cuda;
   } Numbers[] = {
-      {0, 32},    {2, 40},  {3, 19},   {4, 91},   {5, 13},   {6, 20},
-      {7, 90},    {8, 31},  {9, 89},   {10, 95},  {11, 96},  {12, 15},
-      {13, 101},  {14, 79}, {15, 86},  {16, 18},  {17, 84},  {18, 17},
-      {19, 38},   {20, 80}, {23, 75},  {24, 83},  {25, 106}, {26, 2},
-      {27, 3},    {28, 4},  {29, 5},   {30, 6},   {31, 7},   {56, 1},
-      {57, 39},   {58, 11}, {59, 37},  {60, 36},  {61, 76},  {62, 85},
-      {63, 16},   {65, 88}, {66, 100}, {67, 33},  {68, 34},  {69, 50},
-      {70, 108},  {71, 12}, {72, 82},  {73, 111}, {74, 8},   {75, 97},
-      {76, 81},   {77, 87}, {78, 78},  {79, 30},  {80, 35},  {81, 14},
-      {82, 51},   {83, 9},  {85, 41},  {87, 10},  {88, 115}, {90, 99},
-      {10002, 81}};
+#define HIP_ATTRIBUTE(Hip, Cuda) {Hip, Cuda},
+#include "HipAttributes.def"
+  };
   for (const auto &N : Numbers)
     if (N.Hip == Attribute)
       return rt_cudaDeviceGetAttribute(Value, N.Cuda, Id);
@@ -388,7 +436,8 @@ MNEME_API rt_cudaDriverGetVersion(int *V) {
 }
 
 MNEME_API rt_hipRuntimeGetVersion(int *V) {
-  constexpr int HipVersion = 60000000; // 6.0, whose layouts are used here.
+  // Programs of HIP 5 compare with its numbers.
+  const int HipVersion = isHip5() ? 50200000 : 60000000;
   if (!V)
     return answered(cudaErrorInvalidValue);
   *V = HipVersion;

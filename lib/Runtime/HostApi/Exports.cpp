@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Device.h"
+#include "JitEntries.h"
 
 #include <algorithm>
 #include <iterator>
@@ -62,7 +63,8 @@ void *mneme::lookupFunction(const char *Name) {
   (void)IsSorted;
   auto I = std::lower_bound(std::begin(Table), std::end(Table),
                             Function{Name, nullptr}, isBefore);
-  return I == std::end(Table) || I->Name != Name
-             ? findRegionFunction(Name)
-             : reinterpret_cast<void *>(I->Address);
+  if (I != std::end(Table) && I->Name == Name)
+    return reinterpret_cast<void *>(I->Address);
+  void *Region = findRegionFunction(Name);
+  return Region ? Region : findJitFunction(Name);
 }

@@ -184,6 +184,9 @@ MNEME_API rt_hipPointerGetAttributes(HipPointerAttributes *Attributes,
   if (!E && Attributes->Common.Type == cudaMemoryTypeUnregistered)
     return done(cudaErrorInvalidValue);
   Attributes->IsManaged = Attributes->Common.Type == cudaMemoryTypeManaged;
+  // Host memory is 0, device memory is 1, and managed memory is one of them.
+  if (isHip5())
+    Attributes->Common.Type = Attributes->Common.Type != cudaMemoryTypeHost;
   return E;
 }
 

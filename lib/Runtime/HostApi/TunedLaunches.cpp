@@ -119,6 +119,18 @@ TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
   return TunedKernels::get().select(*Tuned, Facts, Host, Plan);
 }
 
+/// Returns true unless a cooperative launch needs more blocks at a time than
+/// there is room for.
+bool Device::fits(const MnemeHostKernel &Code, const LaunchShape &Shape,
+                  const MnemeHostLaunch &L) const {
+  unsigned BlockSize = L.Block[0] * L.Block[1] * L.Block[2];
+  uint64_t Blocks = uint64_t(L.Grid[0]) * L.Grid[1] * L.Grid[2];
+  return !Shape.Cooperative ||
+         Blocks <=
+             uint64_t(Cores) *
+                 maxActiveBlocks(Code.StaticShared, BlockSize, L.DynamicShared);
+}
+
 /// Runs a variant instead of the kernel, or the kernel itself. Runs both to
 /// verify the launch.
 CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
@@ -127,7 +139,7 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
   LaunchPlan Plan;
   TunedVariant *V = selectTuned(K, Shape, L, Plan);
   if (!V)
-    return run(K, L);
+    return runJit(K, Shape, L);
   auto Refuse = [&](Fallback F) {
     countFallback(V->FellBack, F);
     return run(K, L);
@@ -141,11 +153,7 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
   memcpy(Changed.Grid, Plan.Grid, sizeof(Plan.Grid));
   memcpy(Changed.Block, Plan.Block, sizeof(Plan.Block));
   Changed.DynamicShared = Plan.DynamicShared;
-  unsigned BlockSize = Plan.Block[0] * Plan.Block[1] * Plan.Block[2];
-  uint64_t Blocks = uint64_t(Plan.Grid[0]) * Plan.Grid[1] * Plan.Grid[2];
-  if (Shape.Cooperative &&
-      Blocks > uint64_t(Cores) * maxActiveBlocks(Code->StaticShared, BlockSize,
-                                                 Plan.DynamicShared))
+  if (!fits(*Code, Shape, Changed))
     return Refuse(Fallback::Resources);
   CudaError E;
   VerifyReason Why = Kernels.reasonToVerify(*V);

@@ -174,7 +174,8 @@ public:
       }
       End = Next + L.Chunk < L.Total ? Next + L.Chunk : L.Total;
     }
-    Index = L.Config->Random ? L.Order(Next) : Next;
+    bool IsOther = L.Config->Random || L.Config->Shuffled;
+    Index = IsOther ? L.Order(Next) : Next;
     ++Next;
     return true;
   }
@@ -489,6 +490,11 @@ static void runOnPool(Pool &P, LaunchState &L) {
   L.Chunk = L.Total / (Workers * 16);
   if (L.Chunk == 0)
     L.Chunk = 1;
+  if (L.Config->Shuffled) {
+    RandomSource R;
+    R.State = L.Config->Seed;
+    L.Order.init(L.Total, R);
+  }
 
   if (Workers > 1) {
     pthread_mutex_lock(&P.Lock);

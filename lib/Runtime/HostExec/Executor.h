@@ -128,7 +128,7 @@ struct LaunchState {
   uint32_t NumThreads; ///< Per block.
   uint64_t Total;      ///< Number of blocks.
   uint64_t Chunk;      ///< Blocks that a worker takes at a time.
-  BlockOrder Order;    ///< Random schedules only.
+  BlockOrder Order;    ///< Random and shuffled schedules only.
   uint32_t MaxLive;    ///< Blocks that a random schedule interleaves.
   /// The workspace of CUDA's cooperative groups for grid barriers: a size, a
   /// barrier.

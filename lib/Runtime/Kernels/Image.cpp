@@ -16,7 +16,7 @@
 #define NAME STRING(MNEME_IMAGE)
 
 asm(".pushsection .rodata." NAME ", \"a\", @progbits\n"
-    ".balign 16\n"
+    ".balign 4096\n" // the code objects of a bundle are aligned to pages
     ".globl " NAME "\n"
     ".hidden " NAME "\n"
     ".type " NAME ", @object\n" NAME ":\n"

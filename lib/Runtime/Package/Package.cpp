@@ -28,6 +28,9 @@ using namespace mneme;
 static constexpr uint64_t MaxTables = 256u << 20;
 static constexpr uint64_t MaxImage = 1u << 30;
 static constexpr uint32_t MaxBlock = 1024;
+static constexpr uint64_t MaxVariable = uint64_t(1) << 48;
+/// Of 64 KiB of constant memory.
+static constexpr uint64_t MaxSlots = 8192;
 static constexpr uint32_t MaxGrid[3] = {0x7fffffff, 0xffff, 0xffff};
 
 static std::string damaged(const std::string &Why) {
@@ -247,6 +250,15 @@ std::string TableCheck::checkGuard(const MnemePackageKernel &K,
       return unknown("test of a device's name", G.Test);
     return isName(G.Offset) ? "" : damaged("a guard has no device");
   }
+  if (G.What == MNEME_GUARD_VARIABLE) {
+    if (G.Test != MNEME_TEST_EQUAL)
+      return unknown("test of a variable", G.Test);
+    if (!isName(G.Offset) || !G.Low || G.Low > MaxVariable)
+      return damaged("a guard has no variable");
+    if (G.High != MNEME_VARIABLE_COPY && G.High >= MaxSlots)
+      return damaged("a variable has no slot");
+    return "";
+  }
   switch (G.Test) {
   case MNEME_TEST_RANGE:
     if (G.Low > G.High)
@@ -407,6 +419,16 @@ PackageRange<MnemePackageGuard>
 Package::guards(const MnemePackageVariant &V) const {
   return rangeAt<MnemePackageGuard>(Tables, header().GuardsOffset, V.FirstGuard,
                                     V.NumGuards);
+}
+
+bool Package::copiesVariables() const {
+  if (!Tables)
+    return false;
+  PackageRange<MnemePackageGuard> All = rangeAt<MnemePackageGuard>(
+      Tables, header().GuardsOffset, 0, header().NumGuards);
+  return std::any_of(All.begin(), All.end(), [](const MnemePackageGuard &G) {
+    return G.What == MNEME_GUARD_VARIABLE && G.High == MNEME_VARIABLE_COPY;
+  });
 }
 
 const char *Package::text(uint32_t Offset) const { return Tables + Offset; }

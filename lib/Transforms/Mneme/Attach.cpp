@@ -9,13 +9,11 @@
 #include "Attach.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Runtime/JitFormat.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr StringLiteral ConstructorName = "mneme.attach";
 
 /// The linker's bound of a section. Weak: the linked object may have no such
 /// section. Hidden: never resolved to another object's section.
@@ -27,13 +25,21 @@ static GlobalVariable *getSectionBound(Module &M, const Twine &Name) {
   return Bound;
 }
 
-void mneme::addAttachCall(Module &M) {
-  if (M.getFunction(ConstructorName))
+/// Makes \p M call \p Callee, if that is defined, with the bounds of \p
+/// Sections, once.
+static void addConstructor(Module &M, StringRef Name, StringRef Callee,
+                           ArrayRef<StringRef> Sections) {
+  if (M.getFunction(Name))
     return;
   LLVMContext &Context = M.getContext();
-  PointerType *Ptr = PointerType::getUnqual(Context);
+  SmallVector<Value *, 4> Bounds;
+  for (StringRef Section : Sections)
+    for (StringRef Prefix : {"__start_", "__stop_"})
+      Bounds.push_back(getSectionBound(M, Prefix + Section));
+  SmallVector<Type *, 4> Types(Bounds.size(), PointerType::getUnqual(Context));
   FunctionCallee Attach = M.getOrInsertFunction(
-      "__mneme_attach", Type::getVoidTy(Context), Ptr, Ptr, Ptr, Ptr);
+      Callee, FunctionType::get(Type::getVoidTy(Context), Types,
+                                /*isVarArg=*/false));
   if (auto *F = dyn_cast<Function>(Attach.getCallee());
       F && F->isDeclaration()) {
     F->setLinkage(GlobalValue::ExternalWeakLinkage);
@@ -46,7 +52,7 @@ void mneme::addAttachCall(Module &M) {
   Function *Constructor = Function::createWithDefaultAttr(
       FunctionType::get(Type::getVoidTy(Context), /*isVarArg=*/false),
       GlobalValue::InternalLinkage, M.getDataLayout().getProgramAddressSpace(),
-      ConstructorName, &M);
+      Name, &M);
   Constructor->setDoesNotThrow();
   auto *Entry = BasicBlock::Create(Context, "entry", Constructor);
   auto *Call = BasicBlock::Create(Context, "attach", Constructor);
@@ -54,14 +60,20 @@ void mneme::addAttachCall(Module &M) {
   IRBuilder<> Builder(Entry);
   Builder.CreateCondBr(Builder.CreateIsNotNull(Attach.getCallee()), Call, Exit);
   Builder.SetInsertPoint(Call);
-  Builder.CreateCall(Attach,
-                     {getSectionBound(M, "__start_" MNEME_HOOKS_SECTION),
-                      getSectionBound(M, "__stop_" MNEME_HOOKS_SECTION),
-                      getSectionBound(M, "__start_" MNEME_INDEX_SECTION),
-                      getSectionBound(M, "__stop_" MNEME_INDEX_SECTION)});
+  Builder.CreateCall(Attach, Bounds);
   Builder.CreateBr(Exit);
   Builder.SetInsertPoint(Exit);
   Builder.CreateRetVoid();
   // Run before the constructor that registers kernels.
   appendToGlobalCtors(M, Constructor, /*Priority=*/0);
+}
+
+void mneme::addAttachCall(Module &M) {
+  addConstructor(M, "mneme.attach", "__mneme_attach",
+                 {MNEME_HOOKS_SECTION, MNEME_INDEX_SECTION});
+}
+
+void mneme::addJitAttachCall(Module &M) {
+  addConstructor(M, "mneme.jit.attach", "__mneme_jit_attach",
+                 {MNEME_JIT_SECTION});
 }

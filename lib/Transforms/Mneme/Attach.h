@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The constructor that attaches an instrumented object to a runtime.
+/// The constructors that attach an instrumented object to a runtime.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,6 +21,8 @@ namespace mneme {
 /// Makes \p M call __mneme_attach (PayloadFormat.h), if that is defined, before
 /// its other constructors. A second call for the same module has no effect.
 void addAttachCall(Module &M);
+/// The same for __mneme_jit_attach (JitFormat.h).
+void addJitAttachCall(Module &M);
 
 } // namespace mneme
 } // namespace llvm

@@ -21,7 +21,8 @@ namespace llvm {
 namespace mneme {
 
 /// Numbers that NVPTX and AMDGPU have in common.
-constexpr unsigned GlobalAddressSpace = 1, SharedAddressSpace = 3;
+constexpr unsigned GlobalAddressSpace = 1, SharedAddressSpace = 3,
+                   ConstantAddressSpace = 4;
 
 /// Returns an i1: whether this thread is (0, 0, 0) in its block.
 Value *createIsFirstThread(IRBuilderBase &B);

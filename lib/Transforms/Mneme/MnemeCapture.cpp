@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "PayloadBuilder.h"
 #include "SideFiles.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
-#include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
@@ -20,17 +20,12 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Transforms/Passes.h"
-#include "llvm/Support/Compression.h"
-#include "llvm/Support/MathExtras.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/GlobalStatus.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static_assert(sys::IsLittleEndianHost, "payloads are little-endian structs");
 
 /// Returns true for a variable that the host may access by name.
 static bool isHostVisible(const GlobalVariable &G) {
@@ -49,15 +44,6 @@ static bool isWorthKeeping(const Module &M, const CaptureOptions &Options) {
            return !G.isDeclaration() && !G.hasLocalLinkage() &&
                   !G.hasAppendingLinkage();
          });
-}
-
-/// Returns the attribute \p Name of the first function that has it. A device
-/// module is compiled for a single target.
-static StringRef getTargetAttr(const Module &M, StringRef Name) {
-  for (const Function &F : M)
-    if (!F.isDeclaration() && F.hasFnAttribute(Name))
-      return F.getFnAttribute(Name).getValueAsString();
-  return "";
 }
 
 /// Returns true if \p G is never written though it is not declared constant,
@@ -131,109 +117,19 @@ static std::optional<Digest128> hashKernel(StringRef Bitcode,
   return std::nullopt;
 }
 
-namespace {
-/// Builds a payload: header, kernels, hashes, arguments, strings, bitcode.
-class PayloadBuilder {
-public:
-  explicit PayloadBuilder(Module &M, const CaptureOptions &Options);
-  std::string build();
-
-private:
-  uint32_t addString(StringRef S) {
-    uint32_t Offset = Strings.size();
-    Strings += S;
-    Strings.push_back('\0');
-    return Offset;
-  }
-
-  MnemePayloadHeader Header = {};
-  std::vector<MnemePayloadKernel> Kernels;
-  std::vector<Digest128> StaticHashes;
-  std::vector<MnemePayloadArg> Args;
-  std::string Strings;
-  SmallVector<char, 0> Bitcode;
-};
-} // namespace
-
-PayloadBuilder::PayloadBuilder(Module &M, const CaptureOptions &Options)
-    : Bitcode(captureBitcode(M, Options)) {
-  memcpy(Header.Magic, MNEME_PAYLOAD_MAGIC, sizeof(Header.Magic));
-  Header.HeaderSize = sizeof(Header);
-  Header.Flags = Options.IsRDC ? MNEME_PAYLOAD_RDC : 0;
-  Header.OptLevel = Options.OptLevel;
-  Header.BitcodeSize = Bitcode.size();
-  Digest128 Hash = digest128(StringRef(Bitcode.data(), Bitcode.size()));
-  memcpy(Header.Hash, Hash.data(), sizeof(Header.Hash));
-  Header.TripleOffset = addString(M.getTargetTriple().str());
-  Header.ArchOffset = addString(getTargetAttr(M, "target-cpu"));
-  Header.SourceOffset = addString(sys::path::filename(M.getSourceFileName()));
+static std::string buildPayload(Module &M, const CaptureOptions &Options) {
+  PayloadBuilder Payload(M, captureBitcode(M, Options), Options.OptLevel);
+  Payload.addFlags(Options.IsRDC ? MNEME_PAYLOAD_RDC : 0);
   for (const Function &F : M) {
     if (!isKernel(F))
       continue;
-    MnemePayloadKernel Kernel = {};
-    Kernel.NameOffset = addString(F.getName());
-    Kernel.ArgsOffset = Args.size();
-    for (const KernelArg &A : describeArgs(M, F.getName()))
-      Args.push_back({A.Size, A.Offset, A.Kind, 0});
-    Kernel.NumArgs = Args.size() - Kernel.ArgsOffset;
     // Applications have no LLVM to compute it with.
     std::optional<Digest128> StaticHash;
     if (!Options.IsRDC)
-      StaticHash =
-          hashKernel(StringRef(Bitcode.data(), Bitcode.size()), F.getName());
-    if (StaticHash) {
-      StaticHashes.push_back(*StaticHash);
-      Kernel.StaticHashOffset = StaticHashes.size(); // Its number, from 1.
-    }
-    Kernels.push_back(Kernel);
+      StaticHash = hashKernel(Payload.bitcode(), F.getName());
+    Payload.addKernel(F.getName(), describeArgs(M, F.getName()), StaticHash);
   }
-  Header.NumKernels = Kernels.size();
-}
-
-std::string PayloadBuilder::build() {
-  // So far, offsets are relative to the start of their own table.
-  uint32_t KernelsAt = sizeof(MnemePayloadHeader);
-  uint32_t HashesAt = KernelsAt + Kernels.size() * sizeof(MnemePayloadKernel);
-  uint32_t ArgsAt = HashesAt + StaticHashes.size() * sizeof(Digest128);
-  uint32_t StringsAt = ArgsAt + Args.size() * sizeof(MnemePayloadArg);
-  Header.KernelsOffset = KernelsAt;
-  Header.TripleOffset += StringsAt;
-  Header.ArchOffset += StringsAt;
-  Header.SourceOffset += StringsAt;
-  for (MnemePayloadKernel &K : Kernels) {
-    K.NameOffset += StringsAt;
-    K.ArgsOffset = ArgsAt + K.ArgsOffset * sizeof(MnemePayloadArg);
-    if (K.StaticHashOffset)
-      K.StaticHashOffset =
-          HashesAt + (K.StaticHashOffset - 1) * sizeof(Digest128);
-  }
-
-  ArrayRef<uint8_t> Stored =
-      arrayRefFromStringRef(StringRef(Bitcode.data(), Bitcode.size()));
-  SmallVector<uint8_t, 0> Compressed;
-  if (compression::zstd::isAvailable()) {
-    compression::zstd::compress(Stored, Compressed);
-    Stored = Compressed;
-    Header.Flags |= MNEME_PAYLOAD_ZSTD;
-  }
-  Header.BitcodeOffset = alignTo(StringsAt + Strings.size(), 8);
-  Header.StoredSize = Stored.size();
-  Header.TotalSize = alignTo(Header.BitcodeOffset + Header.StoredSize, 8);
-
-  std::string Out;
-  Out.reserve(Header.TotalSize);
-  auto Append = [&Out](const void *Data, size_t Size) {
-    Out.append(static_cast<const char *>(Data), Size);
-  };
-  Append(&Header, sizeof(Header));
-  Append(Kernels.data(), Kernels.size() * sizeof(MnemePayloadKernel));
-  Append(StaticHashes.data(), StaticHashes.size() * sizeof(Digest128));
-  Append(Args.data(), Args.size() * sizeof(MnemePayloadArg));
-  Append(Strings.data(), Strings.size());
-  Out.resize(Header.BitcodeOffset);
-  Append(Stored.data(), Stored.size());
-  Out.resize(Header.TotalSize);
-  return Out;
+  return Payload.build();
 }
 
 /// Runs the preprocessor on the source of this compilation.
@@ -281,7 +177,7 @@ PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
   if (!M.getTargetTriple().isGPU() || Options.IsAlone ||
       !isWorthKeeping(M, Options))
     return PreservedAnalyses::all();
-  std::string Payload = PayloadBuilder(M, Options).build();
+  std::string Payload = buildPayload(M, Options);
   // Include the features: two AMDGPU targets may differ only in xnack or
   // sramecc.
   std::string Target = M.getTargetTriple().str() + "," +

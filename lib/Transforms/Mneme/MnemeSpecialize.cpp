@@ -10,6 +10,7 @@
 #include "llvm/ADT/Statistic.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -50,6 +51,28 @@ static std::optional<Dim3> parseDim3(StringRef Text) {
   return Dim3{Values[0], Values[1], Values[2]};
 }
 
+static constexpr std::pair<StringLiteral, KnownBytes::Place> Places[] = {
+    {"value", KnownBytes::Value},
+    {"array", KnownBytes::Array},
+    {"pointee", KnownBytes::Pointee}};
+
+/// Parses "value1@8" and "2a000000".
+static std::optional<KnownBytes> parseKnown(StringRef Name, StringRef Value) {
+  KnownBytes K;
+  for (auto [Prefix, Where] : Places) {
+    if (!Name.consume_front(Prefix))
+      continue;
+    K.Where = Where;
+    auto [Arg, Offset] = Name.split('@');
+    if (Arg.getAsInteger(10, K.Arg) ||
+        (!Offset.empty() && Offset.getAsInteger(10, K.Offset)) ||
+        !tryGetFromHex(Value, K.Bytes) || K.Bytes.empty())
+      return std::nullopt;
+    return K;
+  }
+  return std::nullopt;
+}
+
 Expected<SpecializeOptions> mneme::parseSpecializeOptions(StringRef Text) {
   SpecializeOptions Options;
   while (!Text.empty()) {
@@ -75,6 +98,8 @@ Expected<SpecializeOptions> mneme::parseSpecializeOptions(StringRef Text) {
       Bad = Value.getAsInteger(10, Options.MinBlocks);
     } else if (Name.consume_front("arg") && !Name.getAsInteger(10, Index)) {
       Bad = Value.getAsInteger(0, Options.Args[Index]);
+    } else if (std::optional<KnownBytes> Known = parseKnown(Name, Value)) {
+      Options.Known.push_back(std::move(*Known));
     } else {
       Bad = true;
     }
@@ -93,6 +118,12 @@ void SpecializePass::printPipeline(
     OS << LS << "kernel=" << Options.Kernel;
   for (auto [Index, Bits] : Options.Args)
     OS << LS << "arg" << Index << '=' << format_hex(Bits, 1);
+  for (const KnownBytes &K : Options.Known) {
+    OS << LS << Places[K.Where].first << K.Arg;
+    if (K.Offset)
+      OS << '@' << K.Offset;
+    OS << '=' << toHex(K.Bytes, /*LowerCase=*/true);
+  }
   for (auto [Name, D] :
        {std::pair("block", Options.Block), {"grid", Options.Grid}})
     if (D)
@@ -153,6 +184,199 @@ static bool specializeArgs(Function &F,
     A->replaceAllUsesWith(C);
   }
   return Changed;
+}
+
+//===----------------------------------------------------------------------===//
+// Known bytes
+//===----------------------------------------------------------------------===//
+
+/// Returns the constant of a scalar or vector type with these bytes, which are
+/// as many as the type stores; null for other types.
+static Constant *makeConstant(Type *Ty, StringRef Bytes, const DataLayout &DL) {
+  if (DL.getTypeStoreSize(Ty) != Bytes.size())
+    return nullptr;
+  APInt Bits(Bytes.size() * 8, 0);
+  for (size_t I = Bytes.size(); I--;)
+    Bits = Bits << 8 | APInt(Bits.getBitWidth(), uint8_t(Bytes[I]));
+  if (Ty->isIntegerTy())
+    return ConstantInt::get(Ty, Bits.trunc(Ty->getIntegerBitWidth()));
+  if (Ty->isFloatingPointTy())
+    return ConstantFP::get(Ty,
+                           APFloat(Ty->getFltSemantics(),
+                                   Bits.trunc(Ty->getPrimitiveSizeInBits())));
+  if (Ty->isPointerTy())
+    return makeConstant(Ty, Bits.getZExtValue(), DL);
+  if (auto *VTy = dyn_cast<FixedVectorType>(Ty)) {
+    Type *Element = VTy->getElementType();
+    if (!DL.typeSizeEqualsStoreSize(Element))
+      return nullptr;
+    uint64_t Size = DL.getTypeStoreSize(Element);
+    SmallVector<Constant *, 8> Elements;
+    for (unsigned I = 0; I != VTy->getNumElements(); ++I) {
+      Elements.push_back(
+          makeConstant(Element, Bytes.substr(I * Size, Size), DL));
+      if (!Elements.back())
+        return nullptr;
+    }
+    return ConstantVector::get(Elements);
+  }
+  return nullptr;
+}
+
+/// Stores \p Bytes, as far as possible with the types of the members of \p T,
+/// so that loads of members can be replaced.
+static void storeBytes(IRBuilder<> &B, Value *Base, Type *T, uint64_t Offset,
+                       StringRef Bytes, const DataLayout &DL) {
+  auto Store = [&](Constant *C, uint64_t At) {
+    B.CreateAlignedStore(C,
+                         B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Base, At),
+                         commonAlignment(DL.getABITypeAlign(T), At));
+  };
+  constexpr unsigned MaxMembers = 4096;
+  // Each member with its offset; those that are not complete come as bytes.
+  SmallVector<std::pair<Type *, uint64_t>, 16> Worklist = {{T, 0}};
+  std::vector<bool> IsStored(Bytes.size());
+  for (unsigned N = 0; !Worklist.empty() && N != MaxMembers; ++N) {
+    auto [Member, At] = Worklist.pop_back_val();
+    uint64_t Size = DL.getTypeStoreSize(Member);
+    if (At + Size <= Offset || At >= Offset + Bytes.size())
+      continue;
+    if (auto *S = dyn_cast<StructType>(Member)) {
+      const StructLayout *Layout = DL.getStructLayout(S);
+      for (auto [I, Element] : enumerate(S->elements()))
+        Worklist.push_back({Element, At + Layout->getElementOffset(I)});
+    } else if (auto *A = dyn_cast<ArrayType>(Member)) {
+      uint64_t Stride = DL.getTypeAllocSize(A->getElementType());
+      for (uint64_t I = 0; I != A->getNumElements() && I != MaxMembers; ++I)
+        Worklist.push_back({A->getElementType(), At + I * Stride});
+    } else if (At >= Offset && At + Size <= Offset + Bytes.size()) {
+      if (Constant *C =
+              makeConstant(Member, Bytes.substr(At - Offset, Size), DL)) {
+        Store(C, At);
+        std::fill_n(IsStored.begin() + (At - Offset), Size, true);
+      }
+    }
+  }
+  for (size_t I = 0; I != Bytes.size(); ++I)
+    if (!IsStored[I])
+      Store(B.getInt8(Bytes[I]), Offset + I);
+}
+
+/// Replaces loads of known bytes behind \p Base, which is \p Offset bytes into
+/// the memory. \returns whether there were any.
+static bool replaceLoads(Value &Base, uint64_t Offset, const KnownBytes &K,
+                         const DataLayout &DL) {
+  bool Changed = false;
+  for (User *U : make_early_inc_range(Base.users())) {
+    if (auto *GEP = dyn_cast<GEPOperator>(U)) {
+      APInt Delta(DL.getIndexTypeSizeInBits(GEP->getType()), 0);
+      if (GEP->getPointerOperand() == &Base &&
+          GEP->accumulateConstantOffset(DL, Delta))
+        Changed |= replaceLoads(*GEP, Offset + Delta.getSExtValue(), K, DL);
+    } else if (isa<AddrSpaceCastOperator>(U)) {
+      Changed |= replaceLoads(*U, Offset, K, DL);
+    } else if (auto *L = dyn_cast<LoadInst>(U)) {
+      uint64_t Size = DL.getTypeStoreSize(L->getType());
+      if (!L->isUnordered() || Offset < K.Offset ||
+          Offset - K.Offset > K.Bytes.size() ||
+          Size > K.Bytes.size() - (Offset - K.Offset))
+        continue;
+      StringRef Bytes = StringRef(K.Bytes).substr(Offset - K.Offset, Size);
+      if (Constant *C = makeConstant(L->getType(), Bytes, DL)) {
+        L->replaceAllUsesWith(C);
+        L->eraseFromParent();
+        Changed = true;
+      }
+    }
+  }
+  return Changed;
+}
+
+/// The kernel gets a copy of the parameter with the known bytes.
+static void replaceByValue(Function &F, Argument &A,
+                           ArrayRef<const KnownBytes *> Known) {
+  const DataLayout &DL = F.getDataLayout();
+  Type *T = A.getPointeeInMemoryValueType();
+  IRBuilder<> B(&F.getEntryBlock(), F.getEntryBlock().begin());
+  Align Alignment =
+      std::max(A.getParamAlign().valueOrOne(), DL.getABITypeAlign(T));
+  AllocaInst *Copy = B.CreateAlloca(T);
+  Copy->setAlignment(Alignment);
+  Value *Address = Copy->getType() == A.getType()
+                       ? Copy
+                       : B.CreateAddrSpaceCast(Copy, A.getType());
+  A.replaceAllUsesWith(Address);
+  B.CreateMemCpy(Copy, Alignment, &A, Alignment, DL.getTypeAllocSize(T));
+  for (const KnownBytes *K : Known)
+    storeBytes(B, Copy, T, K->Offset, K->Bytes, DL);
+}
+
+/// AMDGPU: the parameter is in constant memory, from which clang makes a copy.
+static void replaceByReference(Function &F, Argument &A, const KnownBytes &K) {
+  const DataLayout &DL = F.getDataLayout();
+  replaceLoads(A, 0, K, DL);
+  for (User *U : A.users()) {
+    auto *Copy = dyn_cast<MemCpyInst>(U);
+    auto *Length = Copy ? dyn_cast<ConstantInt>(Copy->getLength()) : nullptr;
+    if (!Length || Copy->getRawSource() != &A ||
+        Length->getZExtValue() < K.Offset + K.Bytes.size())
+      continue;
+    IRBuilder<> B(Copy->getNextNode());
+    storeBytes(B, Copy->getRawDest(), A.getPointeeInMemoryValueType(), K.Offset,
+               K.Bytes, DL);
+  }
+}
+
+/// The pointer becomes that of a constant with the contents.
+static void replaceArray(Argument &A, const KnownBytes &K) {
+  Module &M = *A.getParent()->getParent();
+  Constant *Contents = ConstantDataArray::getRaw(
+      K.Bytes, K.Bytes.size(), Type::getInt8Ty(M.getContext()));
+  unsigned Space = M.getDataLayout().getDefaultGlobalsAddressSpace();
+  auto *G = new GlobalVariable(
+      M, Contents->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
+      Contents, "mneme.array", nullptr, GlobalValue::NotThreadLocal, Space);
+  G->setAlignment(Align(16));
+  G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
+  A.replaceAllUsesWith(
+      ConstantExpr::getPointerBitCastOrAddrSpaceCast(G, A.getType()));
+}
+
+bool mneme::replaceKnownLoads(Function &F, ArrayRef<KnownBytes> Known) {
+  bool Changed = false;
+  for (const KnownBytes &K : Known)
+    if (K.Where == KnownBytes::Pointee && K.Arg < F.arg_size())
+      Changed |= replaceLoads(*F.getArg(K.Arg), 0, K, F.getDataLayout());
+  return Changed;
+}
+
+static bool specializeKnown(Function &F, ArrayRef<KnownBytes> Known) {
+  const DataLayout &DL = F.getDataLayout();
+  std::map<unsigned, SmallVector<const KnownBytes *, 4>> ByValue;
+  for (const KnownBytes &K : Known) {
+    if (K.Arg >= F.arg_size() || K.Where == KnownBytes::Pointee)
+      continue;
+    Argument &A = *F.getArg(K.Arg);
+    Type *InMemory = A.getPointeeInMemoryValueType();
+    if (K.Where == KnownBytes::Array) {
+      if (A.getType()->isPointerTy() && !InMemory && !K.Offset)
+        replaceArray(A, K);
+    } else if (!InMemory) {
+      Constant *C = K.Offset ? nullptr : makeConstant(A.getType(), K.Bytes, DL);
+      if (C)
+        A.replaceAllUsesWith(C);
+    } else if (K.Offset + K.Bytes.size() <= DL.getTypeAllocSize(InMemory)) {
+      if (A.hasByRefAttr())
+        replaceByReference(F, A, K);
+      else
+        ByValue[K.Arg].push_back(&K);
+    }
+    ++NumArguments;
+  }
+  for (auto &[Arg, Bytes] : ByValue)
+    replaceByValue(F, *F.getArg(Arg), Bytes);
+  replaceKnownLoads(F, Known);
+  return !Known.empty();
 }
 
 //===----------------------------------------------------------------------===//
@@ -324,8 +548,12 @@ PreservedAnalyses SpecializePass::run(Module &M, ModuleAnalysisManager &) {
   copy_if(Kernels, std::back_inserter(Chosen), [&](Function *F) {
     return Options.Kernel.empty() || F->getName() == Options.Kernel;
   });
+  if (Function *F = M.getFunction(Options.Kernel);
+      F && !F->isDeclaration() && Chosen.empty())
+    Chosen.push_back(F);
   bool Changed = false;
   for (Function *F : Chosen) {
+    Changed |= specializeKnown(*F, Options.Known);
     Changed |= specializeArgs(*F, Options.Args);
     Changed |= setLaunchBounds(*F, Options);
   }

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Transforms/Passes.h"
+#include "JitEmbed.h"
 #include "ParsePass.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
@@ -20,12 +22,18 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  if (M.getTargetTriple().isGPU())
-    return CapturePass(Options).run(M, MAM);
-  // The order matters: mneme-embed reads calls that mneme-hooks redirects.
-  PreservedAnalyses PA = EmbedPass(Options.IsSlim).run(M, MAM);
-  PA.intersect(HooksPass().run(M, MAM));
-  return PA;
+  if (M.getTargetTriple().isGPU()) {
+    writeJitAnnotations(M, Options);
+    CapturePass(Options).run(M, MAM);
+    return PreservedAnalyses::none();
+  }
+  // The order matters: mneme-embed reads calls that mneme-hooks redirects, and
+  // code for the JIT is as instrumented.
+  JitEmbedding Jit(M, Options);
+  EmbedPass(Options.IsSlim).run(M, MAM);
+  HooksPass().run(M, MAM);
+  Jit.emit();
+  return PreservedAnalyses::none();
 }
 
 void InstrumentPass::printPipeline(
@@ -79,6 +87,7 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
   registerPass<CapturePass>(PB, "mneme-capture", parseCaptureOptions);
   registerPass<InstrumentPass>(PB, "mneme-instrument", parseCaptureOptions);
   registerSpecializePass(PB);
+  registerDeployablePass(PB);
   registerFillPass(PB);
   registerTracePass(PB);
   registerFaultPass(PB);

@@ -12,6 +12,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Chrono.h"
+#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
@@ -29,8 +30,10 @@ static StringRef getExtension(SideFile Kind) {
     return ".launches";
   case SideFile::Source:
     return ".source";
+  case SideFile::Jit:
+    return ".jit";
   }
-  llvm_unreachable("unknown kind of side file");
+  llvm_unreachable("unknown side file");
 }
 
 /// Returns $TMPDIR/mneme-<uid>, which only the user may write to: its files end

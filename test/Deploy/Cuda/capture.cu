@@ -1,5 +1,6 @@
-// Nothing is loaded while a stream is captured, and a graph gets only variants
-// that do not depend on arguments, which a graph's nodes can change.
+// Images are loaded when a capture begins, never while a stream is captured. A
+// graph gets only variants that do not depend on arguments, which a graph's nodes
+// can change.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/plain.bc
@@ -17,18 +18,21 @@
 // RUN: cat %t/out %t/report | FileCheck %s --check-prefixes=ALL,ARGS
 // RUN: env MNEME_TUNED=%t/args MNEME_TUNED_CAPTURE=all %{run} > %t/out 2> %t/report
 // RUN: cat %t/out %t/report | FileCheck %s --check-prefixes=ALL,SHAPE
-// ALL: not loaded: plain
+// ALL: unseen: plain
+// SHAPE-NEXT: first: tuned
+// ARGS-NEXT: first: plain
 // ALL-NEXT: beside: tuned
 // SHAPE-NEXT: loaded: tuned
 // ARGS-NEXT: loaded: plain
 // SHAPE: 1 fell back: not loaded before the capture
-// ARGS: 2 fell back: captured into a graph, and depends on arguments
+// ARGS: 3 fell back: captured into a graph, and depends on arguments
 
 #ifdef TUNED
 extern "C" __global__ void tuned(int *P, int N) { *P = 1; }
 #else
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 
 __global__ void fill(int *P, int N) { *P = 2; }
 
@@ -40,10 +44,22 @@ static void report(const char *What) {
   printf("%s: %s\n", What, H == 1 ? "tuned" : "plain");
 }
 
-static void launchGraph(cudaStream_t S, const char *What) {
+// The runtime does not see that a capture begins.
+static int beginUnseen(cudaStream_t S, int Mode) {
+  auto Begin = reinterpret_cast<int (*)(cudaStream_t, int)>(
+      dlsym(dlopen("libcuda.so.1", RTLD_NOW), "cuStreamBeginCapture_v2"));
+  CHECK(Begin);
+  return Begin(S, Mode);
+}
+
+static void launchGraph(cudaStream_t S, const char *What,
+                        bool IsSeen = true) {
   cudaGraph_t G;
   cudaGraphExec_t Exec;
-  OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
+  if (IsSeen)
+    OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
+  else
+    CHECK(!beginUnseen(S, cudaStreamCaptureModeGlobal));
   fill<<<1, 1, 0, S>>>(D, 7);
   OK(cudaStreamEndCapture(S, &G));
   OK(cudaGraphInstantiate(&Exec, G, 0));
@@ -59,7 +75,8 @@ int main() {
   OK(cudaMalloc(&D, 4));
   OK(cudaStreamCreate(&S));
   OK(cudaStreamCreate(&Other));
-  launchGraph(S, "not loaded");
+  launchGraph(S, "unseen", /*IsSeen=*/false);
+  launchGraph(S, "first");
   // Loads while another stream is captured, which that survives.
   OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
   fill<<<1, 1, 0, Other>>>(D, 7);

@@ -1,6 +1,6 @@
-// Kernels that are launched through the driver API: not recorded, but counted, and
-// the summary says why. They run as before. A launch that is captured into a graph
-// counts when the graph is launched.
+// Kernels that are launched through the driver from an image of an unknown form (which only
+// the emulated driver takes): not recorded, but counted, and the summary says why. They run
+// as before. A launch that is captured into a graph counts when the graph is launched.
 //
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t -L%cuda_path/lib64/stubs -lcuda
@@ -8,7 +8,7 @@
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
 // CHECK: 15, invalid handle 400
 // CHECK: 4 launches seen, 1 recorded, 3 skipped
-// CHECK-DAG: 2 skipped: launched through the driver API
+// CHECK-DAG: 2 skipped: launched through the driver, from an image that Mneme has not seen
 // CHECK-DAG: 1 skipped: same launch configuration recorded before
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // REPLAY: add grid 1: Match

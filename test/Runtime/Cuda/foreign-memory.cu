@@ -1,5 +1,5 @@
-// Memory that the arena has not given: what is not recorded, and leads into what is,
-// is noticed; what is gone is forgotten.
+// Memory that the runtime's own functions have not given: it is in the arena or recorded at
+// its own address; what is gone is forgotten.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/app.bc
@@ -18,14 +18,19 @@
 // REPLAY-NEXT: readSecond grid 1: Match
 
 // REDEFINE: %{mode} = pool
-// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=OWN
 // REDEFINE: %{mode} = driver-pool
-// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=FOREIGN
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=OWN
 // REDEFINE: %{mode} = mapped
-// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=FOREIGN
-// FOREIGN-DAG: warning: kernel '_Z9readFirstP3Box' is not recorded: memory points to memory that cannot be recorded
-// FOREIGN-DAG: all is well
-// FOREIGN: 1 launch seen, 0 recorded
+// RUN: %{record} 2>&1 | FileCheck %s --check-prefix=OWN
+// OWN: all is well
+// OWN: 1 launch seen, 1 recorded
+// RUN: llvm-mneme-record show %t/pool | FileCheck %s --check-prefix=POOL
+// POOL: device buffer {{[0-9]+}}: 64 bytes
+// RUN: %{gpu} %python %S/Inputs/replay-all.py llvm-mneme-replay %t/pool cuda:0 | FileCheck %s --check-prefix=FIRST
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t/driver-pool | FileCheck %s --check-prefix=FIRST
+// RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t/mapped | FileCheck %s --check-prefix=FIRST
+// FIRST: readFirst grid 1: Match
 
 // REDEFINE: %{mode} = stale
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefix=STALE

@@ -1,5 +1,7 @@
 // Two kernels that -O3 makes faster than -O0. HARMLESS is an edit that
-// optimizations remove, CHANGED one that changes the results.
+// optimizations remove, CHANGED one that changes the results. READS_N,
+// READS_GRID and READS_THREAD are edits without effect for the launch of this
+// program.
 #include <cstdio>
 
 __global__ void kept(unsigned *x, int n) {
@@ -21,6 +23,18 @@ __global__ void edited(unsigned *x, int n) {
     v = v * 13 + (v >> 5);
 #ifdef CHANGED
   ++v;
+#endif
+#ifdef READS_N
+  if (n != 4096)
+    v = 0;
+#endif
+#ifdef READS_GRID
+  if (gridDim.x == 1000)
+    v = 0;
+#endif
+#ifdef READS_THREAD
+  if (threadIdx.x >= blockDim.x)
+    v = 0;
 #endif
   x[i] = v;
 }

@@ -14,12 +14,15 @@
 
 #include "Emulator.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELF.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -40,9 +43,19 @@ using Elf = object::ELF64LEFile;
 // The IR that kernels run from
 //===----------------------------------------------------------------------===//
 
-// Mneme's own kernels, which it loads as PTX (lib/Runtime/Kernels).
-extern "C" const char mneme_memory_kernels_nvptx64_bc[];
-extern "C" const uint64_t mneme_memory_kernels_nvptx64_bc_size;
+// Mneme's own kernels, which it loads as PTX or as code objects
+// (lib/Runtime/Kernels).
+#ifdef MNEME_EMULATE_HIP
+#define MNEME_EMULATE_AMD true
+#define MEMORY_KERNELS mneme_memory_kernels_amdgcn_bc
+#define MEMORY_KERNELS_SIZE mneme_memory_kernels_amdgcn_bc_size
+#else
+#define MNEME_EMULATE_AMD false
+#define MEMORY_KERNELS mneme_memory_kernels_nvptx64_bc
+#define MEMORY_KERNELS_SIZE mneme_memory_kernels_nvptx64_bc_size
+#endif
+extern "C" const char MEMORY_KERNELS[];
+extern "C" const uint64_t MEMORY_KERNELS_SIZE;
 
 namespace {
 /// One file.
@@ -62,7 +75,8 @@ struct CompiledKernel {
 struct Libraries {
   std::mutex Lock;
   std::vector<std::unique_ptr<Library>> Files;
-  std::map<std::string, CompiledKernel> Kernels;
+  /// By name, and whether the code is for images with variables' addresses.
+  std::map<std::pair<std::string, bool>, CompiledKernel> Kernels;
   std::unique_ptr<llvm::mneme::Device> Host = createHostDevice();
 
   Libraries();
@@ -105,10 +119,9 @@ Libraries::Libraries() {
   }
   auto Own = std::make_unique<Library>();
   Own->Path = "memory kernels";
-  Own->IR = MemoryBuffer::getMemBuffer(
-      StringRef(mneme_memory_kernels_nvptx64_bc,
-                mneme_memory_kernels_nvptx64_bc_size),
-      Own->Path, /*RequiresNullTerminator=*/false);
+  Own->IR =
+      MemoryBuffer::getMemBuffer(StringRef(MEMORY_KERNELS, MEMORY_KERNELS_SIZE),
+                                 Own->Path, /*RequiresNullTerminator=*/false);
   // With O3 and without fibers, compiling the comparison takes ten seconds.
   Own->Options.Strategy = HostStrategy::Fiber;
   Own->Options.Finish = HostFinish::Min;
@@ -145,15 +158,18 @@ static std::vector<Parameter> layOutParameters(const llvm::Function &F) {
 
 /// \returns null, having said why, when no file has the kernel. Call with
 /// the lock held.
-static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
-  auto Known = L.Kernels.find(Name);
+static const CompiledKernel *compile(Libraries &L, const std::string &Name,
+                                     bool HasSlots) {
+  auto Known = L.Kernels.find({Name, HasSlots});
   if (Known != L.Kernels.end())
     return &Known->second;
   for (const std::unique_ptr<Library> &File : L.Files) {
     LLVMContext Context;
     std::unique_ptr<llvm::Module> M = parse(*File, Context);
     llvm::Function *F = M ? M->getFunction(Name) : nullptr;
-    if (!F || F->isDeclaration())
+    if (!F || F->isDeclaration() ||
+        M->getTargetTriple().isAMDGPU() != MNEME_EMULATE_AMD ||
+        HasSlots != (M->getNamedGlobal(MNEME_VARIABLE_SLOTS) != nullptr))
       continue;
     CompiledKernel K;
     K.From = File.get();
@@ -165,7 +181,7 @@ static const CompiledKernel *compile(Libraries &L, const std::string &Name) {
       return nullptr;
     }
     K.Image = std::move(*Image);
-    return &(L.Kernels[Name] = std::move(K));
+    return &(L.Kernels[{Name, HasSlots}] = std::move(K));
   }
   complain("nothing in MNEME_EMULATED_KERNELS has a kernel '" + Name + "'");
   return nullptr;
@@ -315,6 +331,149 @@ CUresult emulated::Module::readCubin(StringRef Image) {
   return CUDA_SUCCESS;
 }
 
+//===----------------------------------------------------------------------===//
+// AMD's code objects
+//===----------------------------------------------------------------------===//
+
+/// Whether code for \p Arch, "gfx90a" or "gfx90a:xnack-", runs on the device.
+static bool runsOnAMD(CUdevice Device, StringRef Arch) {
+  auto [Processor, Settings] = Arch.split(':');
+  auto [Own, OwnSettings] = amdArchOf(Device).split(':');
+  if (Processor != Own)
+    return false;
+  for (StringRef Setting : split(Settings, ':'))
+    if (!Setting.empty() && !is_contained(split(OwnSettings, ':'), Setting))
+      return false;
+  return true;
+}
+
+/// The kernels of a code object with their explicit arguments.
+static bool readMetadata(StringRef Note,
+                         std::map<std::string, std::vector<Parameter>> &Out) {
+  msgpack::Document Doc;
+  if (!Doc.readFromBlob(Note, /*Multi=*/false) || !Doc.getRoot().isMap())
+    return false;
+  msgpack::DocNode &Kernels = Doc.getRoot().getMap()["amdhsa.kernels"];
+  if (!Kernels.isArray())
+    return false;
+  for (msgpack::DocNode &Kernel : Kernels.getArray()) {
+    msgpack::MapDocNode &Map = Kernel.getMap();
+    std::vector<Parameter> &Parameters = Out[Map[".name"].getString().str()];
+    if (!Map[".args"].isArray())
+      continue;
+    for (msgpack::DocNode &Arg : Map[".args"].getArray()) {
+      msgpack::MapDocNode &A = Arg.getMap();
+      if (!A[".value_kind"].getString().starts_with("hidden_"))
+        Parameters.push_back({A[".offset"].getUInt(), A[".size"].getUInt()});
+    }
+  }
+  return true;
+}
+
+CUresult emulated::Module::readCodeObject(StringRef Image) {
+  IsCubin = true;
+  auto Fail = [](const Twine &What) {
+    complain("damaged code object: " + What);
+    return CUDA_ERROR_INVALID_IMAGE;
+  };
+  Expected<std::unique_ptr<object::ObjectFile>> File =
+      object::ObjectFile::createELFObjectFile(MemoryBufferRef(Image, "image"));
+  if (!File)
+    return Fail(toString(File.takeError()));
+  auto *Object = dyn_cast<object::ELF64LEObjectFile>(File->get());
+  if (!Object || Object->getELFFile().getHeader().e_machine != ELF::EM_AMDGPU ||
+      Object->getELFFile().getHeader().e_type != ELF::ET_DYN)
+    return CUDA_ERROR_INVALID_IMAGE;
+  std::string Arch = Object->tryGetCPUName().value_or("").str();
+  // Those of the header; "any" sets none.
+  unsigned Flags = Object->getPlatformFlags();
+  for (auto [Mask, On, Off, Name] :
+       {std::tuple(ELF::EF_AMDGPU_FEATURE_SRAMECC_V4,
+                   ELF::EF_AMDGPU_FEATURE_SRAMECC_ON_V4,
+                   ELF::EF_AMDGPU_FEATURE_SRAMECC_OFF_V4, ":sramecc"),
+        std::tuple(ELF::EF_AMDGPU_FEATURE_XNACK_V4,
+                   ELF::EF_AMDGPU_FEATURE_XNACK_ON_V4,
+                   ELF::EF_AMDGPU_FEATURE_XNACK_OFF_V4, ":xnack")}) {
+    if ((Flags & Mask) == unsigned(On))
+      Arch += std::string(Name) + "+";
+    if ((Flags & Mask) == unsigned(Off))
+      Arch += std::string(Name) + "-";
+  }
+  if (!runsOnAMD(Device, Arch))
+    return CUDA_ERROR_NO_BINARY_FOR_GPU;
+
+  std::map<std::string, std::vector<Parameter>> Kernels;
+  const Elf &E = Object->getELFFile();
+  for (const Elf::Elf_Shdr &S : cantFail(E.sections())) {
+    if (S.sh_type != ELF::SHT_NOTE)
+      continue;
+    Error Err = Error::success();
+    for (auto Note : E.notes(S, Err))
+      if (Note.getType() == ELF::NT_AMDGPU_METADATA &&
+          !readMetadata(Note.getDescAsStringRef(4), Kernels))
+        return Fail("its metadata");
+    if (Err)
+      return Fail(toString(std::move(Err)));
+  }
+  for (auto &[Name, Parameters] : Kernels) {
+    auto F = std::make_unique<emulated::Function>();
+    F->Owner = this;
+    F->Name = Name;
+    F->IsWrong = E.getHeader().e_ident[ELF::EI_NIDENT - 1] == 'W';
+    F->Parameters = std::move(Parameters);
+    Expected<KernelResources> R = readResources(Image, Name);
+    if (!R)
+      return Fail(toString(R.takeError()));
+    F->Registers = R->Registers.value_or(F->Registers);
+    F->StaticShared = R->Shared.value_or(0);
+    F->Local = R->Local.value_or(0);
+    F->MaxThreads = R->MaxThreads.value_or(F->MaxThreads);
+    Functions.push_back(std::move(F));
+  }
+  for (const object::ELFSymbolRef Symbol :
+       Object->getDynamicSymbolIterators()) {
+    StringRef Name = cantFail(Symbol.getName());
+    if (Symbol.getELFType() != ELF::STT_OBJECT || Name.ends_with(".kd"))
+      continue;
+    object::section_iterator S = cantFail(Symbol.getSection());
+    StringRef Contents;
+    if (S != Object->section_end() && !S->isBSS())
+      Contents = cantFail(S->getContents())
+                     .substr(cantFail(Symbol.getAddress()) - S->getAddress(),
+                             Symbol.getSize());
+    if (CUresult R = addVariable(Name, Contents, Symbol.getSize()))
+      return R;
+  }
+  return CUDA_SUCCESS;
+}
+
+/// Clang's bundle of images for several targets: a magic number, their count,
+/// and for each its offset, size, and target with its length.
+CUresult emulated::Module::readBundle(const char *Bundle) {
+  constexpr size_t MagicSize = 24;
+  const char *At = Bundle + MagicSize;
+  auto Take = [&] {
+    uint64_t N = support::endian::read64le(At);
+    At += sizeof(N);
+    return N;
+  };
+  for (uint64_t Count = Take(); Count; --Count) {
+    uint64_t Offset = Take(), Size = Take(), Length = Take();
+    StringRef Target(At, Length);
+    At += Length;
+    size_t Processor = Target.find("-gfx");
+    if (Processor == StringRef::npos ||
+        !runsOnAMD(Device, Target.substr(Processor + 1)))
+      continue;
+    return readCodeObject(StringRef(Bundle + Offset, Size));
+  }
+  return CUDA_ERROR_NO_BINARY_FOR_GPU;
+}
+
+//===----------------------------------------------------------------------===//
+// PTX
+//===----------------------------------------------------------------------===//
+
 CUresult emulated::Module::readPTX(StringRef Text) {
   SmallVector<StringRef, 2> Match;
   unsigned Arch = 0;
@@ -339,6 +498,12 @@ static bool isElf(const void *Image) {
   return std::memcmp(Image, ELF::ElfMagic, 4) == 0;
 }
 
+static bool isForAMD(const void *Image) {
+  Elf::Elf_Ehdr Header;
+  std::memcpy(&Header, Image, sizeof(Header));
+  return Header.e_machine == ELF::EM_AMDGPU;
+}
+
 size_t emulated::Module::sizeOf(const void *Image) {
   if (!isElf(Image))
     return std::strlen(static_cast<const char *>(Image));
@@ -357,7 +522,13 @@ CUresult emulated::Module::load(CUdevice Device, const void *Image,
   const char *Bytes = static_cast<const char *>(Image);
   std::unique_ptr<Module> M(new Module(Device));
   CUresult R = CUDA_SUCCESS;
-  if (isElf(Image)) {
+  if (StringRef(Bytes, 4) == "__CL") {
+    R = M->readBundle(Bytes);
+  } else if (isElf(Image) && isForAMD(Image)) {
+    // Whether it is aligned is not the driver's concern.
+    M->Copy.assign(Bytes, sizeOf(Image));
+    R = M->readCodeObject(M->Copy);
+  } else if (isElf(Image)) {
     R = M->readCubin({Bytes, sizeOf(Image)});
   } else if (support::endian::read32le(Bytes) == FatbinMagic) {
     M->AnyName = true;
@@ -437,7 +608,10 @@ CUresult emulated::Module::addVariables(const llvm::Module &M,
 CUresult emulated::Module::findCode(emulated::Function &F) {
   Libraries &L = libraries();
   std::lock_guard<std::mutex> Guard(L.Lock);
-  const CompiledKernel *K = compile(L, F.Name);
+  bool HasSlots = any_of(Variables, [](const std::unique_ptr<Variable> &V) {
+    return V->Name == MNEME_VARIABLE_SLOTS;
+  });
+  const CompiledKernel *K = compile(L, F.Name, HasSlots);
   if (!K)
     return CUDA_ERROR_NOT_SUPPORTED;
   if (!IsCubin)

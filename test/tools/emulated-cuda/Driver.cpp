@@ -19,11 +19,13 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <fcntl.h>
 #include <map>
 #include <new>
@@ -37,6 +39,12 @@ using llvm::SmallVector;
 using llvm::StringRef;
 using llvm::Twine;
 using llvm::mneme::LaunchConfig;
+
+#ifdef MNEME_EMULATE_HIP
+#define MNEME_EMULATED_NAME "emulated HIP runtime"
+#else
+#define MNEME_EMULATED_NAME "emulated CUDA driver"
+#endif
 
 // Mneme's declarations, so that a difference does not compile.
 extern "C" {
@@ -67,12 +75,12 @@ static uint64_t readNumber(const char *Name, uint64_t Default) {
 }
 
 void emulated::complain(const Twine &Message) {
-  llvm::errs() << "emulated CUDA driver: " << Message << '\n';
+  llvm::errs() << MNEME_EMULATED_NAME ": " << Message << '\n';
 }
 
 void emulated::endWithoutMemory() {
   static constexpr llvm::StringLiteral Message =
-      "emulated CUDA driver: out of memory\n";
+      MNEME_EMULATED_NAME ": out of memory\n";
   [[maybe_unused]] ssize_t N =
       ::write(STDERR_FILENO, Message.data(), Message.size());
   ::_exit(77);
@@ -98,9 +106,14 @@ static Settings readSettings() {
     S.Kernels.push_back(Path.str());
   SmallVector<StringRef, 4> Arches;
   Text("MNEME_EMULATED_ARCH").split(Arches, ',', -1, /*KeepEmpty=*/false);
-  if (!Arches.empty())
+  bool IsAMD = !Arches.empty() && Arches[0].starts_with("gfx");
+  if (IsAMD)
+    S.AMDArches.assign(Arches.begin(), Arches.end());
+  else if (!Arches.empty())
     S.Arches.clear();
   for (StringRef Arch : Arches) {
+    if (IsAMD)
+      continue;
     Arch.consume_front("sm_");
     if (Arch.getAsInteger(10, S.Arches.emplace_back())) {
       complain("MNEME_EMULATED_ARCH: 'sm_" + Arch + "' is no architecture");
@@ -142,6 +155,11 @@ void emulated::log(const Twine &Line) {
 
 unsigned emulated::archOf(CUdevice Device) {
   const std::vector<unsigned> &Arches = settings().Arches;
+  return Arches[std::min<size_t>(Device, Arches.size() - 1)];
+}
+
+StringRef emulated::amdArchOf(CUdevice Device) {
+  const std::vector<std::string> &Arches = settings().AMDArches;
   return Arches[std::min<size_t>(Device, Arches.size() - 1)];
 }
 
@@ -326,13 +344,24 @@ static Event *eventOf(CUevent E) {
   return driver().Events.has(E) ? reinterpret_cast<Event *>(E) : nullptr;
 }
 
-static CUresult findFunction(LibraryKernel &K, CUdevice Device, Function *&F) {
-  static std::mutex &Lock = *new std::mutex;
-  std::lock_guard<std::mutex> Guard(Lock);
-  emulated::Module *&M = K.Owner->Modules[Device];
-  if (!M)
-    if (CUresult R = emulated::Module::load(Device, K.Owner->Image.data(), M))
+static std::mutex &LibraryLock = *new std::mutex;
+
+static CUresult findModule(CodeLibrary &L, CUdevice Device,
+                           emulated::Module *&M) {
+  std::lock_guard<std::mutex> Guard(LibraryLock);
+  emulated::Module *&Known = L.Modules[Device];
+  if (!Known)
+    if (CUresult R = emulated::Module::load(Device, L.Image.data(), Known))
       return R;
+  M = Known;
+  return CUDA_SUCCESS;
+}
+
+static CUresult findFunction(LibraryKernel &K, CUdevice Device, Function *&F) {
+  emulated::Module *M = nullptr;
+  if (CUresult R = findModule(*K.Owner, Device, M))
+    return R;
+  std::lock_guard<std::mutex> Guard(LibraryLock);
   return M->getFunction(K.Name, F);
 }
 
@@ -908,6 +937,38 @@ CUresult cuLibraryGetKernel(CUkernel *Result, CUlibrary Handle,
   if (CUresult R = findFunction(*K, Current->Device, F))
     return R;
   *Result = reinterpret_cast<CUkernel>(driver().Kernels.add(K.release()));
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetFunction(CUfunction *Result, CUkernel Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  if (!driver().Kernels.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Result = reinterpret_cast<CUfunction>(Handle);
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncLoad(CUfunction Handle) {
+  CHECK_CONTEXT();
+  CHECK_CAPTURE();
+  return functionOf(Handle) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
+}
+
+CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
+                            CUlibrary Handle, const char *Name) {
+  CHECK_CONTEXT();
+  if (!driver().Libraries.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  emulated::Module *M = nullptr;
+  if (CUresult R = findModule(*reinterpret_cast<CodeLibrary *>(Handle),
+                              Current->Device, M))
+    return R;
+  const Variable *V = nullptr;
+  if (CUresult R = M->getVariable(Name, V))
+    return R;
+  *Address = V->Address;
+  *Size = V->Size;
   return CUDA_SUCCESS;
 }
 
@@ -1579,6 +1640,67 @@ CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
   if (Size)
     *Size = F->Parameters[Index].Size;
   return CUDA_SUCCESS;
+}
+
+/// The module and the name of a function.
+CUresult cuFuncGetModule(CUmodule *M, CUfunction Handle) {
+  CHECK_CONTEXT();
+  if (!driver().Functions.has(Handle))
+    return CUDA_ERROR_INVALID_HANDLE;
+  *M = reinterpret_cast<CUmodule>(functionOf(Handle)->Owner);
+  return driver().Modules.has(*M) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuFuncGetName(const char **Name, CUfunction Handle) {
+  CHECK_CONTEXT();
+  Function *F = functionOf(Handle);
+  if (!F)
+    return CUDA_ERROR_INVALID_HANDLE;
+  *Name = F->Name.c_str();
+  return CUDA_SUCCESS;
+}
+
+CUresult cuKernelGetParamInfo(CUkernel K, size_t Index, size_t *Offset,
+                              size_t *Size) {
+  return cuFuncGetParamInfo(reinterpret_cast<CUfunction>(K), Index, Offset,
+                            Size);
+}
+
+CUresult cuModuleLoadFatBinary(CUmodule *Result, const void *Image) {
+  return cuModuleLoadData(Result, Image);
+}
+
+CUresult cuModuleLoad(CUmodule *Result, const char *Path) {
+  auto File = llvm::MemoryBuffer::getFile(Path);
+  if (!File)
+    return 301; // CUDA_ERROR_FILE_NOT_FOUND
+  return cuModuleLoadData(Result, (*File)->getBufferStart());
+}
+
+/// Finds the version of a function that a program of CUDA \p Version wants.
+CUresult cuGetProcAddress_v2(const char *Symbol, void **Function, int Version,
+                             uint64_t Flags, int *Status) {
+  // cuGetProcAddress itself exists since CUDA 11.3, and in this form since 12.
+  std::string Name = Symbol;
+  *Function = nullptr;
+  static void *const Own = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  for (const char *Suffix : {"_v2_ptsz", "_ptsz", "_v2", ""}) {
+    bool IsOfThread = std::strstr(Suffix, "ptsz");
+    if (IsOfThread != (Flags == 2) && IsOfThread)
+      continue;
+    if (!*Function && (Version >= 12000 || Name != "cuGetProcAddress"))
+      *Function = dlsym(Own, (Name + Suffix).c_str());
+    else if (!*Function && !*Suffix)
+      *Function = dlsym(Own, Name.c_str());
+  }
+  if (Status)
+    *Status = *Function ? 0 : 1;
+  return *Function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+}
+
+CUresult cuGetProcAddress(const char *Symbol, void **Function, int Version,
+                          uint64_t Flags) {
+  return cuGetProcAddress_v2(Symbol, Function, Version, Flags, nullptr);
 }
 
 CUresult cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockThreads,

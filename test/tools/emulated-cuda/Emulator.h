@@ -15,7 +15,8 @@
 ///
 /// The environment decides what machine it is:
 ///   MNEME_EMULATED_KERNELS   .bc and .ll files, or folders of .bc, ':' between
-///   MNEME_EMULATED_ARCH      sm_90; of several devices, with ',' between
+///   MNEME_EMULATED_ARCH      sm_90, or gfx90a:sramecc+:xnack- of the emulated
+///                            HIP runtime; of several devices, with ',' between
 ///   MNEME_EMULATED_DEVICES   their number: 1
 ///   MNEME_EMULATED_PEERS     1: devices can access each other's memory, once
 ///   the
@@ -73,6 +74,7 @@ enum : CUresult {
 struct Settings {
   std::vector<std::string> Kernels;
   std::vector<unsigned> Arches = {90}; ///< By device, then as the last: sm_90
+  std::vector<std::string> AMDArches = {"gfx90a:sramecc+:xnack-"};
   int NumDevices = 1;
   bool HavePeers = false;
   uint64_t MemoryBytes = uint64_t(8) << 30;
@@ -94,6 +96,8 @@ const Settings &settings();
 
 /// The architecture of a device: 90 for sm_90.
 unsigned archOf(CUdevice Device);
+/// The same for an AMD GPU: "gfx90a:sramecc+:xnack-".
+llvm::StringRef amdArchOf(CUdevice Device);
 
 /// Appends a line to MNEME_EMULATED_LOG.
 void log(const llvm::Twine &Line);
@@ -222,8 +226,9 @@ struct Function {
                llvm::ArrayRef<void *> Args) const;
 };
 
-/// A loaded cubin, PTX or fatbin. Of a cubin it takes what that says; of the
-/// other two, what the IR says.
+/// A loaded cubin, code object, PTX, fatbin or offload bundle. Of a cubin and
+/// of a code object it takes what that says; of PTX and fatbins, what the IR
+/// says.
 class Module {
 public:
   static CUresult load(CUdevice Device, const void *Image, Module *&Result);
@@ -242,6 +247,8 @@ private:
 
   explicit Module(CUdevice Device) : Device(Device) {}
   CUresult readCubin(llvm::StringRef Image);
+  CUresult readCodeObject(llvm::StringRef Image);
+  CUresult readBundle(const char *Bundle);
   CUresult readPTX(llvm::StringRef Text);
   CUresult addVariable(llvm::StringRef Name, llvm::StringRef Contents,
                        uint64_t Size);
@@ -250,7 +257,8 @@ private:
   CUresult findCode(Function &F);
 
   CUdevice Device;
-  bool IsCubin = false;
+  bool IsCubin = false; ///< Or a code object.
+  std::string Copy;     ///< Of a code object that must be aligned.
   bool AnyName = false; ///< A fatbin: has whatever it is asked for.
   std::vector<std::unique_ptr<Function>> Functions;
   std::vector<std::unique_ptr<Variable>> Variables;

@@ -15,6 +15,7 @@
 #include "AddressMap.h"
 #include "Emulator.h"
 #include "llvm/ADT/STLExtras.h"
+#include <cerrno>
 #include <cstring>
 #include <fstream>
 #include <map>
@@ -111,7 +112,11 @@ static void *mapMemory(uint64_t Size) {
                     MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (Base == MAP_FAILED)
     return nullptr;
-  mprotect(Base, roundUp(Size), PROT_READ | PROT_WRITE);
+  // It counts for RLIMIT_DATA once it can be written.
+  if (mprotect(Base, roundUp(Size), PROT_READ | PROT_WRITE)) {
+    munmap(Base, roundUp(Size) + PageSize);
+    return nullptr;
+  }
   std::memset(Base, FreshByte, std::min(Size, FreshSize));
   return Base;
 }
@@ -124,18 +129,23 @@ static void *reserveAt(CUdeviceptr Address, uint64_t Size) {
   return Base == MAP_FAILED ? nullptr : Base;
 }
 
-/// Maps what of the range is not mapped. \returns false where something else is.
-static bool mapShared(Memory &M, uint64_t Address, uint64_t Size) {
+/// Maps what of the range is not mapped. \returns an errno, EEXIST where something
+/// else is.
+static int mapShared(Memory &M, uint64_t Address, uint64_t Size) {
   for (uint64_t At = Address / Granularity * Granularity; At < Address + Size;
        At += Granularity) {
     if (M.SharedGranules.count(At))
       continue;
     if (!reserveAt(At, Granularity))
-      return false;
-    mprotect(toPointer(At), Granularity, PROT_READ | PROT_WRITE);
+      return errno;
+    if (mprotect(toPointer(At), Granularity, PROT_READ | PROT_WRITE)) {
+      int Error = errno;
+      munmap(toPointer(At), Granularity);
+      return Error;
+    }
     M.SharedGranules.insert(At);
   }
-  return true;
+  return 0;
 }
 
 /// \returns null when there is no more.
@@ -143,11 +153,17 @@ static void *allocateShared(Memory &M, uint64_t Size) {
   if (!M.Shared.size())
     M.Shared.assign(SharedBase, SharedSize);
   // Places where something else is stay taken.
-  while (AddressMap::Allocation *A = M.Shared.allocate(Size))
-    if (mapShared(M, A->Address, Size)) {
+  while (AddressMap::Allocation *A = M.Shared.allocate(Size)) {
+    int Error = mapShared(M, A->Address, Size);
+    if (!Error) {
       std::memset(toPointer(A->Address), FreshByte, std::min(Size, FreshSize));
       return toPointer(A->Address);
     }
+    if (Error == EEXIST)
+      continue;
+    M.Shared.release(A->Address);
+    break;
+  }
   return nullptr;
 }
 

@@ -28,6 +28,11 @@
 
 using namespace mneme;
 
+// The emulated HIP runtime, which includes this file, has a driver of its own.
+#ifndef MNEME_EMULATED_DRIVER
+#define MNEME_EMULATED_DRIVER "libcuda.so.1"
+#endif
+
 #define API extern "C" __attribute__((visibility("default")))
 
 //===----------------------------------------------------------------------===//
@@ -274,7 +279,7 @@ API int cudaMalloc(void **Ptr, size_t Size) {
 /// Calls a function of the driver that Mneme does not.
 template <typename... Params>
 static int callDriver(const char *Name, Params... Args) {
-  void *Library = dlopen("libcuda.so.1", RTLD_NOW);
+  void *Library = dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW);
   return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
 }
 
@@ -471,6 +476,16 @@ API int cudaMemcpyToSymbol(const void *Shadow, const void *From, size_t Size,
     return E;
   return cudaMemcpy(reinterpret_cast<void *>(Address + Offset), From, Size,
                     Kind);
+}
+
+API int cudaMemcpyToSymbolAsync(const void *Shadow, const void *From,
+                                size_t Size, size_t Offset, int Kind,
+                                CUstream S) {
+  CUdeviceptr Address = 0;
+  if (int E = findVariable(Shadow, Address))
+    return E;
+  return cudaMemcpyAsync(reinterpret_cast<void *>(Address + Offset), From, Size,
+                         Kind, S);
 }
 
 API int cudaMemcpyFromSymbol(void *To, const void *Shadow, size_t Size,

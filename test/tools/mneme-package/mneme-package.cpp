@@ -15,7 +15,8 @@
 // An image that ends with .bc is compiled for the host device. Keys of a
 // variant: entry, arch, launch, grade, block, grid, shared, threads, static,
 // cooperative, strategy. Keys of a guard: index, offset, size, low, high,
-// multiple, device, signed, soft. In place of a kernel's arguments in the
+// multiple, device, signed, soft; of a variable: name, bytes, slot (none: a
+// copy). In place of a kernel's arguments in the
 // application, args=SIZE@OFFSET,... of a kernel.
 //
 //===----------------------------------------------------------------------===//
@@ -157,8 +158,16 @@ static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {
   } else if (Key == "soft") {
     F.Flags = MNEME_GUARD_SOFT;
   } else if (Key == "device") {
-    G.Device = Value.str();
+    G.Name = Value.str();
     F.Test = MNEME_TEST_EQUAL;
+  } else if (Key == "name") {
+    G.Name = Value.str();
+    F.Test = MNEME_TEST_EQUAL;
+    F.High = MNEME_VARIABLE_COPY;
+  } else if (Key == "bytes") {
+    F.Low = number(Value);
+  } else if (Key == "slot") {
+    F.High = number(Value);
   } else {
     fail("unknown key '" + Key + "' of a guard");
   }
@@ -222,7 +231,7 @@ int main(int Argc, char **Argv) {
     } else if (Key == "guard" && V) {
       G = &V->Guards.emplace_back();
       G->Fields.What = choose(Value, {"", "arg", "grid", "block", "shared",
-                                      "cooperative", "device"});
+                                      "cooperative", "device", "variable"});
       G->Fields.Test = MNEME_TEST_RANGE;
     } else if (G) {
       setGuard(*G, Key, Value);

@@ -17,10 +17,11 @@ using namespace llvm::mneme;
 namespace {
 
 TEST(GPUsTest, KnowsTheirNames) {
-  for (StringRef Name : {"cuda", "cuda:0", "cuda:12", "offload", "offload:1"})
+  for (StringRef Name :
+       {"cuda", "cuda:0", "cuda:12", "hip", "hip:3", "offload", "offload:1"})
     EXPECT_TRUE(isGPUDeviceName(Name)) << Name.str();
   for (StringRef Name : {"", "host", "cuda:", "cuda:x", "cuda:-1", "cuda:1x",
-                         "cuda0", "CUDA", "offload:0:1", ":0"})
+                         "cuda0", "CUDA", "hip:", "offload:0:1", ":0"})
     EXPECT_FALSE(isGPUDeviceName(Name)) << Name.str();
 }
 
@@ -48,7 +49,29 @@ TEST(GPUsTest, RunsNothingOfOtherVendors) {
   EXPECT_FALSE(isArchCompatible("", "sm_90"));
   EXPECT_FALSE(isArchCompatible("sm_90x", "sm_90"));
   EXPECT_FALSE(isArchCompatible("sm_", "sm_90"));
+}
+
+TEST(GPUsTest, RunsCodeOfItsAMDProcessor) {
   EXPECT_TRUE(isArchCompatible("gfx90a", "gfx90a"));
+  EXPECT_FALSE(isArchCompatible("gfx90a", "gfx942"));
+  EXPECT_FALSE(isArchCompatible("gfx1100", "gfx1101"));
+  EXPECT_FALSE(isArchCompatible("sm_90", "gfx90a"));
+  // Of a family.
+  EXPECT_TRUE(isArchCompatible("gfx11-generic", "gfx1100"));
+  EXPECT_TRUE(isArchCompatible("gfx9-4-generic", "gfx942:sramecc+:xnack-"));
+  EXPECT_FALSE(isArchCompatible("gfx9-generic", "gfx90a"));
+  EXPECT_FALSE(isArchCompatible("gfx11-generic", "gfx1030"));
+}
+
+TEST(GPUsTest, ComparesAMDSettings) {
+  StringRef Device = "gfx90a:sramecc+:xnack-";
+  EXPECT_TRUE(isArchCompatible("gfx90a", Device));
+  EXPECT_TRUE(isArchCompatible("gfx90a:xnack-", Device));
+  EXPECT_TRUE(isArchCompatible("gfx90a:sramecc+:xnack-", Device));
+  EXPECT_FALSE(isArchCompatible("gfx90a:xnack+", Device));
+  EXPECT_FALSE(isArchCompatible("gfx90a:sramecc-", Device));
+  // A device that says nothing of it has none.
+  EXPECT_FALSE(isArchCompatible("gfx90a:xnack+", "gfx90a"));
 }
 
 TEST(GPUsTest, OpensGPUsOnly) {
@@ -59,10 +82,15 @@ TEST(GPUsTest, OpensGPUsOnly) {
 TEST(GPUsTest, SaysThatThereIsNoDriver) {
   if (dlopen("libcuda.so.1", RTLD_LAZY))
     GTEST_SKIP() << "this machine has a driver";
+  if (dlopen("libamdhip64.so.6", RTLD_LAZY))
+    GTEST_SKIP() << "this machine has HIP";
   const char *Text = "no CUDA driver: cannot load libcuda.so.1";
   EXPECT_THAT_EXPECTED(findGPUs(), FailedWithMessage(Text));
   EXPECT_THAT_EXPECTED(createGPUDevice("cuda:0"), FailedWithMessage(Text));
   EXPECT_THAT_EXPECTED(createGPUDevice("offload"), FailedWithMessage(Text));
+  EXPECT_THAT_EXPECTED(
+      createGPUDevice("hip"),
+      FailedWithMessage("no HIP runtime: cannot load libamdhip64.so"));
 }
 
 } // namespace

@@ -142,13 +142,13 @@ KERNEL void count(uint32_t *Counter) {
                             __MEMORY_SCOPE_DEVICE);
 }
 
-/// What a warp-wide sum gives each lane.
+/// What a sum of 32 lanes gives each of them.
 KERNEL void warp_sum(uint32_t *Data) {
   uint32_t &Mine = Data[__gpu_thread_id_x()];
   uint32_t Sum = Mine;
   for (uint32_t Mask = 16; Mask; Mask /= 2)
-    Sum += __gpu_shuffle_idx_u32(__gpu_lane_mask(), __gpu_lane_id() ^ Mask, Sum,
-                                 32);
+    Sum += __gpu_shuffle_idx_u32(__gpu_lane_mask(),
+                                 (__gpu_lane_id() ^ Mask) % 32, Sum, 32);
   Mine = Sum;
 }
 

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Compares the machine code of a kernel in two cubins.
+/// Compares the machine code of a kernel in two cubins, or two code objects.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,14 +24,14 @@
 namespace llvm {
 namespace mneme {
 
-/// The comparison of a kernel's code in two cubins, "ours" and "theirs".
+/// The comparison of a kernel's code in two images, "ours" and "theirs".
 struct CodeComparison {
   /// The code is equivalent: the instructions are identical except for the
   /// locations of the same variables in the image.
   bool Identical = false;
   /// Some instructions differ only in the location of a variable (its offset in
-  /// constant bank 3, the slot of its address in bank 4), which depends on the
-  /// rest of the module.
+  /// constant bank 3, the slot of its address in bank 4; AMDGPU: its distance),
+  /// which depends on the rest of the module.
   bool Relocated = false;
   /// The kind of difference, if any: "instruction", "size", "constants", ...
   std::string Difference;
@@ -40,8 +40,9 @@ struct CodeComparison {
 };
 
 /// Compares the code of \p Kernel, the functions it calls through tables or
-/// relocations, and its constants in two cubins. Fails if an image is damaged
-/// or lacks the kernel.
+/// relocations, and its constants in two cubins; or its code, descriptor and
+/// metadata in two code objects, of which \p Ours may be unlinked. Fails if an
+/// image is damaged or lacks the kernel.
 Expected<CodeComparison> compareKernelCode(StringRef Ours, StringRef Theirs,
                                            StringRef Kernel);
 

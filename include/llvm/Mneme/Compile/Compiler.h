@@ -89,6 +89,9 @@ struct CompileResult {
   std::string Assembly;    ///< PTX or AMDGPU assembly, if requested.
   /// Cubin or code object (without lld: the object).
   SmallVector<char, 0> Image;
+  /// AMDGPU: what was linked into the code object. Its relocations tell which
+  /// words are addresses.
+  SmallVector<char, 0> Object;
   KernelResources Resources;
   /// Receives remarks of the pipeline and the GPU code generator as YAML.
   /// Unbuffered if remarks of a crashing compiler are needed. Null: no remarks.
@@ -263,6 +266,9 @@ Expected<std::string> disassembleCubin(StringRef Image, StringRef CudaPath);
 /// Returns the output of llvm-objdump for an object of any target. Fails if
 /// llvm-objdump is missing, or with its message.
 Expected<std::string> disassembleObject(StringRef Object);
+
+/// Finds the ld.lld of this LLVM: beside its clang, or in PATH.
+std::optional<std::string> findLld();
 
 /// Links an AMDGPU object to a code object with ld.lld. Returns nothing if
 /// ld.lld is missing.

@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Reads an application's machine code for NVIDIA GPUs: fat binaries in
-/// sections of its ELF file. Does not load or run the application.
+/// Reads an application's machine code for NVIDIA and AMD GPUs: fat binaries
+/// and bundles in sections of its ELF file. Does not load or run the
+/// application.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,8 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,8 +30,8 @@ namespace mneme {
 
 /// One image of a fat binary.
 struct FatbinEntry {
-  enum KindType { PTX, Cubin, Other } Kind = Other;
-  std::string Arch; ///< "sm_90a".
+  enum KindType { PTX, Cubin, CodeObject, Other } Kind = Other;
+  std::string Arch; ///< "sm_90a", "gfx90a:xnack-".
   enum CompressionType { Plain, Zstd, LZ4, Unknown } Compression = Plain;
   StringRef Stored;  ///< As stored in the file.
   uint64_t Size = 0; ///< Decompressed size in bytes.
@@ -39,6 +42,13 @@ struct FatbinEntry {
 Expected<std::vector<FatbinEntry>> parseFatbins(StringRef Bytes,
                                                 StringRef Where);
 
+/// Lists the images of clang's offload bundles in \p Bytes, the contents of a
+/// section. Those of compressed bundles refer to \p Decompressed, to which this
+/// adds.
+Expected<std::vector<FatbinEntry>>
+parseBundles(StringRef Bytes, StringRef Where,
+             std::vector<std::unique_ptr<MemoryBuffer>> &Decompressed);
+
 /// Returns the decompressed bytes of \p Entry.
 Expected<SmallVector<char, 0>> readFatbinEntry(const FatbinEntry &Entry,
                                                StringRef Where);
@@ -46,13 +56,14 @@ Expected<SmallVector<char, 0>> readFatbinEntry(const FatbinEntry &Entry,
 /// Decompresses one LZ4 block to exactly \p Size bytes.
 Expected<SmallVector<char, 0>> decompressLZ4(StringRef Block, uint64_t Size);
 
-/// Returns all cubins for \p Arch in the ELF file \p App that contain
-/// \p Kernel, at least one. There are several if several translation units have
-/// a kernel of that name. Errors name the file and list its available code.
+/// Returns all cubins or code objects for \p Arch in the ELF file \p App that
+/// contain \p Kernel, at least one. There are several if several translation
+/// units have a kernel of that name. Errors name the file and list its
+/// available code.
 Expected<std::vector<SmallVector<char, 0>>>
 findKernelImages(StringRef App, StringRef Kernel, StringRef Arch);
 
-/// Returns the application's cubin for \p Arch that contains \p Kernel from the
+/// Returns the application's image for \p Arch that contains \p Kernel from the
 /// ELF file \p App. Also fails if kernels of that name have different code.
 Expected<SmallVector<char, 0>> extractKernelImage(StringRef App,
                                                   StringRef Kernel,

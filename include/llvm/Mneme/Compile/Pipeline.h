@@ -22,14 +22,20 @@
 namespace llvm {
 class Module;
 class TargetMachine;
+class Triple;
 namespace mneme {
 class PassGate;
 
 /// Returns the pipeline that clang runs at -O\p Level ("0" to "3", "s", "z"),
 /// in textual form: "clang<O2>". It differs from opt's default<O2> in settings
-/// of clang's driver: the SLP vectorizer, memcpyopt without libcalls. It can be
+/// of clang's driver: the SLP vectorizer, and getClangDriverOption(). It can be
 /// combined with other passes at the outermost level.
 std::string getClangPipeline(StringRef Level);
+
+/// Returns the LLVM option that clang's driver sets for device code:
+/// "enable-memcpyopt-without-libcalls", or "amdgpu-internalize-symbols", which
+/// deletes functions without callers before the passes.
+StringRef getClangDriverOption(const Triple &TT);
 
 /// Returns "default<O3>" for the shorthand "O3", an empty string for any other
 /// text.

@@ -34,6 +34,8 @@ struct ApplicationOptions {
   /// output and OutputFiles must be equal.
   std::string Check;
   LaunchDevice Device = LaunchDevice::Auto;
+  /// How the application's own kernels are compiled for the host device.
+  HostFinish Finish = HostOptions().Finish;
   double Timeout = 600;    ///< Seconds per run; 0: none.
   std::string LibraryPath; ///< Folder of libmneme_rt.so, libmneme_deploy.so.
 };

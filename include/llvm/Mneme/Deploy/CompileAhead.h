@@ -19,15 +19,37 @@
 #include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Support/JSON.h"
+#include <map>
 #include <optional>
 
 namespace llvm {
 namespace mneme {
 
+struct CompileOptions;
+
+/// The launch that the code of a winner was compiled for.
+struct WinnerLaunch {
+  std::map<unsigned, uint64_t> Args; ///< As SpecializeOptions::Args.
+  Dim3 Grid, Block;                  ///< Of the code.
+  Dim3 RecordedGrid, RecordedBlock;
+};
+
+/// Return the launch as JSON for the provenance of a variant, and read it.
+json::Object toJSON(const WinnerLaunch &L);
+std::optional<WinnerLaunch> readWinnerLaunch(const json::Object &O);
+
+/// Returns the options for a kernel without values of a launch: launch bounds
+/// are those that the configuration has as numbers.
+CompileOptions makeCompileOptions(StringRef Kernel, const KernelConfig &C);
+
 struct AheadOptions {
-  /// Settings that depend on a launch are refused, except for launch bounds
-  /// with a number of threads.
+  /// Settings that depend on a launch need one (Launch), except for launch
+  /// bounds with a number of threads.
   KernelConfig Config;
+  std::optional<WinnerLaunch> Launch;
+  /// Fail unless the results are the same for all blocks (LaunchShape.h).
+  bool NeedsProof = false;
   /// The launch of the variant, instead of the application's: both or neither.
   std::optional<Dim3> Grid, Block;
   /// Make the grid and the block constants. Without a launch, refused if the
@@ -41,8 +63,9 @@ struct AheadOptions {
 
 /// Compiles kernel \p Kernel of payload \p Index of an application, in a child
 /// process. Returns the kernel with one variant, without soft guards and
-/// provenance. Fails if the code needs values that only a launch has, if a GPU
-/// kernel uses variables, or if it does not compile.
+/// provenance. Fails if the code needs values of a launch that \p O does not
+/// have, if a GPU kernel uses variables that the host cannot find, or if it
+/// does not compile.
 Expected<PackagedKernel> compileAhead(ArrayRef<Payload> Payloads, size_t Index,
                                       StringRef Kernel, const AheadOptions &O);
 
@@ -56,8 +79,8 @@ struct RebaseCounts {
 /// Makes \p P a package for the files of a rebuilt application: drops kernels
 /// that the application does not have, and replaces the device links. A kernel
 /// whose static hash has changed is kept under its new hash if its variants are
-/// the same bytes when the new IR is compiled like the winner. Variants that
-/// depend on a launch cannot be compared in this way, and are dropped.
+/// the same bytes when the new IR is compiled like the winner. Variants with a
+/// changed launch need a proof that it is correct for the new IR, too.
 /// \param O     how to compile; the configuration is the package's.
 /// \param Note  called with a message for each kernel that is dropped or
 ///              loses variants.
@@ -66,10 +89,19 @@ Expected<RebaseCounts> rebasePackage(TunedPackage &P,
                                      const AheadOptions &O,
                                      function_ref<void(const Twine &)> Note);
 
+/// What an entry for Proteus says about each launch.
+struct ProteusPolicy {
+  bool Args = true, Dims = true, Ranges = false, Bounds = true;
+  /// Launches with so many threads per block have MinBlocks; -1: none.
+  int64_t TunedMaxThreads = -1;
+  uint32_t MinBlocks = 0;
+};
+
 /// An entry of a file for Proteus (PROTEUS_TUNED_KERNELS).
 struct ProteusEntry {
   std::string Kernel; ///< The mangled name.
   AheadOptions Options;
+  ProteusPolicy Policy;
   /// Why the entry cannot be compiled ahead of time; empty if it can.
   std::string Problem;
   std::vector<std::string> Warnings;

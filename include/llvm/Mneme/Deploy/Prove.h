@@ -29,6 +29,9 @@ struct ProveOptions {
   ApplicationOptions App;
   std::vector<std::string> Packages; ///< Absolute paths.
   ServeSettings Serve;
+  /// The --host-finish of the application's own kernels on the host device.
+  /// Unset: that of the studies.
+  std::optional<HostFinish> Finish;
   unsigned Pairs = 10;      ///< Pairs of runs for the application's time.
   unsigned KernelPairs = 6; ///< Pairs of runs for the kernels' times.
   double Limit = 300; ///< Seconds after which no pair begins, but the first of
@@ -64,6 +67,8 @@ struct Proof {
   /// How the results with the packages differ; empty if they are the same.
   std::string Difference;
   bool IsChecked = false; ///< --check judged.
+  /// The --host-finish of the application's own kernels; empty on a GPU.
+  std::string Finish;
   /// Of the first run with packages, or the first in which nothing was served.
   PackageUse Use;
   MeasuredSpeedup Application;

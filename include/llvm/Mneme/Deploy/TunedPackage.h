@@ -25,8 +25,13 @@ namespace llvm {
 namespace mneme {
 
 struct PackagedGuard {
-  MnemePackageGuard Fields = {}; ///< The offset of a device is the writer's.
-  std::string Device;            ///< Of MNEME_GUARD_DEVICE.
+  MnemePackageGuard Fields = {}; ///< The offset of a name is the writer's.
+  std::string Name;              ///< Of a device or variable.
+
+  bool hasName() const {
+    return Fields.What == MNEME_GUARD_DEVICE ||
+           Fields.What == MNEME_GUARD_VARIABLE;
+  }
 };
 
 struct PackagedVariant {
@@ -95,6 +100,8 @@ unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
 
 /// Returns true if the arguments have the same sizes and offsets.
 bool haveSameArguments(const PackagedKernel &A, const PackagedKernel &B);
+
+bool isSameGuard(const PackagedGuard &A, const PackagedGuard &B);
 
 /// Returns true if both serve the same launches on the same devices.
 bool servesSameLaunches(const PackagedVariant &A, const PackagedVariant &B);

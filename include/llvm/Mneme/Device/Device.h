@@ -59,12 +59,15 @@ struct HostSchedule {
   enum OrderKind {
     Parallel,   ///< Blocks on all cores, in no fixed order.
     Sequential, ///< One block after the other, on one core.
+    Shuffled,   ///< Blocks on all cores, started in an order that Seed
+                ///< determines.
     Random,     ///< Interleaved on one core, in an order that Seed determines.
   };
   OrderKind Order = Parallel;
   uint64_t Seed = 0;
 
-  /// Parses "parallel", "sequential" or "random:SEED"; empty means parallel.
+  /// Parses "parallel", "sequential", "shuffled:SEED" or "random:SEED"; empty
+  /// means parallel.
   static Expected<HostSchedule> parse(StringRef Text);
   /// Returns the text that parse() reads.
   std::string toString() const;
@@ -96,6 +99,9 @@ struct DeviceImage {
   /// GPU only: variables of the image that the recording lacks and that the
   /// kernel can write.
   std::vector<std::string> OwnVariables;
+  /// GPU only: the variables whose addresses the image has in its array
+  /// MNEME_VARIABLE_SLOTS, in order.
+  std::vector<std::string> Slots;
   /// GPU only: the layout of the arguments.
   std::vector<KernelArg> Args;
 };

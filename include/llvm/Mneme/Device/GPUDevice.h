@@ -28,8 +28,9 @@ namespace mneme {
 /// The GPU, as documented in each result.
 struct GPUInfo {
   std::string Name;   ///< "NVIDIA H200"
-  std::string Arch;   ///< "sm_90"
-  std::string Driver; ///< "13.0": the CUDA version the driver supports.
+  std::string Arch;   ///< "sm_90", "gfx90a:sramecc+:xnack-"
+  std::string Driver; ///< "13.0": the CUDA version the driver supports; HIP's
+                      ///< version.
   std::string UUID;
   uint64_t MemoryBytes = 0;
   uint64_t CacheBytes = 0; ///< Last-level cache.
@@ -37,8 +38,10 @@ struct GPUInfo {
   unsigned ThreadsPerMultiprocessor = 0;
   unsigned BlocksPerMultiprocessor = 0;
   uint64_t SharedPerBlock = 0; ///< With opt-in.
-  unsigned ClockMHz = 0;       ///< Maximum clock; 0 if the driver does not
-                               ///< report it.
+  unsigned WaveSize = 32;      ///< Threads of a warp or wave.
+  bool IsAMD = false;
+  unsigned ClockMHz = 0; ///< Maximum clock; 0 if the driver does not
+                         ///< report it.
 };
 
 /// The current state of a GPU, as far as known.
@@ -157,7 +160,7 @@ GPUDevice::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
 
 /// One GPU of this machine.
 struct GPUDescription {
-  std::string Name; ///< "cuda:0"
+  std::string Name; ///< "cuda:0", "hip:0"
   GPUInfo Info;
 };
 
@@ -166,8 +169,9 @@ struct GPUDescription {
 /// driver, an outdated driver, or no device.
 Expected<std::vector<GPUDescription>> findGPUs();
 
-/// Opens "cuda:0" (through the driver) or "offload:0" (through LLVM's
-/// liboffload); the number is optional.
+/// Opens "cuda:0" (through the driver), "hip:0" (through HIP's module API) or
+/// "offload:0" (an NVIDIA GPU through LLVM's liboffload); the number is
+/// optional.
 Expected<std::unique_ptr<GPUDevice>> createGPUDevice(StringRef Name);
 
 /// Returns true if \p Name names a GPU, present or not.
@@ -175,7 +179,8 @@ bool isGPUDeviceName(StringRef Name);
 
 /// Returns true if machine code for \p CodeArch runs on a \p DeviceArch device:
 /// with the same major and the same or a later minor architecture; sm_90a only
-/// on sm_90.
+/// on sm_90. AMD: on the same processor, or on one of a generic architecture
+/// (gfx11-generic), if their settings of xnack and sramecc do not contradict.
 bool isArchCompatible(StringRef CodeArch, StringRef DeviceArch);
 
 } // namespace mneme

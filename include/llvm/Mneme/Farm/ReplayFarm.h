@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_FARM_REPLAYFARM_H
 #define LLVM_MNEME_FARM_REPLAYFARM_H
 
+#include "llvm/ADT/DenseSet.h"
 #include "llvm/Mneme/Farm/Farm.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 
@@ -101,6 +102,13 @@ public:
   /// this machine launches nothing.
   virtual ArrayRef<VerificationPower> powers() const = 0;
   virtual FarmStatistics statistics() const = 0;
+
+  using Evaluator::wait;
+  /// Like wait(), but also returns when the descriptor \p Also becomes readable.
+  virtual Expected<std::vector<Evaluation>> wait(double Seconds, int Also) = 0;
+  /// Ends the requests \p Ids that have not begun: their results are Cancelled.
+  /// Others continue.
+  virtual void withdraw(const DenseSet<uint64_t> &Ids) = 0;
 };
 
 struct FarmWorkerOptions : FarmResources {
@@ -119,6 +127,10 @@ struct FarmWorkerOptions : FarmResources {
 /// otherwise. Fails if there is no study, the connection is lost, or no device
 /// is usable.
 Error runFarmWorker(FarmWorkerOptions Options);
+
+/// Returns the version of this build. A study and its workers must have the
+/// same build, because machine code and messages differ between builds.
+std::string getProtocolVersion();
 
 /// Returns the rank of this process among those that a launcher (Flux, Slurm,
 /// Open MPI, MPICH, PALS) has started on this machine.

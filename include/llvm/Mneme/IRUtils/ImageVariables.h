@@ -53,6 +53,14 @@ inline constexpr StringLiteral OtherKernelsMetadata = "mneme.other.kernels";
 void setHasOtherKernels(Module &M);
 bool hasOtherKernels(const Module &M);
 
+/// The named metadata of a module that has only the interface of a kernel,
+/// whose code is in an image: the digest of the image.
+inline constexpr StringLiteral ImageOnlyMetadata = "mneme.image.only";
+
+/// Adds ImageOnlyMetadata.
+void setImageOnly(Module &M, StringRef Digest);
+bool isImageOnly(const Module &M);
+
 } // namespace mneme
 } // namespace llvm
 

@@ -37,7 +37,12 @@ public:
   /// the process, such as "the compiler". \p Work must not acquire locks that
   /// another thread of this process may hold.
   static Expected<ChildTask> start(StringRef Name, WorkFn Work,
-                                   ChildLimits Limits = {});
+                                   ChildLimits Limits = {}) {
+    return startWith(Name, Work, std::move(Limits), {});
+  }
+  /// Likewise. The child keeps the descriptors \p Kept.
+  static Expected<ChildTask> startWith(StringRef Name, WorkFn Work,
+                                       ChildLimits Limits, ArrayRef<int> Kept);
 
   /// Returns a file descriptor that becomes readable when poll() can progress.
   int fd() const { return Answer.get(); }

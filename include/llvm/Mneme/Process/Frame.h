@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Messages between processes. A message is a frame: a line "KEY BYTES JSON",
-/// followed by BYTES bytes.
+/// Messages between processes. A message is a frame: a line, followed by bytes.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -41,15 +40,26 @@ struct Frame {
   std::string Bytes;
 };
 
+/// The form of a frame's line.
+enum class FrameForm {
+  Keyed, ///< KEY BYTES JSON
+  /// A JSON object. Its member "type" is the key, "bytes" the number of bytes
+  /// (default: 0). A frame of unknown type has the number of kinds as Kind and
+  /// no bytes.
+  Object,
+};
+
 /// Returns the line of a frame.
 std::string printFrameLine(const MessageKind &Kind, json::Object Head,
-                           uint64_t Bytes);
+                           uint64_t Bytes, FrameForm Form = FrameForm::Keyed);
 
 /// Parses frames from a stream of bytes. All errors are StreamErrors.
 class FrameParser {
 public:
   /// Accepts frames of \p Kinds, which must outlive the parser.
-  explicit FrameParser(ArrayRef<MessageKind> Kinds) : Kinds(Kinds) {}
+  explicit FrameParser(ArrayRef<MessageKind> Kinds,
+                       FrameForm Form = FrameForm::Keyed)
+      : Kinds(Kinds), Form(Form) {}
 
   /// Skips all text before the line \p Text, which must outlive the parser. A
   /// launcher, a shell or a module system may have written it.
@@ -67,6 +77,7 @@ public:
 
 private:
   ArrayRef<MessageKind> Kinds;
+  FrameForm Form;
   StringRef Greeting; ///< Empty: not expected, or found.
   std::string Buffer;
   size_t Begin = 0;   ///< Start of the unparsed data.
@@ -77,6 +88,8 @@ private:
   Expected<bool> skipToGreeting();
   Expected<std::optional<size_t>> findKind(StringRef Line, bool IsWhole) const;
   Error parseHead(size_t Kind, StringRef Line);
+  Error parseObject(StringRef Line);
+  Expected<bool> parseLine();
   void take(size_t N);
 };
 
@@ -84,8 +97,9 @@ private:
 class Channel {
 public:
   /// \p In and \p Out are one socket, or the ends of two pipes.
-  Channel(int In, int Out, ArrayRef<MessageKind> Kinds)
-      : Parser(Kinds), In(In), Out(Out) {}
+  Channel(int In, int Out, ArrayRef<MessageKind> Kinds,
+          FrameForm Form = FrameForm::Keyed)
+      : Parser(Kinds, Form), In(In), Out(Out) {}
   Channel(int Socket, ArrayRef<MessageKind> Kinds)
       : Channel(Socket, Socket, Kinds) {}
   Channel(const Channel &) = delete;
@@ -110,6 +124,9 @@ public:
   Error makeNonBlocking();
   /// Queues a frame to be sent. Does not copy \p Bytes.
   void queue(std::string Line, std::shared_ptr<const std::string> Bytes);
+  /// Queues a frame without bytes, and a descriptor to be sent with it. The
+  /// output is a Unix socket.
+  void queue(std::string Line, Descriptor Attached);
   bool hasQueued() const { return !Queue.empty(); }
   uint64_t queuedBytes() const { return Queued; }
   /// Sends as much as possible without blocking. If the other side has closed
@@ -127,12 +144,17 @@ public:
 
 private:
   int In, Out;
-  std::deque<std::shared_ptr<const std::string>> Queue;
+  struct Entry {
+    std::shared_ptr<const std::string> Data;
+    Descriptor Attached; ///< Sent with the first byte.
+  };
+  std::deque<Entry> Queue;
   size_t Offset = 0; ///< Bytes sent of the first element.
   bool Broken = false;
   uint64_t Queued = 0, Sent = 0, Received = 0;
 
   ssize_t writeSome(StringRef Data);
+  ssize_t writeAttached(StringRef Data, int Attached);
 };
 
 } // namespace mneme

@@ -62,6 +62,11 @@ struct Pipe {
   static Expected<Pipe> createSocket();
 };
 
+/// Takes standard input and output of this process for a protocol: Read and
+/// Write of the result. Afterwards, standard input is empty, and whatever the
+/// tool, a plugin or a kernel prints goes to standard error.
+Expected<Pipe> takeStandardStreams();
+
 /// Makes read() and write() fail instead of block.
 Error makeNonBlocking(int FD);
 

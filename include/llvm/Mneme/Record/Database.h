@@ -64,6 +64,16 @@ inline constexpr StringLiteral LaunchInputs[] = {
 /// The additional input with --record-id=scalars.
 inline constexpr StringLiteral ScalarsInput = "Scalars";
 
+/// The application's own code of a kernel that it loaded as an image, without
+/// Mneme's payload. File is empty if there is none.
+struct RecordedImage {
+  std::string File;    ///< Name in the folder.
+  std::string Digest;  ///< XXH3-128, 32 hexadecimal digits.
+  std::string Arch;    ///< "sm_90a": that the code is for.
+  bool IsPTX = false;  ///< Otherwise a cubin.
+  bool IsOnly = false; ///< The recorded IR is only the kernel's interface.
+};
+
 /// One kernel: the contents of <static hash>.json.
 struct RecordedKernel {
   std::string KernelName; ///< The symbol in the IR.
@@ -78,6 +88,10 @@ struct RecordedKernel {
   /// XXH3-128 of each module, 32 hexadecimal digits; empty if unknown, as in a
   /// version 1 file.
   std::vector<std::string> ModuleDigests;
+  RecordedImage Image;
+  /// Settings (Config.def) with which the application compiled the IR, as
+  /// compact JSON; empty for clang's.
+  std::string Configuration;
   uint64_t VAddr = 0, VASize = 0; ///< Covers the arenas of all instances.
   std::vector<KernelArg> Args;
   std::vector<KernelGlobal> Globals;
@@ -94,6 +108,8 @@ struct RecordedKernel {
   /// Extends [VAddr, VAddr + VASize) to cover another arena; VASize is 0 before
   /// the first one.
   void addArena(uint64_t Base, uint64_t Size);
+  /// Returns the names of the files besides those of instances.
+  std::vector<std::string> codeFiles() const;
   /// Returns true if the digests of all files are known. A sealed kernel is
   /// written in format version 2, which protects all of its data, otherwise in
   /// version 1.
@@ -132,6 +148,10 @@ Expected<std::vector<RecordedKernel>> readDatabase(StringRef Dir);
 /// the recorded one. The buffer is unaffected by later changes of the file.
 Expected<std::unique_ptr<MemoryBuffer>>
 readModule(StringRef Dir, const RecordedKernel &K, size_t Index = 0);
+
+/// Reads the image of \p K, which has one, in the same way.
+Expected<std::unique_ptr<MemoryBuffer>> readImage(StringRef Dir,
+                                                  const RecordedKernel &K);
 
 /// Returns a warning for the user if no digests protect the replayed files of
 /// \p K, otherwise an empty string.

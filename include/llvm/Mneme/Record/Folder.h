@@ -38,6 +38,8 @@ bool isStagingFolderName(StringRef Name);
 std::string snapshotName(bool Epilogue, StringRef StaticHash,
                          StringRef DynamicHash);
 std::string moduleName(StringRef StaticHash);
+/// Returns "RecordedImage_<static hash>.cubin", or ".ptx".
+std::string imageName(StringRef StaticHash, bool IsPTX);
 
 /// Returns true if \p Name is the name of a file that recording creates, other
 /// than a kernel file.

@@ -39,9 +39,11 @@ struct SnapshotRegion {
   std::string Name; ///< The variable's name.
   uint32_t Kind = MNEME_REGION_HEAP;
 
-  /// Returns true if the application's runtime chose the address.
+  /// Returns true if the application, its runtime or the driver chose the
+  /// address.
   bool isOutsideArena() const {
-    return Kind == MNEME_REGION_MANAGED || Kind == MNEME_REGION_PINNED;
+    return Kind == MNEME_REGION_MANAGED || Kind == MNEME_REGION_PINNED ||
+           Kind == MNEME_REGION_DEVICE;
   }
 };
 

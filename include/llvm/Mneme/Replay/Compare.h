@@ -17,6 +17,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Config/Verdict.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -36,6 +37,15 @@ struct CompareRule {
   uint32_t Norm = MNEME_NORM_NONE;            ///< MNEME_NORM_*.
   double Value = 0;                           ///< The largest allowed error.
   NaNRule NaN = NaNRule::Equal;
+  /// Set if the tolerance was measured: the largest allowed absolute error, in
+  /// addition to Value. Excludes a norm.
+  std::optional<double> Measured;
+
+  CompareLevel level() const {
+    return Measured                             ? CompareLevel::Envelope
+           : Tolerance == MNEME_TOLERANCE_EXACT ? CompareLevel::Exact
+                                                : CompareLevel::Tolerance;
+  }
 };
 
 /// A tolerance like "abs:1e-6" or "ulp:4@3": for one buffer or, without '@',
@@ -88,6 +98,10 @@ struct CompareStats {
                                              ///< text.
   double MaxAbs = 0, MaxRel = 0, MaxUlp = 0; ///< Over all differing elements.
   std::optional<double> NormError; ///< Norm of the difference, if Norm is set.
+  /// Whether bytes differ that are not compared by position (ComparePart).
+  bool SkippedDiffer = false;
+
+  bool isIdentical() const { return Differences == 0 && !SkippedDiffer; }
 };
 
 /// Compares two ranges of the same size. A tail shorter than an element is
@@ -96,6 +110,10 @@ struct CompareStats {
 /// relative. Mismatches then counts the differing elements if Pass is false.
 CompareStats compareMemory(ArrayRef<char> Expected, ArrayRef<char> Actual,
                            const CompareRule &Rule);
+
+/// Fails \p Stats if an error exceeds CompareRule::Measured, which comparisons
+/// of single elements do not check.
+void applyMeasuredLimit(CompareStats &Stats, const CompareRule &Rule);
 
 /// Returns the largest finite magnitude of the whole elements; 0 for bytes.
 double findLargest(ArrayRef<char> Bytes, uint32_t DType);
@@ -124,6 +142,13 @@ struct BufferReport {
   uint64_t Address = 0, Size = 0;
   CompareRule Rule;
   CompareStats Stats;
+  /// Bytes per record if records may be in any order; otherwise 0.
+  uint32_t RecordSize = 0;
+  /// The level that the buffer needs: Exact if its bits are equal, that of its
+  /// rules if it fails.
+  CompareLevel Level = CompareLevel::Exact;
+  /// How records in another order verify, or why they fail; may be empty.
+  std::string Records;
   /// For a failed buffer: whether a second launch of the same code left the
   /// same bytes. Unset if not tested.
   std::optional<bool> Reproducible;

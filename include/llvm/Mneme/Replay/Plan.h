@@ -24,7 +24,9 @@
 #include "llvm/Mneme/Record/NewRecording.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Replay/Compare.h"
+#include "llvm/Mneme/Replay/Envelope.h"
 #include "llvm/Mneme/Replay/Measure.h"
+#include "llvm/Mneme/Replay/Unordered.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <optional>
@@ -67,6 +69,10 @@ struct ReplayOptions : KernelConfig {
   /// Find the bytes that a launch writes without reading them first, and
   /// initialize them to a wrong value (Poison.h).
   bool Poison = false;
+  EnvelopeRule Envelope;
+  /// Launches to compare if the recorded code's results vary. Unset: as many
+  /// as the envelope has replays.
+  std::optional<unsigned> ComparedLaunches;
   bool Isolate = true; ///< Compile and run in a child process.
   /// Defaults for the host device, whose launches are long and whose timer is
   /// exact.
@@ -110,6 +116,7 @@ struct ReplayOptions : KernelConfig {
 
   std::vector<ToleranceSpec> Tolerances;
   std::vector<ElementTypeSpec> ElementTypes;
+  std::vector<UnorderedSpec> Unordered;
   std::optional<uint32_t> Norm;
   NaNRule NaN = NaNRule::Equal;
 };
@@ -149,6 +156,10 @@ public:
   /// Call \p Fn with each range and its bytes, until it fails.
   Error readStored(DataFn Fn) const;
   Error readChanged(DataFn Fn) const;
+  /// Writes the contents of a region before or after the recorded launch to
+  /// \p Contents, which is zero. Decompresses on all cores.
+  Error readRegion(size_t Region, bool After,
+                   MutableArrayRef<char> Contents) const;
   /// Turns a region's contents before the recorded launch into those after it.
   Error applyChanges(size_t Region, MutableArrayRef<char> Contents) const;
 
@@ -163,14 +174,6 @@ private:
   /// Replaces the epilogue's data; null: use the epilogue.
   std::shared_ptr<const std::vector<MemoryRange>> Outcome;
   std::vector<SnapshotData> OutcomeRanges;
-};
-
-/// A part of one region that is compared under one rule.
-struct ComparePart {
-  size_t Region;
-  uint64_t Offset, Size;
-  std::string Name;
-  CompareRule Rule;
 };
 
 /// A checked plan for replaying one recorded launch.
@@ -201,7 +204,14 @@ public:
   std::unique_ptr<ReplayPlan>
   withPoison(std::shared_ptr<const PoisonMask> Mask) const;
 
+  /// Returns the same plan with the rules of an envelope. Its variants inherit
+  /// them unless they compare otherwise.
+  std::unique_ptr<ReplayPlan>
+  withEnvelope(std::shared_ptr<const Envelope> E) const;
+
   const ReplayOptions &options() const { return Options; }
+  /// Null if no envelope was measured, or nothing varied.
+  const std::shared_ptr<const Envelope> &envelope() const { return Measured; }
   /// Null if the plan was not searched for poison.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
   const RecordedKernel &kernel() const { return *Kernel; }
@@ -219,12 +229,19 @@ public:
   mneme::HostSchedule schedule() const { return Schedule; }
   /// Returns the variables and their locations.
   std::vector<KernelGlobal> globals() const;
-  ArrayRef<ComparePart> compareParts() const { return *Parts; }
+  const ComparePlan &comparison() const { return *Comparison; }
   /// Returns true if the recorded launch may read memory that it has written,
   /// so that repeating it requires restoring its memory. Decided conservatively
   /// from the IR, in about the time of a small pass pipeline.
   bool canReadWhatItWrites() const;
   bool isNVPTX() const;
+  /// Returns false if the recording has only the kernel's interface and image,
+  /// and the user gives no other IR.
+  bool hasIR() const;
+  /// Returns the application's machine code of the kernel from the recorded
+  /// image; assembles PTX. Fails if no image was recorded.
+  Expected<SmallVector<char, 0>> readRecordedCubin() const;
+  bool hasRecordedImage() const { return !kernel().Image.File.empty(); }
   /// Returns a hexadecimal digest of Options.IRFile's contents; empty for the
   /// recorded IR.
   std::string irDigest() const;
@@ -253,8 +270,9 @@ private:
   std::shared_ptr<const SmallVector<char, 0>> Bitcode;
   std::shared_ptr<const KernelCompiler> Compiler;
   std::shared_ptr<const std::vector<SmallVector<char, 0>>> AppImages;
-  std::shared_ptr<const std::vector<ComparePart>> Parts;
+  std::shared_ptr<const ComparePlan> Comparison;
   std::shared_ptr<const PoisonMask> Poison;
+  std::shared_ptr<const Envelope> Measured;
   double ParseTime = 0, ReadTime = 0;
 
   Error chooseInstance(StringRef Database);
@@ -266,11 +284,12 @@ private:
   Error planLaunch();
   Error planCompilation(const ReplayPlan *Other);
   Error planAppImages();
+  Error checkImageSettings() const;
   Error planComparison();
   Error planMeasurement() const;
   Error planInstruments() const;
   SpecializeOptions getSpecialization() const;
-  CompileOptions getCompileOptions() const;
+  Expected<CompileOptions> getCompileOptions() const;
 };
 
 } // namespace mneme

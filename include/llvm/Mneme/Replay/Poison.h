@@ -58,24 +58,32 @@ private:
   size_t MemorySize = 0;
 };
 
+/// The result of a search for poison.
+struct PoisonSearch {
+  std::string NoPoison;    ///< Why no byte is poisoned; empty if one is.
+  bool IsVerified = false; ///< All launches of the recorded kernel verified.
+};
+
 /// Traces the accesses of the recorded kernel in one launch to find the bytes
 /// (Transforms/Trace.h). To confirm them, poisons them in \p Memory and
-/// launches again. \p Memory stays poisoned if \p Mask is not empty.
-/// \returns why no byte is poisoned, or an empty string. An Error means that
-/// the device is lost.
+/// launches again. \p Memory stays poisoned if \p Mask is not empty. An Error
+/// means that the device is lost.
+/// \param Rules   how to compare memory after the launches.
 /// \param Report  called with ReplayStage::Poison.
-Expected<std::string> findPoison(const ReplayPlan &Plan, Device &D,
-                                 Replayer &Memory,
-                                 std::shared_ptr<PoisonMask> Mask,
-                                 function_ref<void(ReplayStage)> Report);
+Expected<PoisonSearch> findPoison(const ReplayPlan &Plan,
+                                  const ComparePlan &Rules, Device &D,
+                                  Replayer &Memory,
+                                  std::shared_ptr<PoisonMask> Mask,
+                                  function_ref<void(ReplayStage)> Report);
 
-/// Runs findPoison() on \p Device in a child process under the time limit of
-/// \p Plan. Call it while the process has one thread and has not used a GPU.
-/// \returns the plan with the poison found, if any. Fails if there is no such
-/// device or it cannot run the recording.
-Expected<std::unique_ptr<ReplayPlan>>
-poisonIsolated(const ReplayPlan &Plan, StringRef Device,
-               VerificationPower &Power);
+/// Runs findPoison() and, if the plan's options say so, measureEnvelope() on
+/// \p Device in a child process under the time limit of \p Plan. Call it while
+/// the process has one thread and has not used a GPU. \returns the plan with
+/// the poison and the envelope found, if any. Fails if there is no such device
+/// or it cannot run the recording.
+Expected<std::unique_ptr<ReplayPlan>> prepareIsolated(const ReplayPlan &Plan,
+                                                      StringRef Device,
+                                                      VerificationPower &Power);
 
 } // namespace mneme
 } // namespace llvm

@@ -21,6 +21,7 @@
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Config/Verdict.h"
 #include "llvm/Mneme/Device/Device.h"
+#include "llvm/Mneme/Replay/Envelope.h"
 #include "llvm/Mneme/Replay/HeldAddresses.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -30,7 +31,8 @@ class raw_ostream;
 namespace mneme {
 
 /// The stage of a replay; if its process dies, the stage that failed. Poison
-/// covers the whole search for poison, Baseline includes its compilation.
+/// covers the whole search for poison, Envelope all launches of the recorded
+/// code, Baseline includes its compilation.
 enum class ReplayStage {
   Open,
   Poison,
@@ -40,6 +42,7 @@ enum class ReplayStage {
   Launch,
   Compare,
   Baseline,
+  Envelope,
 };
 /// Returns the subject of "... did not end within 5 s".
 StringRef describeStage(ReplayStage S);
@@ -115,11 +118,23 @@ struct VerificationPower {
   /// Unset: not searched for poison.
   std::optional<uint64_t> PoisonedBytes;
   std::string NoPoison; ///< Why no byte is poisoned.
+  /// The most lenient level of the rules under which memory is compared.
+  CompareLevel Level = CompareLevel::Exact;
+  std::optional<EnvelopeSummary> Envelope; ///< Unset: not measured.
+  std::string NoEnvelope;                  ///< Why it could not be measured.
 
   bool isVacuous() const { return Vacuous.value_or(false); }
+  /// Returns true if results of the application's own code vary.
+  bool varies() const { return Envelope && Envelope->varies(); }
 };
 /// Describes \p P in words.
 std::string describePower(const VerificationPower &P);
+/// Describes the envelope, or why there is none although results vary; empty if
+/// none was needed.
+std::string describeEnvelope(const VerificationPower &P);
+/// Returns why memory cannot judge the launch and the application should, for
+/// the end of a message; empty if memory can.
+std::string adviseJudge(const VerificationPower &P);
 
 json::Value toJSON(const VerificationPower &P);
 bool fromJSON(const json::Value &V, VerificationPower &P, json::Path Path);
@@ -147,6 +162,7 @@ struct ReplayResult {
   /// After a mismatch: whether the recorded kernel gives different results for
   /// different fill values of memory it has not written. Unset: unknown.
   std::optional<bool> ReadsUninitialized;
+  unsigned ComparedLaunches = 0; ///< Launches whose results were compared.
   std::vector<BufferReport> Buffers;
   std::optional<StrayWrite> Stray;
   VerificationPower Power;
@@ -157,15 +173,17 @@ struct ReplayResult {
     return Measured ? ArrayRef<double>(Measured->Nanoseconds)
                     : ArrayRef<double>();
   }
-  bool verified() const {
-    return V == Verdict::Match || V == Verdict::MatchWithinTolerance;
-  }
+  bool verified() const { return isMatch(V); }
   /// Returns true if the replay failed before verification.
   bool failed() const {
     return V == Verdict::Crash || V == Verdict::Timeout ||
            V == Verdict::CompileError || V == Verdict::Unsupported;
   }
 };
+
+/// Returns the reason for the verdict in one line: the failure, or the level at
+/// which each buffer verified. Empty for an exact match.
+std::string describeReason(const ReplayResult &R);
 
 json::Value toJSON(const ReplayResult &R);
 bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
@@ -206,7 +224,11 @@ public:
   uint64_t numLaunches() const { return NumLaunches; }
   /// Compares all recorded memory with the outcome of the recorded launch. Also
   /// checks that the memory the device has mapped around it is still zero.
-  Expected<MemoryComparison> compare(ArrayRef<ComparePart> Parts);
+  Expected<MemoryComparison> compare(const ComparePlan &Plan);
+
+  /// Reads the contents of a region after the recorded launch, and now.
+  Expected<std::pair<std::vector<char>, std::vector<char>>>
+  readOutcomes(size_t Region) const;
 
   /// Returns the largest finite magnitude of the elements that the recorded
   /// launch left in a part.
@@ -269,6 +291,7 @@ private:
                   std::optional<StrayWrite> &Stray);
   Expected<std::vector<CompareStats>>
   compareOnHost(ArrayRef<ComparePart> Parts);
+  class RecordComparison;
 };
 
 /// Opens "host" or a GPU ("cuda:0", "offload:0"; the number is optional).

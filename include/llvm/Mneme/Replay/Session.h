@@ -78,9 +78,16 @@ public:
   const VerificationPower &power() const { return Power; }
   /// The poisoned bytes; null before the search.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
+  /// The envelope; null if none was measured.
+  const std::shared_ptr<const Envelope> &envelope() const { return Measured; }
   /// Maps the memory, finds the bytes to poison unless the plan has them, and
-  /// poisons them. The first run does this if necessary.
+  /// poisons them. Measures an envelope if the options demand it, or if they
+  /// permit it and the search for poison shows that results vary. The first run
+  /// does this if necessary.
   Error prepare(StageFn Report);
+  /// Measures an envelope if the options permit it, none was measured, and
+  /// launches of the recorded code do not all verify.
+  Error probeEnvelope(StageFn Report);
 
   /// Keeps addresses reserved from opening the device until its memory is
   /// mapped.
@@ -131,6 +138,10 @@ private:
   std::optional<Replayer> Memory; ///< Set by the first run.
   VerificationPower Power;
   std::shared_ptr<const PoisonMask> Poison;
+  std::shared_ptr<const Envelope> Measured;
+  /// Whether results of the recorded code may vary in a way that was not
+  /// measured.
+  bool MayVary = true;
   LoadedKernels Kernels;
   std::optional<GPUTimer> Timer; ///< The last timer used.
   /// Whether the plan's kernel needs restored memory; set on demand for a GPU.
@@ -153,6 +164,10 @@ private:
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
   Error choosePoison(StageFn Report);
+  Error measure(bool OnlyIfVaries, StageFn Report);
+  Error findVacuous();
+  /// Returns how to compare the memory that a launch of \p Variant leaves.
+  const ComparePlan &comparison(const ReplayPlan &Variant) const;
   Error chooseTimer(GPUTimer Wanted);
   bool needsRestoring(const ReplayPlan &Variant);
   friend class MeasuredKernel;

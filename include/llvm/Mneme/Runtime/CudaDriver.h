@@ -7,9 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The CUDA driver, loaded on demand, and device memory at fixed addresses
-/// through its virtual memory management. Shared by the recording runtime and
-/// replay, so that both place memory in the same way: no LLVM, no vendor SDK.
+/// The CUDA driver or the HIP runtime, loaded on demand, and device memory at
+/// fixed addresses through its virtual memory management. Shared by the
+/// recording runtime and replay, so that both place memory in the same way: no
+/// LLVM, no vendor SDK.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -219,16 +220,28 @@ inline bool isDeviceFault(CUresult R) {
 struct CudaDriver {
 #define CUDA_DRIVER(Name, Symbol, Parameters) CUresult(*Name) Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
+  /// The functions are HIP's (HipFunctions.def); the others are null.
+  bool IsHip;
 
   /// Loads libcuda.so.1 and looks up its functions, once per process. Does not
   /// initialize the driver (cuInit). \returns the driver, or null and the
   /// reason in \p Error: no driver on this machine, or a driver that lacks a
   /// function.
   static const CudaDriver *load(std::string &Error);
+  /// The same for HIP: libamdhip64.so, of release 5 or later.
+  static const CudaDriver *loadHip(std::string &Error);
 
   /// "out of memory (CUDA_ERROR_OUT_OF_MEMORY)"
   std::string describe(CUresult R) const;
+  /// "13.0", "6.3.0"; the number is that of DriverGetVersion.
+  std::string describeVersion(int Version) const;
+  /// The architecture of a device, "sm_90" or "gfx90a:sramecc+:xnack-"; empty
+  /// if the driver does not report it. After Init.
+  std::string archOf(CUdevice Device) const;
 };
+
+/// HIP's name of a device's architecture. After CudaDriver::loadHip().
+std::string readHipArch(CUdevice Device);
 
 /// Device memory at fixed addresses: a reserved range of addresses, parts of
 /// which are mapped. Physical memory is mapped in granules, usually of 2 MiB.

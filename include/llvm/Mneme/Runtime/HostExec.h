@@ -120,7 +120,8 @@ typedef struct MnemeHostLaunch {
   /// Blocks and, in the coroutine and fiber strategies, threads run on one host
   /// thread in an order that Seed alone determines.
   uint32_t Random;
-  uint32_t Reserved;
+  /// Blocks start in an order that Seed determines, on Workers host threads.
+  uint32_t Shuffled;
   uint64_t Seed;
 } MnemeHostLaunch;
 

@@ -30,6 +30,11 @@ extern const uint64_t mneme_memory_kernels_ptx_size;
 extern const char mneme_recording_kernels_ptx[];
 extern const uint64_t mneme_recording_kernels_ptx_size;
 
+/// An offload bundle of code objects for AMD GPUs, from which HIP takes the one
+/// for its device. Empty if they were not built.
+extern const char mneme_memory_kernels_hip[];
+extern const uint64_t mneme_memory_kernels_hip_size;
+
 /// LLVM bitcode for nvptx64-nvidia-cuda, and for amdgcn-amd-amdhsa without a
 /// processor, which is chosen when the bitcode is compiled.
 extern const char mneme_memory_kernels_nvptx64_bc[];

@@ -57,6 +57,8 @@ public:
   PackageRange<MnemePackageArg> args(const MnemePackageKernel &K) const;
   PackageRange<MnemePackageVariant> variants(const MnemePackageKernel &K) const;
   PackageRange<MnemePackageGuard> guards(const MnemePackageVariant &V) const;
+  /// Returns true if an image has copies of variables.
+  bool copiesVariables() const;
   /// Returns a string of the tables.
   const char *text(uint32_t Offset) const;
 

@@ -39,10 +39,14 @@
 
 #define MNEME_PACKAGE_MAGIC "MNEMEPKG" /* 8 characters, no NUL stored */
 #define MNEME_PACKAGE_MAJOR 1          /* readers refuse another major */
-#define MNEME_PACKAGE_MINOR 0
+#define MNEME_PACKAGE_MINOR 1
 
 /// Section of a linked executable that contains a package.
 #define MNEME_PACKAGE_SECTION "mneme_package"
+
+/// Array of an image in constant memory: addresses of the application's
+/// variables, 8 bytes each.
+#define MNEME_VARIABLE_SLOTS "__mneme_variables"
 
 /// The environment of an application: packages, separated by colons.
 #define MNEME_ENV_TUNED "MNEME_TUNED"
@@ -149,19 +153,26 @@ typedef struct {
 
 /// What a guard looks at.
 enum {
-  MNEME_GUARD_ARG = 1,    ///< Size bytes at Offset of argument Index.
-  MNEME_GUARD_GRID = 2,   ///< Blocks along axis Index.
-  MNEME_GUARD_BLOCK = 3,  ///< Threads of a block along axis Index.
-  MNEME_GUARD_SHARED = 4, ///< Bytes of dynamic shared memory.
+  MNEME_GUARD_ARG = 1,         ///< Size bytes at Offset of argument Index.
+  MNEME_GUARD_GRID = 2,        ///< Blocks along axis Index.
+  MNEME_GUARD_BLOCK = 3,       ///< Threads of a block along axis Index.
+  MNEME_GUARD_SHARED = 4,      ///< Bytes of dynamic shared memory.
   MNEME_GUARD_COOPERATIVE = 5, ///< 0 or 1.
-  MNEME_GUARD_DEVICE = 6, ///< The device's name is the string at Offset.
+  MNEME_GUARD_DEVICE = 6,      ///< The device's name is the string at Offset.
+  /// Since 1.1. The application has a variable of Low bytes by the name at
+  /// Offset. Before a launch, its address is stored at
+  /// MNEME_VARIABLE_SLOTS[High], or if High is MNEME_VARIABLE_COPY, its
+  /// contents are copied to the image's constant of this name.
+  MNEME_GUARD_VARIABLE = 7,
 };
+
+#define MNEME_VARIABLE_COPY UINT64_MAX
 
 enum {
   MNEME_TEST_RANGE = 1,    ///< Low <= value <= High, unsigned.
   MNEME_TEST_SIGNED = 2,   ///< The same, signed.
   MNEME_TEST_MULTIPLE = 3, ///< A multiple of Low, a power of two.
-  MNEME_TEST_EQUAL = 4,    ///< Only of MNEME_GUARD_DEVICE.
+  MNEME_TEST_EQUAL = 4,    ///< Only of names.
 };
 
 enum {

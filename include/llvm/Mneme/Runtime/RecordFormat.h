@@ -40,7 +40,8 @@
 
 #define MNEME_SNAPSHOT_MAGIC "MNEMESNP" /* 8 characters, no NUL stored */
 #define MNEME_SNAPSHOT_MAJOR 2          /* readers refuse another major */
-#define MNEME_SNAPSHOT_MINOR 1          /* 1: MNEME_REGION_TEXTURE */
+/* 1: MNEME_REGION_TEXTURE; 2: MNEME_REGION_DEVICE */
+#define MNEME_SNAPSHOT_MINOR 2
 
 /// The address range of device memory in a recorded application and its replay.
 /// Half a tebibyte below the highest address where Linux starts to map
@@ -103,6 +104,9 @@ enum {
   MNEME_REGION_PINNED = 4,
   /// A MnemeTexture, in the arena. Its address is the handle of the object.
   MNEME_REGION_TEXTURE = 5,
+  /// Device memory outside the arena, at an address that the driver or the
+  /// application chose.
+  MNEME_REGION_DEVICE = 6,
 };
 
 /// MNEME_RECORD_REGION: this and the bytes of the name (globals; no NUL).

@@ -51,6 +51,13 @@
 ///               entry symbol, bytes object: code of a package
 ///               (PackageFormat.h) for a kernel of the module
 ///     answer    u64 entry address, segments as for LoadKernel
+///   LoadImage   bytes image (cubin, PTX or fat binary), string kernel, string
+///               architecture of the device, u32 1 if the driver gives the
+///               layout of the parameters, u32 count, {u32 offset, u32 size},
+///               string IR that the program has registered, or empty, string
+///               its options
+///     answer    as for LoadKernel, not for the host; then variables as for
+///               LoadModule: those that the kernel may use
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, string
 ///               prologue, string epilogue (file names in the staging folder:
@@ -88,7 +95,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 9u
+#define MNEME_WIRE_VERSION 10u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -135,6 +142,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_SUMMARY = 6,
   MNEME_WIRE_WITHDRAW = 7,
   MNEME_WIRE_LOAD_OBJECT = 8,
+  MNEME_WIRE_LOAD_IMAGE = 9,
 };
 
 struct MnemeWireHeader {
@@ -154,6 +162,7 @@ constexpr uint64_t maxRequest(uint32_t Type) {
   case MNEME_WIRE_HELLO:
     return MiB;
   case MNEME_WIRE_LOAD_MODULE:
+  case MNEME_WIRE_LOAD_IMAGE:
     return 1024 * MiB;
   case MNEME_WIRE_SUMMARY: // A line for each launch, at worst.
     return 256 * MiB;

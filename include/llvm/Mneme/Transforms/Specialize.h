@@ -10,13 +10,18 @@
 /// The pass mneme-specialize: specializes IR for a single launch.
 ///
 ///   mneme-specialize<kernel=NAME;arg0=0x2a;block=256x1x1;grid=16x1x1;range;
-///                    no-constants;max-threads=256;min-blocks=2>
+///                    no-constants;max-threads=256;min-blocks=2;
+///                    value1@8=2a000000;array2=0000803f;pointee3@0=01>
 ///
 /// argN is the value of argument N as an integer: the bits of an integer, a
 /// floating-point number or a pointer. block and grid replace reads of the
 /// launch dimensions (unless no-constants); with range, they also give the
 /// range of thread and block indices. max-threads and min-blocks set launch
-/// bounds. All parameters are optional.
+/// bounds. valueN@O gives bytes of argument N from offset O on: of a scalar of
+/// any size (all of them), or of the memory of an argument that is passed by
+/// value. arrayN gives all bytes that pointer argument N points to, which the
+/// code must not write; pointeeN@O gives some of them, by which loads are
+/// replaced. All parameters are optional.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -29,16 +34,28 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace llvm {
 class PassBuilder;
 namespace mneme {
 
+/// Bytes that are known.
+struct KnownBytes {
+  enum Place { Value, Array, Pointee };
+  Place Where = Value;
+  unsigned Arg = 0;
+  uint64_t Offset = 0;
+  std::string Bytes;
+};
+
 struct SpecializeOptions {
-  /// Empty: every kernel of the module.
+  /// Empty: every kernel of the module. May also be a function that is no
+  /// kernel.
   std::string Kernel;
   /// Values by position, zero-extended bits.
   std::map<unsigned, uint64_t> Args;
+  std::vector<KnownBytes> Known;
   std::optional<Dim3> Block, Grid;
   /// Replace reads of Block and Grid.
   bool Constants = true;
@@ -51,7 +68,8 @@ struct SpecializeOptions {
   uint32_t MinBlocks = 0;
 
   bool empty() const {
-    return Args.empty() && !Block && !Grid && !MaxThreads && !MinBlocks;
+    return Args.empty() && Known.empty() && !Block && !Grid && !MaxThreads &&
+           !MinBlocks;
   }
 };
 
@@ -73,6 +91,11 @@ public:
 private:
   SpecializeOptions Options;
 };
+
+/// Replaces loads of known bytes behind pointer arguments
+/// (KnownBytes::Pointee). Call it again after optimizations. \returns whether
+/// there were any.
+bool replaceKnownLoads(Function &F, ArrayRef<KnownBytes> Known);
 
 /// Registers "mneme-specialize" in \p PB.
 void registerSpecializePass(PassBuilder &PB);

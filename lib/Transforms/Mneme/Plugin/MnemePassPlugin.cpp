@@ -186,5 +186,6 @@ static bool fitsHost() {
 extern "C" LLVM_ATTRIBUTE_WEAK PassPluginLibraryInfo llvmGetPassPluginInfo() {
   // An API version of 0 is the only way to decline.
   const uint32_t Version = fitsHost() ? LLVM_PLUGIN_API_VERSION : 0;
-  return {Version, "Mneme", MNEME_VERSION_STRING, registerPlugin};
+  return {Version, "Mneme", MNEME_VERSION_STRING,
+          registerPlugin};
 }

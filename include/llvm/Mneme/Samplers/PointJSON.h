@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
-#define LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
+#ifndef LLVM_MNEME_SAMPLERS_POINTJSON_H
+#define LLVM_MNEME_SAMPLERS_POINTJSON_H
 
 #include "llvm/Mneme/Study/SearchSpace.h"
 
@@ -35,4 +35,4 @@ json::Array describeParameters(const SearchSpace &Space);
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_SAMPLERS_POINTJSON_H
+#endif // LLVM_MNEME_SAMPLERS_POINTJSON_H

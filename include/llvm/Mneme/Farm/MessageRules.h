@@ -7,14 +7,15 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The kinds of values in Messages.def. A kind has the type of its values,
-/// reads and writes them, and describes itself. Values that read() accepts need
-/// no further checks. read() accepts everything that write() makes.
+/// The kinds of values in tables of messages (DeclareMessages.inc). A kind has
+/// the type of its values, reads and writes them, and describes itself. Values
+/// that read() accepts need no further checks. read() accepts everything that
+/// write() makes.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_FARM_MESSAGERULES_H
-#define LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+#ifndef LLVM_MNEME_FARM_MESSAGERULES_H
+#define LLVM_MNEME_FARM_MESSAGERULES_H
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
@@ -232,6 +233,34 @@ struct Limits {
   }
 };
 
+/// Evaluation::Level.
+struct Level {
+  using Type = CompareLevel;
+  static bool read(const json::Value &V, CompareLevel &Out, json::Path P);
+  static json::Value write(CompareLevel V) { return getLevelName(V); }
+  static std::string describe() {
+    return "exact, tolerance, envelope or unordered";
+  }
+};
+
+/// The value of --envelope.
+struct Envelope {
+  using Type = EnvelopeRule;
+  static bool read(const json::Value &V, EnvelopeRule &Out, json::Path P);
+  static json::Value write(const EnvelopeRule &V) {
+    return printEnvelopeRule(V);
+  }
+  static std::string describe() { return "text, as for --envelope"; }
+};
+
+/// A value of --unordered.
+struct Records {
+  using Type = UnorderedSpec;
+  static bool read(const json::Value &V, UnorderedSpec &Out, json::Path P);
+  static json::Value write(const UnorderedSpec &V) { return printUnordered(V); }
+  static std::string describe() { return "text, as for --unordered"; }
+};
+
 template <typename Rule, size_t Max> struct ListOf {
   using Type = std::vector<typename Rule::Type>;
   static bool read(const json::Value &V, Type &Out, json::Path P) {
@@ -258,6 +287,7 @@ template <typename Rule, size_t Max> struct ListOf {
   }
 };
 using Names = ListOf<Name, 1024>;
+using RecordOptions = ListOf<Records, 4096>;
 using Paths = ListOf<Path, 256>;
 using Numbers = ListOf<Number, 16384>;
 using Hashes = ListOf<Hash, MaxCompared>;
@@ -295,4 +325,4 @@ using NaN = Choice<NaNRule, NaNRule::Error>;
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_FARM_MESSAGERULES_H
+#endif // LLVM_MNEME_FARM_MESSAGERULES_H

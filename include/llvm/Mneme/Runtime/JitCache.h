@@ -1,0 +1,77 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The cache of the JIT on disk, for the applications and for the compile
+/// server, and the identity of the toolchain that its keys contain. No LLVM
+/// here. Nothing in a file is trusted: a damaged or foreign one is as if it
+/// were missing.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_JITCACHE_H
+#define LLVM_MNEME_RUNTIME_JITCACHE_H
+
+#include "llvm/Mneme/Runtime/JitExchange.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace mneme {
+
+/// Returns the 16 bytes of the XXH3-128 (canonical).
+std::string jitDigest(const void *Bytes, size_t Size);
+inline std::string jitDigest(const std::string &Bytes) {
+  return jitDigest(Bytes.data(), Bytes.size());
+}
+
+enum class JitFile { Facts, Code, Toolchain };
+
+/// Returns the name of the file for a key.
+std::string jitFileName(const std::string &Key, JitFile Kind);
+/// Returns true for a name that jitFileName() may have returned.
+bool isJitFileName(const std::string &Name);
+
+/// Returns the contents of a file.
+std::string jitFileBytes(const std::string &Key, const std::string &Contents);
+enum class JitRead { Found, Missing, Damaged };
+/// Reads the contents for \p Key. A file that is not the user's or root's, or
+/// no regular file, counts as damaged. Marks the file as used. Throws
+/// std::bad_alloc.
+JitRead readJitFile(const std::string &Folder, const std::string &Key,
+                    JitFile Kind, std::string &Contents);
+
+/// Returns 16 bytes that identify the features of this CPU.
+std::string cpuIdentity();
+
+/// The files that the identity of a toolchain depends on. If none has changed,
+/// neither has the identity.
+struct JitToolchain {
+  struct File {
+    std::string Path;
+    uint64_t Device, Inode, Size, Modified; ///< Nanoseconds.
+  };
+  std::string Identity; ///< 16 bytes.
+  std::vector<File> Files;
+
+  /// Adds a file. \returns false if it does not exist.
+  bool add(const std::string &Path);
+  bool isCurrent() const;
+  std::string encode() const;
+  static bool decode(const std::string &Bytes, JitToolchain &Result);
+};
+
+/// Returns the key of the file with the toolchain of a server on this machine.
+/// \param CudaPath  of the toolkit, or empty; only for JitTarget::Cuda.
+std::string makeToolchainKey(const std::string &Server,
+                             const std::string &CudaPath, JitTarget Target);
+
+} // namespace mneme
+
+#endif // LLVM_MNEME_RUNTIME_JITCACHE_H

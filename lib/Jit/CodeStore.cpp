@@ -1,0 +1,184 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeStore.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/Version.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/raw_ostream.h"
+#include <link.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using ::mneme::JitFile;
+using ::mneme::JitOrigin;
+using ::mneme::JitTarget;
+using ::mneme::JitToolchain;
+
+static constexpr uint64_t MemoryLimit = uint64_t(128) << 20;
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+/// Removes files until all have less than 7/8 of \p Limit bytes.
+static void removeOld(StringRef Folder, uint64_t Limit) {
+  struct File {
+    sys::TimePoint<> Used;
+    uint64_t Size;
+    std::string Path;
+  };
+  std::vector<File> Files;
+  uint64_t Total = 0;
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(Folder, EC, /*follow_symlinks=*/false),
+       End;
+       I != End && !EC; I.increment(EC)) {
+    StringRef Name = sys::path::filename(I->path());
+    sys::fs::file_status Status;
+    if (!::mneme::isJitFileName(Name.str()) ||
+        sys::fs::status(I->path(), Status, /*follow=*/false))
+      continue;
+    Files.push_back(
+        {Status.getLastModificationTime(), Status.getSize(), I->path()});
+    Total += Status.getSize();
+  }
+  if (Total <= Limit)
+    return;
+  llvm::sort(Files,
+             [](const File &A, const File &B) { return A.Used < B.Used; });
+  for (const File &F : Files) {
+    if (Total <= Limit / 8 * 7)
+      break;
+    // A process that reads it keeps its contents.
+    if (!sys::fs::remove(F.Path))
+      Total -= F.Size;
+  }
+}
+
+void CodeStore::remember(const std::string &Key, JitFile Kind,
+                         const std::string &Contents) {
+  std::string Name = ::mneme::jitFileName(Key, Kind);
+  if (auto Old = ByName.find(Name); Old != ByName.end()) {
+    Bytes -= Old->second->Contents.size() + Old->second->Key.size();
+    Entries.erase(Old->second);
+  }
+  Entries.push_front({Name, Key, Contents});
+  ByName[Name] = Entries.begin();
+  Bytes += Contents.size() + Key.size();
+  while (Bytes > MemoryLimit && Entries.size() > 1) {
+    Bytes -= Entries.back().Contents.size() + Entries.back().Key.size();
+    ByName.erase(Entries.back().Name);
+    Entries.pop_back();
+  }
+}
+
+std::optional<CodeStore::Found> CodeStore::find(const std::string &Folder,
+                                                const std::string &Key,
+                                                JitFile Kind) {
+  std::string Name = ::mneme::jitFileName(Key, Kind);
+  if (auto It = ByName.find(Name);
+      It != ByName.end() && It->second->Key == Key) {
+    Entries.splice(Entries.begin(), Entries, It->second);
+    return Found{It->second->Contents, JitOrigin::Memory};
+  }
+  Found F = {"", JitOrigin::Disk};
+  if (Folder.empty() || ::mneme::readJitFile(Folder, Key, Kind, F.Contents) !=
+                            ::mneme::JitRead::Found)
+    return std::nullopt;
+  remember(Key, Kind, F.Contents);
+  return F;
+}
+
+Error CodeStore::add(const std::string &Folder, uint64_t Limit,
+                     const std::string &Key, JitFile Kind,
+                     const std::string &Contents) {
+  remember(Key, Kind, Contents);
+  if (Folder.empty())
+    return Error::success();
+  if (Error E = makeOwnFolder(Folder, /*Secret=*/true))
+    return E;
+  std::string File = ::mneme::jitFileBytes(Key, Contents);
+  if (Error E = writeFileAtomically(
+          pathIn(Folder, ::mneme::jitFileName(Key, Kind)),
+          [&](raw_ostream &OS) {
+            OS << File;
+            return Error::success();
+          },
+          /*Sync=*/false))
+    return E;
+  // Counting takes a while for many files.
+  auto [It, IsNew] = Written.try_emplace(Folder, 0);
+  It->second += File.size();
+  if (Limit && (IsNew || It->second > Limit / 16)) {
+    It->second = 0;
+    removeOld(Folder, Limit);
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The toolchain
+//===----------------------------------------------------------------------===//
+
+/// Returns the paths of this program and of LLVM's libraries in it.
+static std::vector<std::string> findOwnFiles() {
+  std::vector<std::string> Paths;
+  dl_iterate_phdr(
+      [](dl_phdr_info *Info, size_t, void *Data) {
+        auto &Paths = *static_cast<std::vector<std::string> *>(Data);
+        StringRef Name = Info->dlpi_name ? Info->dlpi_name : "";
+        if (Name.empty() && Paths.empty())
+          Paths.push_back("/proc/self/exe");
+        else if (sys::path::filename(Name).starts_with("libLLVM"))
+          Paths.push_back(Name.str());
+        return 0;
+      },
+      &Paths);
+  return Paths;
+}
+
+Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
+                                            const std::string &CudaPath,
+                                            JitTarget Target) {
+  std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
+  std::vector<std::string> Files = findOwnFiles();
+  if (Target == JitTarget::Cuda) {
+    // Without ptxas, there may be the library that was linked.
+    Expected<std::string> Ptxas = findPtxas(CudaPath);
+    if (Ptxas)
+      Files.push_back(*Ptxas);
+    else
+      consumeError(Ptxas.takeError());
+  }
+  JitToolchain T;
+  for (const std::string &Path : Files) {
+    // Clients know the program by its path only.
+    const std::string &Shown = Path == "/proc/self/exe" ? Program : Path;
+    SmallString<128> Real;
+    sys::fs::UniqueID Running, Named;
+    if (sys::fs::real_path(Shown, Real) || !T.add(std::string(Real)) ||
+        sys::fs::getUniqueID(Path, Running) ||
+        sys::fs::getUniqueID(Shown, Named))
+      return createStringError("cannot find '" + Shown + "'");
+    if (Running != Named)
+      return createStringError("'" + Shown + "' was replaced");
+    Expected<std::unique_ptr<MemoryBuffer>> Contents = readFile(Path);
+    if (!Contents)
+      return Contents.takeError();
+    Text += toHexString(digest128((*Contents)->getBuffer()));
+  }
+  T.Identity = ::mneme::jitDigest(Text);
+  return std::move(T);
+}

@@ -1,0 +1,66 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The server's side of the cache: facts and images, in memory and on disk.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_LIB_JIT_CODESTORE_H
+#define LLVM_MNEME_LIB_JIT_CODESTORE_H
+
+#include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Runtime/JitCache.h"
+#include "llvm/Support/Error.h"
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+
+namespace llvm {
+namespace mneme {
+
+class CodeStore {
+public:
+  struct Found {
+    std::string Contents;
+    ::mneme::JitOrigin Origin;
+  };
+  /// Looks for a key in memory, then in \p Folder if that is not empty.
+  std::optional<Found> find(const std::string &Folder, const std::string &Key,
+                            ::mneme::JitFile Kind);
+  /// Keeps the contents in memory and writes them to \p Folder if that is not
+  /// empty. Fails if they cannot be written. Removes the files that were not
+  /// used for the longest time if all have more than \p Limit bytes.
+  Error add(const std::string &Folder, uint64_t Limit, const std::string &Key,
+            ::mneme::JitFile Kind, const std::string &Contents);
+
+private:
+  struct Entry {
+    std::string Name, Key, Contents;
+  };
+  void remember(const std::string &Key, ::mneme::JitFile Kind,
+                const std::string &Contents);
+
+  std::list<Entry> Entries; ///< The last one used first.
+  std::map<std::string, std::list<Entry>::iterator> ByName;
+  uint64_t Bytes = 0;
+  /// Bytes written to a folder since its files were counted.
+  std::map<std::string, uint64_t> Written;
+};
+
+/// Returns the identity of this program as a compiler for \p Target, with the
+/// files that it depends on. \p Program is the path that clients start.
+Expected<::mneme::JitToolchain> findToolchain(const std::string &Program,
+                                              const std::string &CudaPath,
+                                              ::mneme::JitTarget Target);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_LIB_JIT_CODESTORE_H

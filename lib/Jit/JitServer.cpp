@@ -1,0 +1,431 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Jit/JitServer.h"
+#include "CodeStore.h"
+#include "CompileRequest.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Process/WireServer.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include <csignal>
+#include <deque>
+#include <fcntl.h>
+#include <list>
+#include <memory>
+#include <sys/file.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using ::mneme::JitFile;
+using ::mneme::JitOrigin;
+using ::mneme::WireWriter;
+
+static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
+
+/// Its socket, and two of a compilation.
+static constexpr size_t DescriptorsOfPeer = 3;
+
+static uint64_t maxJitRequest(uint32_t Type) {
+  return Type == MNEME_JIT_COMPILE ? ::mneme::MaxJitRequest : 64 << 10;
+}
+
+namespace {
+class JitServer {
+public:
+  explicit JitServer(const JitServerOptions &O)
+      : Options(O), Listener(DescriptorsOfPeer) {
+    if (!Options.Jobs)
+      Options.Jobs = std::max(1u, std::thread::hardware_concurrency());
+  }
+  Error listen() { return Listener.listen(Options.Socket); }
+  /// Serves until idle.
+  void run();
+
+private:
+  struct Peer final : WirePeer {
+    explicit Peer(int FD)
+        : WirePeer(FD, MNEME_JIT_WIRE_MAGIC, MNEME_JIT_HELLO) {}
+    bool isBusy() const override { return Request.has_value(); }
+
+    std::optional<JitJob> Request;
+    /// Keys of the facts and, as far as it is known, of the code.
+    std::string FactsKey, CodeKey;
+    bool IsCompiled = false; ///< A compilation is under way for it.
+  };
+  /// A compilation.
+  struct Compilation {
+    ChildTask Task;
+    JitJob Job;
+    std::string FactsKey, CodeKey, Attempt;
+  };
+  /// A compilation that failed, which others may want, too.
+  struct Failure {
+    WirePeer::Clock::time_point At;
+    std::string Problem;
+  };
+
+  size_t countStrangers() const {
+    return count_if(Peers, [](const auto &P) { return P->isStranger(); });
+  }
+  bool serve();
+  Error handle(Peer &P, StringRef Body);
+  Error handleHello(Peer &P, StringRef Body);
+  Error prepare(Peer &P);
+  bool progress(Peer &P);
+  bool start(Peer &P, std::string Attempt);
+  void forgetFailures();
+  void finish(Compilation &C);
+  void answer(Peer &P, StringRef Facts, StringRef Image, JitOrigin Origin,
+              StringRef Note);
+  std::optional<::mneme::JitFacts> findFacts(const Peer &P, std::string &Bytes);
+  Expected<std::string> identify(::mneme::JitTarget Target,
+                                 const std::string &CudaPath,
+                                 const std::string &Folder, uint64_t Limit);
+
+  JitServerOptions Options;
+  WireListener Listener;
+  std::vector<std::unique_ptr<Peer>> Peers;
+  std::list<Compilation> Running;
+  std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
+  CodeStore Store;
+  std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
+      Toolchains;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Requests
+//===----------------------------------------------------------------------===//
+
+Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
+                                          const std::string &CudaPath,
+                                          const std::string &Folder,
+                                          uint64_t Limit) {
+  ::mneme::JitToolchain &T = Toolchains[{Target, CudaPath}];
+  bool IsNew = !T.isCurrent();
+  if (IsNew)
+    if (Error E = findToolchain(Options.Program, CudaPath, Target).moveInto(T))
+      return std::move(E);
+  // Applications look there before they ask.
+  std::string Key =
+      ::mneme::makeToolchainKey(Options.Program, CudaPath, Target);
+  std::string Known;
+  if (!Folder.empty() &&
+      (::mneme::readJitFile(Folder, Key, JitFile::Toolchain, Known) !=
+           ::mneme::JitRead::Found ||
+       Known != T.encode()))
+    // Without it, they ask again.
+    consumeError(Store.add(Folder, Limit, Key, JitFile::Toolchain, T.encode()));
+  return T.Identity;
+}
+
+Error JitServer::handleHello(Peer &P, StringRef Body) {
+  ::mneme::WireReader R(Body.data(), Body.size());
+  uint32_t Version = R.u32();
+  if (R.ok() && Version != MNEME_JIT_VERSION)
+    return createStringError("the runtime and the compile server are of "
+                             "different builds");
+  auto Target = ::mneme::JitTarget(R.u32());
+  std::string CudaPath = R.str(), Folder = R.str();
+  if (!R.ok() || !R.atEnd())
+    return createStringError("malformed request");
+  Expected<std::string> Identity = identify(Target, CudaPath, Folder, 0);
+  if (!Identity)
+    return Identity.takeError();
+  P.greet();
+  WireWriter W;
+  W.str("");
+  W.str(*Identity);
+  P.answer(W.body());
+  return Error::success();
+}
+
+Error JitServer::handle(Peer &P, StringRef Body) {
+  if (P.type() == MNEME_JIT_HELLO)
+    return handleHello(P, Body);
+  if (P.type() != MNEME_JIT_COMPILE || !P.hasGreeted())
+    return createStringError("unexpected request");
+  Expected<JitJob> Job = JitJob::decode(Body);
+  if (!Job)
+    return Job.takeError();
+  P.Request = std::move(*Job);
+  Error E = prepare(P);
+  if (E)
+    P.Request.reset();
+  return E;
+}
+
+/// Finds the key of the facts.
+Error JitServer::prepare(Peer &P) {
+  const JitJob &Job = *P.Request;
+  Expected<std::string> Identity = identify(Job.Request.Target, Job.CudaPath,
+                                            Job.CacheFolder, Job.CacheLimit);
+  if (!Identity)
+    return Identity.takeError();
+  P.FactsKey = makeJitKey(*Identity, Job.Request, /*WithLaunch=*/false);
+  P.CodeKey.clear();
+  P.IsCompiled = false;
+  return Error::success();
+}
+
+std::optional<::mneme::JitFacts> JitServer::findFacts(const Peer &P,
+                                                      std::string &Bytes) {
+  std::optional<CodeStore::Found> Known =
+      Store.find(P.Request->CacheFolder, P.FactsKey, JitFile::Facts);
+  if (!Known)
+    return std::nullopt;
+  ::mneme::WireReader R(Known->Contents.data(), Known->Contents.size());
+  ::mneme::JitFacts Facts;
+  if (!readFacts(R, Facts))
+    return std::nullopt;
+  Bytes = std::move(Known->Contents);
+  return Facts;
+}
+
+void JitServer::answer(Peer &P, StringRef Facts, StringRef Image,
+                       JitOrigin Origin, StringRef Note) {
+  WireWriter W;
+  W.str("");
+  W.bytes(Facts.data(), Facts.size());
+  W.bytes(Image.data(), Image.size());
+  W.u32(uint32_t(Origin));
+  W.bytes(Note.data(), Note.size());
+  P.Request.reset();
+  P.answer(W.body());
+}
+
+/// Does the next step for a request. \returns whether there was one.
+bool JitServer::progress(Peer &P) {
+  if (!P.Request || P.IsCompiled)
+    return false;
+  std::string FactsBytes;
+  std::optional<::mneme::JitFacts> Facts = findFacts(P, FactsBytes);
+  if (Facts) {
+    JitJob &Job = *P.Request;
+    applyFacts(Job.Request, *Facts);
+    Expected<std::string> Identity =
+        identify(Job.Request.Target, Job.CudaPath, Job.CacheFolder, 0);
+    if (!Identity) {
+      P.Request.reset();
+      P.answerError(Identity.takeError());
+      return true;
+    }
+    P.CodeKey = makeJitKey(*Identity, Job.Request, /*WithLaunch=*/true);
+    if (std::optional<CodeStore::Found> Known =
+            Store.find(Job.CacheFolder, P.CodeKey, JitFile::Code)) {
+      answer(P, FactsBytes, Known->Contents, Known->Origin, "");
+      return true;
+    }
+  }
+  // One compilation for each key. As long as the facts are unknown, requests
+  // for the same code wait: what differs between them may make no difference.
+  for (const Compilation &C : Running)
+    if (C.FactsKey == P.FactsKey && (!Facts || C.CodeKey == P.CodeKey)) {
+      P.IsCompiled = Facts.has_value();
+      return P.IsCompiled;
+    }
+  WireWriter Launch;
+  writeSecondLevel(Launch, P.Request->Request);
+  std::string Attempt = P.FactsKey + Launch.body();
+  if (auto Failed = Failures.find(Attempt); Failed != Failures.end()) {
+    P.Request.reset();
+    P.answerError(createStringError(Failed->second.Problem));
+    return true;
+  }
+  return Running.size() < Options.Jobs && start(P, std::move(Attempt));
+}
+
+/// A failure may have had a cause that is gone.
+void JitServer::forgetFailures() {
+  constexpr std::chrono::seconds Lifetime(30);
+  for (auto It = Failures.begin(); It != Failures.end();)
+    It = WirePeer::Clock::now() - It->second.At > Lifetime ? Failures.erase(It)
+                                                           : std::next(It);
+}
+
+bool JitServer::start(Peer &P, std::string Attempt) {
+  JitJob Job = *P.Request;
+  Expected<ChildTask> Task = ChildTask::start(
+      "the compiler",
+      [&]() -> Expected<std::string> {
+        auto Start = std::chrono::steady_clock::now();
+        Expected<JitResult> Result = compileJob(Job);
+        if (!Result)
+          return Result.takeError();
+        Result->Image.CompileNanoseconds =
+            std::chrono::nanoseconds(std::chrono::steady_clock::now() - Start)
+                .count();
+        return Result->encode();
+      },
+      {Options.CompileSeconds, CompileBytes});
+  if (!Task) {
+    P.Request.reset();
+    P.answerError(Task.takeError());
+    return true;
+  }
+  // Kept for the others that may wait, not the code.
+  Job.Payloads.clear();
+  P.IsCompiled = true;
+  Running.push_back({std::move(*Task), std::move(Job), P.FactsKey, P.CodeKey,
+                     std::move(Attempt)});
+  return true;
+}
+
+/// Answers all requests that waited for a compilation.
+void JitServer::finish(Compilation &C) {
+  Expected<std::string> Bytes = C.Task.finish();
+  std::optional<JitResult> Result;
+  std::string Problem, Note;
+  if (!Bytes)
+    Problem = toString(Bytes.takeError());
+  else if (!(Result = JitResult::decode(*Bytes)))
+    Problem = "the compiler's result is malformed";
+  std::string Facts, Image, CodeKey;
+  if (!Result)
+    Failures[C.Attempt] = {WirePeer::Clock::now(), Problem};
+  if (Result) {
+    WireWriter F, I;
+    writeFacts(F, Result->Facts);
+    writeImage(I, Result->Image);
+    Facts = F.body();
+    Image = I.body();
+    ::mneme::JitRequest Q = C.Job.Request;
+    applyFacts(Q, Result->Facts);
+    Expected<std::string> Identity =
+        identify(Q.Target, C.Job.CudaPath, C.Job.CacheFolder, 0);
+    // Should the toolchain have changed meanwhile, nothing is kept.
+    if (Identity && makeJitKey(*Identity, Q, false) == C.FactsKey) {
+      CodeKey = makeJitKey(*Identity, Q, true);
+      Error E = Store.add(C.Job.CacheFolder, C.Job.CacheLimit, C.FactsKey,
+                          JitFile::Facts, Facts);
+      if (!E)
+        E = Store.add(C.Job.CacheFolder, C.Job.CacheLimit, CodeKey,
+                      JitFile::Code, Image);
+      if (E)
+        Note = toString(std::move(E));
+    } else if (!Identity) {
+      consumeError(Identity.takeError());
+    }
+  }
+  JitOrigin Origin = JitOrigin::Compiled;
+  for (const auto &P : Peers) {
+    if (!P->Request || !P->IsCompiled || P->FactsKey != C.FactsKey ||
+        P->CodeKey != C.CodeKey)
+      continue;
+    if (Result)
+      answer(*P, Facts, Image, Origin, Note);
+    else {
+      P->Request.reset();
+      P->answerError(createStringError(Problem));
+    }
+    // The others did not cause it.
+    Origin = JitOrigin::Memory;
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The loop
+//===----------------------------------------------------------------------===//
+
+bool JitServer::serve() {
+  bool Busy = Listener.accept(
+      [&] { return Listener.canAccept(Peers.size(), countStrangers()); },
+      [&](int FD) { Peers.push_back(std::make_unique<Peer>(FD)); });
+  for (auto &P : Peers) {
+    Busy |= P->receive(maxJitRequest);
+    if (P->hasRequest()) {
+      std::string Body = P->takeRequest();
+      if (Error E = handle(*P, Body))
+        P->refuse(std::move(E));
+      Busy = true;
+    }
+  }
+  for (auto It = Running.begin(); It != Running.end();) {
+    if (!It->Task.poll()) {
+      ++It;
+      continue;
+    }
+    finish(*It);
+    It = Running.erase(It);
+    Busy = true;
+  }
+  forgetFailures();
+  for (auto &P : Peers) {
+    Busy |= progress(*P);
+    Busy |= P->send();
+  }
+  auto Max = Listener.patience(Peers.size(), countStrangers());
+  for (auto &P : Peers)
+    if (P->isStranger() && WirePeer::Clock::now() - P->since() > Max)
+      P->end();
+  erase_if(Peers, [](const auto &P) { return P->isOver(); });
+  return Busy;
+}
+
+static volatile std::sig_atomic_t IsTerminated = 0;
+
+void JitServer::run() {
+  auto LastWork = WirePeer::Clock::now();
+  while (!IsTerminated) {
+    if (serve()) {
+      LastWork = WirePeer::Clock::now();
+      continue;
+    }
+    std::chrono::duration<double> Idle = WirePeer::Clock::now() - LastWork;
+    bool HasWork = !Running.empty() ||
+                   any_of(Peers, [](const auto &P) { return P->isBusy(); });
+    if (!HasWork && Idle.count() >= Options.IdleSeconds)
+      return;
+    std::vector<pollfd> Waits;
+    Listener.addTo(Waits, Peers.size(), countStrangers());
+    for (const auto &P : Peers)
+      P->addTo(Waits);
+    for (const Compilation &C : Running)
+      Waits.push_back({C.Task.fd(), POLLIN, 0});
+    // Strangers have to greet within a time.
+    double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
+    if (countStrangers() || Listener.isShort())
+      Left = std::min(Left, 0.2);
+    ::poll(Waits.data(), Waits.size(), int(std::max(Left, 0.001) * 1000) + 1);
+  }
+}
+
+Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
+  std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
+  auto TellReady = [&] {
+    if (Options.ReadyFD < 0)
+      return;
+    char Byte = 1;
+    ssize_t N = ::write(Options.ReadyFD, &Byte, 1);
+    (void)N; // Nobody waits any more.
+    ::close(Options.ReadyFD);
+  };
+  std::string LockPath = Options.Socket + ".lock";
+  LockedFile Lock =
+      LockedFile::open(LockPath, O_RDWR | O_CREAT, LOCK_EX | LOCK_NB);
+  if (!Lock && errno != EWOULDBLOCK)
+    return createFileError(LockPath, errnoAsErrorCode());
+  if (!Lock) {
+    TellReady();
+    return Error::success();
+  }
+  std::signal(SIGTERM, [](int) { IsTerminated = 1; });
+  // That of a server that was killed.
+  ::unlink(Options.Socket.c_str());
+  JitServer Server(Options);
+  if (Error E = Server.listen())
+    return E;
+  TellReady();
+  Server.run();
+  ::unlink(Options.Socket.c_str());
+  return Error::success();
+}

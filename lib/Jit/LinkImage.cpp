@@ -1,0 +1,232 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "LinkImage.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/ExecutionEngine/JITLink/JITLink.h"
+#include "llvm/ExecutionEngine/JITLink/x86_64.h"
+#include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <sys/mman.h>
+
+using namespace llvm;
+using namespace llvm::jitlink;
+using namespace llvm::mneme;
+using ::mneme::JitImage;
+
+static constexpr uint64_t PageSize = 4096;
+
+/// Addresses of external symbols while linking: too far away for any reference
+/// but a word, so that JITLink goes through its table of words (GOT).
+static constexpr uint64_t FirstExternal = uint64_t(1) << 62;
+static constexpr uint64_t ExternalStride = 16;
+
+static uint32_t toProt(orc::MemProt P) {
+  uint32_t Prot = 0;
+  if ((P & orc::MemProt::Read) != orc::MemProt::None)
+    Prot |= PROT_READ;
+  if ((P & orc::MemProt::Write) != orc::MemProt::None)
+    Prot |= PROT_WRITE;
+  if ((P & orc::MemProt::Exec) != orc::MemProt::None)
+    Prot |= PROT_EXEC;
+  return Prot;
+}
+
+namespace {
+/// The segments in one piece of memory, from address 0 on.
+class ImageMemory final : public JITLinkMemoryManager {
+public:
+  explicit ImageMemory(JitImage &Image) : Image(Image) {}
+
+  void allocate(const JITLinkDylib *, LinkGraph &G,
+                OnAllocatedFunction OnAllocated) override {
+    BasicLayout Layout(G);
+    // The linker keeps pointers to working memory.
+    Image.Segments.reserve(
+        std::distance(Layout.segments().begin(), Layout.segments().end()));
+    for (auto &[Group, Seg] : Layout.segments()) {
+      JitImage::Segment &Out = Image.Segments.emplace_back();
+      Out.Offset = Image.Size;
+      Out.Size = Seg.ContentSize + Seg.ZeroFillSize;
+      Out.Protection = toProt(Group.getMemProt());
+      Out.Contents.resize(Out.Size);
+      // Address 0 would be null.
+      Seg.Addr = orc::ExecutorAddr(PageSize + Out.Offset);
+      Seg.WorkingMem = Out.Contents.data();
+      Image.Size = alignTo(Image.Size + Out.Size, PageSize);
+    }
+    if (Error E = Layout.apply())
+      return OnAllocated(std::move(E));
+    OnAllocated(std::make_unique<Allocation>());
+  }
+
+  void deallocate(std::vector<FinalizedAlloc> Allocs,
+                  OnDeallocatedFunction Done) override {
+    for (FinalizedAlloc &A : Allocs)
+      A.release();
+    Done(Error::success());
+  }
+
+private:
+  class Allocation final : public InFlightAlloc {
+  public:
+    void abandon(OnAbandonedFunction Done) override { Done(Error::success()); }
+    void finalize(OnFinalizedFunction Done) override {
+      Done(FinalizedAlloc(orc::ExecutorAddr(1)));
+    }
+  };
+  JitImage &Image;
+};
+
+class ImageContext final : public JITLinkContext {
+public:
+  ImageContext(ImageMemory &Memory, JitImage &Image, StringRef Entry,
+               Error &Failure)
+      : JITLinkContext(nullptr), Memory(Memory), Image(Image), Entry(Entry),
+        Failure(Failure) {}
+
+  JITLinkMemoryManager &getMemoryManager() override { return Memory; }
+
+  void notifyFailed(Error E) override {
+    Failure = joinErrors(std::move(Failure), std::move(E));
+  }
+
+  void
+  lookup(const LookupMap &Symbols,
+         std::unique_ptr<JITLinkAsyncLookupContinuation> Continue) override {
+    AsyncLookupResult Result;
+    for (const auto &[Name, Flags] : Symbols) {
+      uint64_t Address =
+          FirstExternal + Image.Externals.size() * ExternalStride;
+      Image.Externals.push_back(
+          {(*Name).str(), Flags == SymbolLookupFlags::WeaklyReferencedSymbol});
+      Result[Name] = {orc::ExecutorAddr(Address), JITSymbolFlags::Exported};
+    }
+    Continue->run(std::move(Result));
+  }
+
+  Error notifyResolved(LinkGraph &) override { return Error::success(); }
+
+  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc A) override {
+    A.release();
+  }
+
+  Error modifyPassConfig(LinkGraph &, PassConfiguration &Config) override {
+    Config.PreFixupPasses.push_back(
+        [this](LinkGraph &G) { return collect(G); });
+    return Error::success();
+  }
+
+private:
+  Error collect(LinkGraph &G);
+  Error collectEdge(const LinkGraph &G, const Block &B, const Edge &E);
+
+  ImageMemory &Memory;
+  JitImage &Image;
+  StringRef Entry;
+  Error &Failure;
+};
+} // namespace
+
+Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
+                                const Edge &E) {
+  if (!E.isRelocation())
+    return Error::success();
+  uint64_t At = B.getFixupAddress(E).getValue() - PageSize;
+  uint64_t Target = E.getTarget().getAddress().getValue();
+  bool IsExternal = Target >= FirstExternal;
+  switch (E.getKind()) {
+  case x86_64::Pointer64:
+    if (IsExternal)
+      Image.Fixups.push_back(
+          {At, uint32_t((Target - FirstExternal) / ExternalStride),
+           E.getAddend()});
+    else if (E.getTarget().isAbsolute())
+      return Error::success();
+    else
+      Image.Fixups.push_back({At, JitImage::Fixup::Base,
+                              int64_t(Target - PageSize) + E.getAddend()});
+    return Error::success();
+  case x86_64::Delta64:
+  case x86_64::Delta32:
+  case x86_64::Delta16:
+  case x86_64::Delta8:
+  case x86_64::NegDelta64:
+  case x86_64::NegDelta32:
+  case x86_64::PCRel32:
+  case x86_64::BranchPCRel32:
+  case x86_64::PCRel32GOTLoadRelaxable:
+  case x86_64::PCRel32GOTLoadREXRelaxable:
+  case x86_64::PCRel32TLVPLoadREXRelaxable:
+  case x86_64::BranchPCRel32ToPtrJumpStub:
+  case x86_64::BranchPCRel32ToPtrJumpStubBypassable:
+  case x86_64::Size64:
+  case x86_64::Size32:
+    if (!IsExternal)
+      return Error::success();
+    break;
+  default:
+    break;
+  }
+  StringRef Name = E.getTarget().hasName() ? *E.getTarget().getName() : "";
+  return createStringError(
+      formatv("the code refers to '{0}' with the relocation {1}", Name,
+              G.getEdgeKindName(E.getKind()))
+          .str());
+}
+
+Error ImageContext::collect(LinkGraph &G) {
+  bool HasEntry = false;
+  for (Symbol *S : G.defined_symbols()) {
+    uint64_t Offset = S->getAddress().getValue() - PageSize;
+    if (S->hasName() && S->isCallable())
+      Image.Functions.push_back({(*S->getName()).str(), Offset, S->getSize()});
+    if (S->hasName() && *S->getName() == Entry) {
+      Image.Entry = Offset;
+      HasEntry = true;
+    }
+  }
+  if (!HasEntry)
+    return createStringError("the object defines no '" + Entry + "'");
+  if (Section *Frames = G.findSectionByName(".eh_frame")) {
+    SectionRange Range(*Frames);
+    if (Range.getSize()) {
+      Image.FrameOffset = Range.getStart().getValue() - PageSize;
+      Image.FrameSize = Range.getSize();
+    }
+  }
+  for (Block *B : G.blocks())
+    for (const Edge &E : B->edges())
+      if (Error Failed = collectEdge(G, *B, E))
+        return Failed;
+  return Error::success();
+}
+
+Expected<JitImage> llvm::mneme::linkImage(MemoryBufferRef Object, StringRef Entry) {
+  // Keeps the pool alive: JITLink uses names when it returns from the
+  // callbacks.
+  auto Names = std::make_shared<orc::SymbolStringPool>();
+  auto Graph = createLinkGraphFromObject(Object, Names);
+  if (!Graph)
+    return Graph.takeError();
+  JitImage Image;
+  Error Failure = Error::success();
+  ImageMemory Memory(Image);
+  // JITLink calls back before it returns, so nothing here runs later.
+  link(std::move(*Graph),
+       std::make_unique<ImageContext>(Memory, Image, Entry, Failure));
+  if (Failure)
+    return std::move(Failure);
+  // Zeros at the end need no room in files.
+  for (JitImage::Segment &S : Image.Segments) {
+    size_t Last = S.Contents.find_last_not_of('\0');
+    S.Contents.resize(Last == std::string::npos ? 0 : Last + 1);
+  }
+  return std::move(Image);
+}

@@ -1,0 +1,200 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// HIP as the driver of AMD GPUs: the table of the CUDA driver's functions,
+/// with HIP's in them. Read against HIP 5.2 and 6.3.
+///
+//===----------------------------------------------------------------------===//
+
+#include "CudaTypes.h"
+#include "llvm/Mneme/Runtime/CudaDriver.h"
+
+#include <cstring>
+#include <dlfcn.h>
+#include <mutex>
+
+using namespace mneme;
+
+namespace {
+struct HipFunctions {
+#define HIP_RAW(Name, Symbol, Result, Parameters) Result(*Name) Parameters;
+#include "llvm/Mneme/Runtime/HipFunctions.def"
+  CUresult (*GetProperties)(void *, CUdevice); ///< HipDeviceProp5
+  CUresult (*GetPropertiesR0600)(void *, CUdevice);
+  CUresult (*StreamGetDevice)(CUstream, CUdevice *);
+};
+} // namespace
+
+static HipFunctions Hip;
+
+//===----------------------------------------------------------------------===//
+// Adapted functions
+//===----------------------------------------------------------------------===//
+
+static CUresult adaptedGetErrorName(CUresult R, const char **Name) {
+  *Name = Hip.GetErrorName(R);
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedGetErrorString(CUresult R, const char **Text) {
+  *Text = Hip.GetErrorString(R);
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedDeviceGetAttribute(int *Value, int Attribute,
+                                          CUdevice Device) {
+  static constexpr struct {
+    int Hip, Cuda;
+  } Numbers[] = {
+#define HIP_ATTRIBUTE(Hip, Cuda) {Hip, Cuda},
+#include "HipAttributes.def"
+  };
+  for (const auto &N : Numbers)
+    if (N.Cuda == Attribute)
+      return Hip.DeviceGetAttribute(Value, N.Hip, Device);
+  return CUDA_ERROR_INVALID_VALUE;
+}
+
+/// The context of a device: its number, but not null.
+static CUcontext contextOf(CUdevice Device) {
+  return reinterpret_cast<CUcontext>(uintptr_t(Device) + 1);
+}
+
+static CUresult adaptedDevicePrimaryCtxRetain(CUcontext *C, CUdevice Device) {
+  *C = contextOf(Device);
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedDevicePrimaryCtxRelease(CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedCtxSetCurrent(CUcontext C) {
+  // A thread always has a device.
+  return C ? Hip.SetDevice(reinterpret_cast<uintptr_t>(C) - 1) : CUDA_SUCCESS;
+}
+
+static CUresult adaptedCtxGetCurrent(CUcontext *C) {
+  CUdevice Device = 0;
+  CUresult R = Hip.GetDevice(&Device);
+  *C = R ? nullptr : contextOf(Device);
+  return R;
+}
+
+/// Dynamic LDS needs no permission: its limit is the device's.
+static CUresult adaptedFuncSetAttribute(CUfunction, int, int) {
+  return CUDA_SUCCESS;
+}
+
+/// Releases before 6.3 do not know the number of the legacy stream.
+static CUstream legacyIsNull(CUstream S) {
+  return reinterpret_cast<uintptr_t>(S) == 1 ? nullptr : S;
+}
+
+static CUresult adaptedStreamSynchronize(CUstream S) {
+  return Hip.StreamSynchronize(legacyIsNull(S));
+}
+
+static CUresult adaptedStreamQuery(CUstream S) {
+  return Hip.StreamQuery(legacyIsNull(S));
+}
+
+static CUresult adaptedStreamGetCtx(CUstream S, CUcontext *C) {
+  CUdevice Device = 0;
+  // Streams 0, 1 and 2 are those of the current device.
+  if (reinterpret_cast<uintptr_t>(S) <= 2 || !Hip.StreamGetDevice)
+    return adaptedCtxGetCurrent(C);
+  CUresult R = Hip.StreamGetDevice(S, &Device);
+  *C = contextOf(Device);
+  return R;
+}
+
+static CUresult adaptedStreamGetFlags(CUstream S, unsigned *Flags) {
+  // HIP has an answer for streams that the program created.
+  *Flags = 0;
+  return reinterpret_cast<uintptr_t>(S) <= 2 ? CUDA_SUCCESS
+                                             : Hip.StreamGetFlags(S, Flags);
+}
+
+static CUresult adaptedStreamIsCapturing(CUstream S, int *Status) {
+  return Hip.StreamIsCapturing(legacyIsNull(S), Status);
+}
+
+static CUresult adaptedEventRecord(CUevent E, CUstream S) {
+  return Hip.EventRecord(E, legacyIsNull(S));
+}
+
+//===----------------------------------------------------------------------===//
+// Loading
+//===----------------------------------------------------------------------===//
+
+/// The library that the program has loaded, or else the newest one.
+static void *findLibrary() {
+  static const char *const Names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
+                                      "libamdhip64.so.5", "libamdhip64.so",
+                                      "/opt/rocm/lib/libamdhip64.so"};
+  for (int Mode : {RTLD_NOW | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL})
+    for (const char *Name : Names)
+      if (void *Library = dlopen(Name, Mode))
+        return Library;
+  return nullptr;
+}
+
+const CudaDriver *CudaDriver::loadHip(std::string &Error) {
+  static std::mutex Lock;
+  static CudaDriver *Loaded = nullptr;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (Loaded)
+    return Loaded;
+  // Never closed, because the runtime has threads.
+  void *Library = findLibrary();
+  if (!Library) {
+    Error = "no HIP runtime: cannot load libamdhip64.so";
+    return nullptr;
+  }
+  auto *D = new CudaDriver();
+  const char *Missing = nullptr;
+#define HIP_SAME(Name, Symbol)                                                 \
+  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));      \
+  if (!D->Name && !Missing)                                                    \
+    Missing = #Symbol;
+#define HIP_OPTIONAL(Name, Symbol)                                             \
+  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));
+#define HIP_ADAPTED(Name) D->Name = adapted##Name;
+#define HIP_RAW(Name, Symbol, Result, Parameters)                              \
+  Hip.Name = reinterpret_cast<decltype(Hip.Name)>(dlsym(Library, #Symbol));    \
+  if (!Hip.Name && !Missing)                                                   \
+    Missing = #Symbol;
+#include "llvm/Mneme/Runtime/HipFunctions.def"
+  auto Find = [&](auto &Function, const char *Symbol) {
+    Function = reinterpret_cast<std::remove_reference_t<decltype(Function)>>(
+        dlsym(Library, Symbol));
+  };
+  Find(Hip.GetProperties, "hipGetDeviceProperties");
+  Find(Hip.GetPropertiesR0600, "hipGetDevicePropertiesR0600");
+  Find(Hip.StreamGetDevice, "hipStreamGetDevice");
+  if (Missing) {
+    Error = std::string("the HIP runtime is too old: it has no ") + Missing;
+    delete D;
+    return nullptr;
+  }
+  D->IsHip = true;
+  return Loaded = D;
+}
+
+std::string mneme::readHipArch(CUdevice Device) {
+  if (Hip.GetPropertiesR0600) {
+    HipDeviceProp6 P = {};
+    return Hip.GetPropertiesR0600(&P, Device) ? "" : P.gcnArchName;
+  }
+  HipDeviceProp5 P = {};
+  if (!Hip.GetProperties || Hip.GetProperties(&P, Device))
+    return "";
+  return P.gcnArchName;
+}

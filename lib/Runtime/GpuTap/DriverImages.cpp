@@ -1,0 +1,296 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "DriverImages.h"
+#include "Descriptor.h"
+#include "Shortage.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstring>
+#include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+static std::string digestOf(const void *Data, size_t Size) {
+  XXH128_canonical_t Canonical;
+  XXH128_canonicalFromHash(&Canonical, XXH3_128bits(Data, Size));
+  return std::string(reinterpret_cast<const char *>(Canonical.digest),
+                     sizeof(Canonical.digest));
+}
+
+const std::string &LoadedImage::digest() {
+  std::call_once(Hashed, [this] { Digest = digestOf(Data, Size); });
+  return Digest;
+}
+
+/// What clang and nvcc pass to the runtime, and the runtime to the driver.
+struct FatbinWrapper {
+  uint32_t Magic, Version;
+  const void *Data;
+  const void *Reserved;
+};
+static constexpr uint32_t WrapperMagic = 0x466243b1;
+
+/// Header of a fat binary.
+struct FatbinHeader {
+  uint32_t Magic;
+  uint16_t Version, HeaderSize;
+  uint64_t Size; ///< Without this header.
+};
+static constexpr uint32_t FatbinMagic = 0xba55ed50;
+
+/// The image itself, for a pointer to it or to its wrapper.
+static const void *unwrap(const void *Image) {
+  uint32_t Magic;
+  memcpy(&Magic, Image, sizeof(Magic));
+  if (Magic != WrapperMagic)
+    return Image;
+  FatbinWrapper W;
+  memcpy(&W, Image, sizeof(W));
+  return W.Data;
+}
+
+size_t mneme::sizeOfImage(const void *Image) {
+  auto *Bytes = static_cast<const char *>(Image);
+  // Byte by byte: a text may be shorter than a header.
+  if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, ELFMAG + 1, SELFMAG - 1)) {
+    Elf64_Ehdr H;
+    memcpy(&H, Image, sizeof(H));
+    return std::max({H.e_shoff + uint64_t(H.e_shnum) * H.e_shentsize,
+                     H.e_phoff + uint64_t(H.e_phnum) * H.e_phentsize,
+                     uint64_t(sizeof(H))});
+  }
+  if (Bytes[0] == '\x50' && Bytes[1] == '\xed' && Bytes[2] == '\x55') {
+    FatbinHeader H;
+    memcpy(&H, Image, sizeof(H));
+    return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
+  }
+  bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
+                (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
+  return IsText ? strlen(Bytes) : 0;
+}
+
+static std::string readWholeFile(const char *Path) {
+  std::string Bytes;
+  OwnedDescriptor FD(open(Path, O_RDONLY | O_CLOEXEC));
+  struct stat S;
+  if (FD < 0 || fstat(FD, &S) || !S_ISREG(S.st_mode))
+    return Bytes;
+  Bytes.resize(S.st_size);
+  size_t Done = 0;
+  while (Done != Bytes.size()) {
+    ssize_t N = pread(FD, &Bytes[Done], Bytes.size() - Done, Done);
+    if (N <= 0)
+      break;
+    Done += N;
+  }
+  Bytes.resize(Done);
+  return Bytes;
+}
+
+//===----------------------------------------------------------------------===//
+// Notes
+//===----------------------------------------------------------------------===//
+
+void DriverImages::add(const void *Handle, Owner O) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  attempt([&] { Owners[Handle] = std::move(O); });
+  ++Generation;
+}
+
+void DriverImages::addFunction(const void *Handle, Function F) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  attempt([&] {
+    Function &Known = Functions[Handle];
+    if (Known.Owner != F.Owner || Known.Name != F.Name)
+      ++Generation;
+    Known = std::move(F);
+  });
+}
+
+void DriverImages::noteModule(CUmodule M, const void *Image) {
+  if (TapState::Forked || !Image)
+    return;
+  attempt([&] {
+    const void *Data = unwrap(Image);
+    if (size_t Size = sizeOfImage(Data))
+      add(M, {std::make_shared<LoadedImage>(
+                  std::string(static_cast<const char *>(Data), Size)),
+              M, nullptr});
+  });
+}
+
+void DriverImages::noteModuleFile(CUmodule M, const char *Path) {
+  if (TapState::Forked || !Path)
+    return;
+  attempt([&] {
+    std::string Bytes = readWholeFile(Path);
+    // sizeOfImage() relies on a terminator, and takes off what follows.
+    Bytes.resize(Bytes.size() > 64
+                     ? std::min(Bytes.size(), sizeOfImage(Bytes.data()))
+                     : 0);
+    if (!Bytes.empty())
+      add(M, {std::make_shared<LoadedImage>(std::move(Bytes)), M, nullptr});
+  });
+}
+
+void DriverImages::noteLibrary(CUlibrary L, const void *Image, bool IsKept) {
+  if (TapState::Forked || !Image)
+    return;
+  attempt([&] {
+    auto *Data = static_cast<const char *>(unwrap(Image));
+    size_t Size = sizeOfImage(Data);
+    if (Size)
+      add(L, {IsKept ? std::make_shared<LoadedImage>(Data, Size)
+                     : std::make_shared<LoadedImage>(std::string(Data, Size)),
+              nullptr, L});
+  });
+}
+
+void DriverImages::noteLibraryFile(CUlibrary L, const char *Path) {
+  if (TapState::Forked || !Path)
+    return;
+  attempt([&] {
+    std::string Bytes = readWholeFile(Path);
+    Bytes.resize(Bytes.size() > 64
+                     ? std::min(Bytes.size(), sizeOfImage(Bytes.data()))
+                     : 0);
+    if (!Bytes.empty())
+      add(L, {std::make_shared<LoadedImage>(std::move(Bytes)), nullptr, L});
+  });
+}
+
+void DriverImages::noteModuleOfLibrary(CUmodule M, CUlibrary L) {
+  if (TapState::Forked)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto I = Owners.find(L);
+  if (I != Owners.end())
+    attempt([&] { Owners[M] = {I->second.Image, M, nullptr}; });
+}
+
+void DriverImages::noteFunction(CUfunction F, CUmodule M, const char *Name) {
+  if (!TapState::Forked && Name)
+    attempt([&] { addFunction(F, {M, Name, false}); });
+}
+
+void DriverImages::noteKernel(CUkernel K, CUlibrary L, const char *Name) {
+  if (!TapState::Forked && Name)
+    attempt([&] { addFunction(K, {L, Name, true}); });
+}
+
+void DriverImages::noteFunctionOfKernel(CUfunction F, CUkernel K) {
+  if (TapState::Forked)
+    return;
+  attempt([&] {
+    Function Known;
+    {
+      std::lock_guard<std::mutex> Guard(Lock);
+      auto I = Functions.find(K);
+      if (I == Functions.end())
+        return;
+      Known = I->second;
+    }
+    Known.IsKernel = false;
+    addFunction(F, std::move(Known));
+  });
+}
+
+void DriverImages::forget(const void *Owner) {
+  if (TapState::Forked)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  Owners.erase(Owner);
+  for (auto I = Functions.begin(); I != Functions.end();)
+    I = I->second.Owner == Owner ? Functions.erase(I) : std::next(I);
+  ++Generation;
+}
+
+//===----------------------------------------------------------------------===//
+// Look-ups
+//===----------------------------------------------------------------------===//
+
+/// Asks the driver about a handle that no call has returned to the program, as
+/// far as Mneme has seen. Needs the lock. May throw.
+bool DriverImages::askDriver(const void *Handle, Function &F) {
+  if (!Driver)
+    return false;
+  auto Asked = static_cast<CUfunction>(const_cast<void *>(Handle));
+  CUmodule M = nullptr;
+  const char *Name = nullptr;
+  if (!Driver->FuncGetModule || !Driver->FuncGetName ||
+      Driver->FuncGetModule(&M, Asked) || Driver->FuncGetName(&Name, Asked) ||
+      !Name || !Owners.count(M))
+    return false;
+  F = {M, Name, false};
+  return true;
+}
+
+bool DriverImages::find(const void *Handle, DriverFunction &F) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto I = Functions.find(Handle);
+  if (I == Functions.end()) {
+    Function Found;
+    if (!askDriver(Handle, Found))
+      return false;
+    I = Functions.emplace(Handle, std::move(Found)).first;
+  }
+  auto O = Owners.find(I->second.Owner);
+  if (O == Owners.end())
+    return false;
+  F = {O->second.Image, I->second.Name, O->second.Module, O->second.Library,
+       I->second.IsKernel};
+  return true;
+}
+
+CUresult DriverImages::findVariable(const DriverFunction &F,
+                                    const std::string &Name,
+                                    CUdeviceptr &Address, size_t &Size) const {
+  if (F.Module)
+    return Driver->ModuleGetGlobal(&Address, &Size, F.Module, Name.c_str());
+  return Driver->LibraryGetGlobal(&Address, &Size, F.Library, Name.c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Registered IR
+//===----------------------------------------------------------------------===//
+
+void DriverImages::registerIR(const void *Image, size_t Size,
+                              const std::string &Symbol, RegisteredIR IR) {
+  // As the image is found when it is loaded, where only its headers give its
+  // size.
+  const void *Data = unwrap(Image);
+  if (size_t Own = sizeOfImage(Data); Own && Own <= Size)
+    Size = Own;
+  std::string Digest = digestOf(Data, Size);
+  std::lock_guard<std::mutex> Guard(Lock);
+  // The first registration stays: a kernel that is loaded refers to it.
+  Registered.try_emplace({std::move(Digest), Symbol}, std::move(IR));
+}
+
+const RegisteredIR *DriverImages::findIR(LoadedImage &Image,
+                                         const std::string &Symbol) {
+  const std::string &Digest = Image.digest();
+  std::lock_guard<std::mutex> Guard(Lock);
+  for (const std::string &Name : {Symbol, std::string()}) {
+    auto I = Registered.find({Digest, Name});
+    if (I != Registered.end())
+      return &I->second;
+  }
+  return nullptr;
+}

@@ -1,0 +1,137 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The images that the program loads through the driver, their kernels, and the
+/// IR that the program registers for them.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
+#define MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
+
+#include "TapDriver.h"
+#include "TapState.h"
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <utility>
+
+namespace mneme {
+
+/// A cubin, PTX text or fat binary.
+class LoadedImage {
+public:
+  /// A copy, as the program may free its image. May throw.
+  explicit LoadedImage(std::string Copy)
+      : Copy(std::move(Copy)), Data(this->Copy.data()),
+        Size(this->Copy.size()) {}
+  /// An image that the program keeps while it is loaded.
+  LoadedImage(const char *Data, size_t Size) : Data(Data), Size(Size) {}
+  LoadedImage(const LoadedImage &) = delete;
+  LoadedImage &operator=(const LoadedImage &) = delete;
+
+  const char *data() const { return Data; }
+  size_t size() const { return Size; }
+  /// XXH3-128, 16 bytes.
+  const std::string &digest();
+
+private:
+  std::string Copy;
+  const char *Data;
+  size_t Size;
+  std::once_flag Hashed;
+  std::string Digest;
+};
+
+/// The size of an image in bytes, as its own headers give it; 0 if its form is
+/// unknown.
+size_t sizeOfImage(const void *Image);
+
+/// A kernel of a loaded image.
+struct DriverFunction {
+  std::shared_ptr<LoadedImage> Image;
+  std::string Name;
+  CUmodule Module = nullptr; ///< One of these two is not null.
+  CUlibrary Library = nullptr;
+  bool IsKernel = false; ///< The handle is a CUkernel.
+};
+
+/// IR that the program has bound to kernels of an image.
+struct RegisteredIR {
+  std::string IR, Options;
+};
+
+/// Has a lock of its own, which is taken under the session's: the driver loads
+/// images while a launch is recorded. Thread-safe. Functions that note
+/// something throw nothing; what they cannot note is unknown later.
+class DriverImages {
+public:
+  explicit DriverImages(TapDriver &Driver) : Driver(Driver) {}
+
+  void noteModule(CUmodule M, const void *Image);
+  void noteModuleFile(CUmodule M, const char *Path);
+  /// \p IsKept: the program keeps the image while the library is loaded.
+  void noteLibrary(CUlibrary L, const void *Image, bool IsKept);
+  void noteLibraryFile(CUlibrary L, const char *Path);
+  void noteModuleOfLibrary(CUmodule M, CUlibrary L);
+  void noteFunction(CUfunction F, CUmodule M, const char *Name);
+  void noteKernel(CUkernel K, CUlibrary L, const char *Name);
+  void noteFunctionOfKernel(CUfunction F, CUkernel K);
+  /// Before \p Owner, a module or a library, is unloaded.
+  void forget(const void *Owner);
+
+  /// Binds IR to the kernel \p Symbol of the image; to all kernels that the IR
+  /// defines if \p Symbol is empty. May throw.
+  void registerIR(const void *Image, size_t Size, const std::string &Symbol,
+                  RegisteredIR IR);
+
+  /// Looks up a handle of a function or kernel. \returns false if its image is
+  /// not known. May throw.
+  bool find(const void *Handle, DriverFunction &F);
+  /// The IR for a kernel of an image, or null. Lives as long as the process.
+  const RegisteredIR *findIR(LoadedImage &Image, const std::string &Symbol);
+  /// The address and size of a variable on the current context's device.
+  /// \returns the driver's error.
+  CUresult findVariable(const DriverFunction &F, const std::string &Name,
+                        CUdeviceptr &Address, size_t &Size) const;
+  /// Changes whenever earlier results of find() may be outdated.
+  unsigned generation() const { return Generation; }
+
+private:
+  struct Owner {
+    std::shared_ptr<LoadedImage> Image;
+    CUmodule Module;
+    CUlibrary Library;
+  };
+  struct Function {
+    const void *Owner;
+    std::string Name;
+    bool IsKernel;
+  };
+
+  void add(const void *Handle, Owner O);
+  void addFunction(const void *Handle, Function F);
+  bool askDriver(const void *Handle, Function &F);
+
+  TapDriver &Driver;
+  std::mutex Lock;
+  std::map<const void *, Owner> Owners;
+  std::map<const void *, Function> Functions;
+  /// By digest of the image and symbol.
+  std::map<std::pair<std::string, std::string>, RegisteredIR> Registered;
+  std::atomic<unsigned> Generation{1};
+};
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H

@@ -1,0 +1,240 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "JitReport.h"
+#include "Hex.h"
+#include "Jit.h"
+#include "NamePattern.h"
+#include "ReportFile.h"
+
+#include <cstring>
+
+using namespace mneme;
+
+static const char *nameOf(JitTarget T) {
+  switch (T) {
+  case JitTarget::Function:
+    return "function";
+  case JitTarget::Host:
+    return "host kernel";
+  case JitTarget::Cuda:
+    return "kernel";
+  }
+  return "";
+}
+
+struct JitReport::Totals {
+  uint64_t Served = 0, FellBack = 0, Compiled = 0, FromCache = 0, Shared = 0,
+           CompileNanoseconds = 0;
+};
+
+static void addVariant(const JitVariant &V, uint64_t &Compiled,
+                       uint64_t &FromCache, uint64_t &Shared) {
+  if (V.TheState != JitVariant::Ready)
+    return;
+  ++(V.IsFromDisk ? FromCache : V.IsShared ? Shared : Compiled);
+}
+
+JitReport::Totals JitReport::addAll() {
+  Totals T;
+  for (const auto &S : Of.Sites) {
+    std::lock_guard<std::mutex> Guard(S->Lock);
+    for (const auto &N : S->FellBack)
+      T.FellBack += N;
+    for (const auto &V : S->Owned) {
+      T.Served += V->Served;
+      addVariant(*V, T.Compiled, T.FromCache, T.Shared);
+      if (!V->IsFromDisk && !V->IsShared)
+        T.CompileNanoseconds += V->CompileNanoseconds;
+    }
+  }
+  return T;
+}
+
+/// Returns the values of a variant for users: "arg 0 = 2a000000, block
+/// 256x1x1". Bytes are in the order of memory.
+std::string JitReport::describe(const JitSite &S, const JitVariant &V) {
+  if (&V == S.Generic)
+    return "without constants";
+  if (!S.Plan.load())
+    return "";
+  std::string Out;
+  auto Add = [&](const std::string &Text) {
+    Out += (Out.empty() ? "" : ", ") + Text;
+  };
+  size_t At = 0;
+  auto Take = [&](size_t Size) {
+    size_t N = std::min(Size, V.Values.size() - At);
+    At += N;
+    return V.Values.substr(At - N, N);
+  };
+  constexpr size_t MaxShown = 16;
+  for (uint32_t I : S.Needed.Fields) {
+    const MnemeJitField &F = S.Request.Fields[I];
+    std::string Name = "arg " + std::to_string(F.Arg);
+    size_t Size = F.Size;
+    if (F.Kind == MNEME_JIT_ARRAY) {
+      uint64_t Bytes = 0;
+      std::string Count = Take(sizeof(Bytes));
+      memcpy(&Bytes, Count.data(), Count.size());
+      Size = F.Flags & MNEME_JIT_IMMUTABLE ? sizeof(void *) : Bytes;
+      Name = "contents of " + Name;
+    } else if (F.Offset) {
+      Name += " + " + std::to_string(F.Offset);
+    }
+    std::string Value = Take(Size);
+    Add(Name + " = " +
+        hexDigits(Value.data(), std::min(Value.size(), MaxShown)) +
+        (Value.size() > MaxShown ? "..." : ""));
+  }
+  static const char Axes[] = "xyz";
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    for (auto [Name, Mask] : {std::pair("block.", S.Needed.Block),
+                              std::pair("grid.", S.Needed.Grid)})
+      if (Mask >> Axis & 1) {
+        uint32_t Value = 0;
+        std::string Bytes = Take(sizeof(Value));
+        memcpy(&Value, Bytes.data(), Bytes.size());
+        Add(std::string(Name) + Axes[Axis] + " = " + std::to_string(Value));
+      }
+  if (S.Needed.Threads) {
+    uint32_t Value = 0;
+    std::string Bytes = Take(sizeof(Value));
+    memcpy(&Value, Bytes.data(), Bytes.size());
+    Add("threads <= " + std::to_string(Value));
+  }
+  return Out;
+}
+
+static const char *originOf(const JitVariant &V) {
+  return V.IsFromDisk ? "cache" : V.IsShared ? "shared" : "compiled";
+}
+
+static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
+
+std::string JitReport::makeJSON() {
+  Totals T = addAll();
+  std::string Out =
+      "{\"served\": " + std::to_string(T.Served) +
+      ", \"fell_back\": " + std::to_string(T.FellBack) +
+      ", \"compiled\": " + std::to_string(T.Compiled) +
+      ", \"from_cache\": " + std::to_string(T.FromCache) +
+      ", \"shared\": " + std::to_string(T.Shared) + ", \"compile_seconds\": " +
+      std::to_string(seconds(T.CompileNanoseconds)) +
+      (Of.Note.empty() ? "" : ", \"cache_problem\": " + quote(Of.Note)) +
+      ", \"code\": [";
+  const char *Separator = "";
+  for (const auto &S : Of.Sites) {
+    std::lock_guard<std::mutex> Guard(S->Lock);
+    Out += std::string(Separator) +
+           "\n{\"kind\": " + quote(nameOf(S->Request.Target)) +
+           ", \"symbol\": " + quote(S->Request.Symbol) +
+           ", \"name\": " + quote(demangled(S->Request.Symbol)) +
+           ", \"reasons\": {";
+    Separator = ",";
+    const char *Comma = "";
+    for (size_t I = 0; I != NumJitReasons; ++I)
+      if (uint64_t N = S->FellBack[I]) {
+        Out += Comma + quote(describeReason(JitReason(I + 1))) + ": " +
+               std::to_string(N);
+        Comma = ", ";
+      }
+    Out += "}, \"not_constant\": [";
+    Comma = "";
+    for (const auto &[Field, Why] : S->Facts.Refused) {
+      Out += std::string(Comma) + "{\"arg\": " +
+             std::to_string(Field < S->Request.Fields.size()
+                                ? S->Request.Fields[Field].Arg
+                                : 0) +
+             ", \"reason\": " + quote(Why) + "}";
+      Comma = ", ";
+    }
+    Out += "], \"variants\": [";
+    Comma = "";
+    for (const auto &V : S->Owned) {
+      Out +=
+          std::string(Comma) + "{\"constants\": " + quote(describe(*S, *V)) +
+          ", \"served\": " + std::to_string(V->Served) +
+          ", \"wait_seconds\": " + std::to_string(seconds(V->WaitNanoseconds));
+      Comma = ", ";
+      if (V->TheState == JitVariant::Ready)
+        Out += ", \"origin\": " + quote(originOf(*V)) +
+               ", \"compile_seconds\": " +
+               std::to_string(seconds(V->CompileNanoseconds));
+      if (V->Problem != JitReason::None)
+        Out += ", \"problem\": " + quote(describeReason(V->Problem)) +
+               ", \"message\": " + quote(V->Text);
+      Out += "}";
+    }
+    Out += "]}";
+  }
+  return Out + "]}\n";
+}
+
+static std::string milliseconds(uint64_t Nanoseconds) {
+  char Text[32];
+  snprintf(Text, sizeof(Text), "%.1f ms", Nanoseconds * 1e-6);
+  return Text;
+}
+
+std::string JitReport::makeText() {
+  Totals T = addAll();
+  std::string Out = "mneme: JIT: " + std::to_string(T.Served) +
+                    " launches and calls served, " +
+                    std::to_string(T.FellBack) + " ran as compiled; " +
+                    std::to_string(T.Compiled) + " variants compiled (" +
+                    milliseconds(T.CompileNanoseconds) + "), " +
+                    std::to_string(T.FromCache) + " from the cache, " +
+                    std::to_string(T.Shared) + " shared\n";
+  if (!Of.Note.empty())
+    Out += "mneme: the cache is not written: " + Of.Note + "\n";
+  for (const auto &S : Of.Sites) {
+    std::lock_guard<std::mutex> Guard(S->Lock);
+    uint64_t Served = 0;
+    for (const auto &V : S->Owned)
+      Served += V->Served;
+    Out += "mneme: " + std::string(nameOf(S->Request.Target)) + " '" +
+           demangled(S->Request.Symbol) + "': " + std::to_string(Served) +
+           " served\n";
+    for (size_t I = 0; I != NumJitReasons; ++I)
+      if (uint64_t N = S->FellBack[I])
+        Out += "mneme:   " + std::to_string(N) +
+               " ran as compiled: " + describeReason(JitReason(I + 1)) + "\n";
+    for (const auto &[Field, Why] : S->Facts.Refused)
+      if (Field < S->Request.Fields.size())
+        Out += "mneme:   argument " +
+               std::to_string(S->Request.Fields[Field].Arg) +
+               " is no constant: " + Why + "\n";
+    for (const auto &V : S->Owned) {
+      std::string Constants = describe(*S, *V);
+      Out += "mneme:   " + (Constants.empty() ? "variant" : Constants) + ": " +
+             std::to_string(V->Served) + " served";
+      if (V->TheState == JitVariant::Ready)
+        Out += std::string(", ") + originOf(*V) + ", " +
+               milliseconds(V->CompileNanoseconds);
+      if (V->Problem != JitReason::None)
+        Out += std::string(", ") + describeReason(V->Problem) +
+               (V->Text.empty() ? "" : ": " + V->Text);
+      Out += "\n";
+    }
+  }
+  return Out;
+}
+
+void JitReport::write() {
+  std::lock_guard<std::mutex> Guard(Of.Lock);
+  if (Of.Sites.empty())
+    return;
+  const std::string &To = Of.Settings.Report;
+  if (To == "-")
+    return tell("%s", makeText().c_str());
+  std::string Path = expand(To), Text = makeJSON();
+  if (!writeFile(Path, Text))
+    tell("mneme: warning: cannot write '%s': %s\n", Path.c_str(),
+         strerror(errno));
+}

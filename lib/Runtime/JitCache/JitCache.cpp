@@ -1,0 +1,228 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Runtime/JitCache.h"
+#include "Descriptor.h"
+#include "Hex.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cpuid.h>
+#include <cstring>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+using namespace mneme;
+
+std::string mneme::jitDigest(const void *Bytes, size_t Size) {
+  XXH128_canonical_t Digest;
+  XXH128_canonicalFromHash(&Digest, XXH3_128bits(Bytes, Size));
+  return std::string(reinterpret_cast<const char *>(Digest.digest),
+                     sizeof(Digest.digest));
+}
+
+//===----------------------------------------------------------------------===//
+// Files
+//===----------------------------------------------------------------------===//
+
+static const char *suffixOf(JitFile Kind) {
+  switch (Kind) {
+  case JitFile::Facts:
+    return ".facts";
+  case JitFile::Code:
+    return ".code";
+  case JitFile::Toolchain:
+    break;
+  }
+  return ".toolchain";
+}
+
+static constexpr size_t DigestChars = 32;
+
+std::string mneme::jitFileName(const std::string &Key, JitFile Kind) {
+  std::string Digest = jitDigest(Key);
+  return hexDigits(Digest.data(), Digest.size()) + suffixOf(Kind);
+}
+
+bool mneme::isJitFileName(const std::string &Name) {
+  if (Name.size() < DigestChars ||
+      Name.find_first_not_of("0123456789abcdef") != DigestChars)
+    return false;
+  for (JitFile Kind : {JitFile::Facts, JitFile::Code, JitFile::Toolchain})
+    if (!Name.compare(DigestChars, std::string::npos, suffixOf(Kind)))
+      return true;
+  return false;
+}
+
+static std::string digestOf(const std::string &Key, const char *Contents,
+                            size_t Size) {
+  XXH3_state_t State;
+  XXH3_128bits_reset(&State);
+  XXH3_128bits_update(&State, Key.data(), Key.size());
+  XXH3_128bits_update(&State, Contents, Size);
+  XXH128_canonical_t Digest;
+  XXH128_canonicalFromHash(&Digest, XXH3_128bits_digest(&State));
+  return std::string(reinterpret_cast<const char *>(Digest.digest),
+                     sizeof(Digest.digest));
+}
+
+std::string mneme::jitFileBytes(const std::string &Key,
+                                const std::string &Contents) {
+  MnemeJitFileHeader Header = {};
+  memcpy(Header.Magic, MNEME_JIT_FILE_MAGIC, sizeof(Header.Magic));
+  Header.Version = MNEME_JIT_VERSION;
+  Header.HeaderSize = sizeof(Header);
+  Header.KeySize = Key.size();
+  Header.ContentsSize = Contents.size();
+  std::string Digest = digestOf(Key, Contents.data(), Contents.size());
+  memcpy(Header.Digest, Digest.data(), Digest.size());
+  return std::string(reinterpret_cast<const char *>(&Header), sizeof(Header)) +
+         Key + Contents;
+}
+
+/// Sets the time by which the server removes old files, now and then.
+static void markUsed(int Fd, const struct stat &Status) {
+  constexpr time_t Seldom = 3600;
+  if (time(nullptr) - Status.st_mtime > Seldom)
+    futimens(Fd, nullptr);
+}
+
+JitRead mneme::readJitFile(const std::string &Folder, const std::string &Key,
+                           JitFile Kind, std::string &Contents) {
+  std::string Path = Folder + "/" + jitFileName(Key, Kind);
+  OwnedDescriptor Fd(
+      open(Path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  if (Fd < 0)
+    return errno == ELOOP ? JitRead::Damaged : JitRead::Missing;
+  struct stat Status;
+  if (fstat(Fd, &Status) || !S_ISREG(Status.st_mode) ||
+      (Status.st_uid != geteuid() && Status.st_uid != 0))
+    return JitRead::Damaged;
+  MnemeJitFileHeader Header;
+  uint64_t Size = Status.st_size;
+  auto Read = [&](void *To, size_t Bytes) {
+    return transferAll(Bytes, [&](size_t Done, size_t Left) {
+      return ::read(Fd, static_cast<char *>(To) + Done, Left);
+    });
+  };
+  if (Size < sizeof(Header) || Size > MaxJitAnswer ||
+      !Read(&Header, sizeof(Header)) ||
+      memcmp(Header.Magic, MNEME_JIT_FILE_MAGIC, sizeof(Header.Magic)) ||
+      Header.Version != MNEME_JIT_VERSION ||
+      Header.HeaderSize != sizeof(Header) || Header.KeySize != Key.size() ||
+      Header.ContentsSize != Size - sizeof(Header) - Key.size() ||
+      Size < sizeof(Header) + Key.size())
+    return JitRead::Damaged;
+  std::string Rest(Size - sizeof(Header), '\0');
+  if (!Read(&Rest[0], Rest.size()) || Rest.compare(0, Key.size(), Key))
+    return JitRead::Damaged;
+  std::string Digest =
+      digestOf(Key, Rest.data() + Key.size(), Header.ContentsSize);
+  if (memcmp(Header.Digest, Digest.data(), Digest.size()))
+    return JitRead::Damaged;
+  Rest.erase(0, Key.size());
+  Contents = std::move(Rest);
+  markUsed(Fd, Status);
+  return JitRead::Found;
+}
+
+//===----------------------------------------------------------------------===//
+// Toolchains
+//===----------------------------------------------------------------------===//
+
+std::string mneme::cpuIdentity() {
+  WireWriter W;
+  unsigned A = 0, B = 0, C = 0, D = 0;
+  for (unsigned Leaf : {0u, 1u, 7u, 0x80000001u})
+    if (__get_cpuid_count(Leaf, 0, &A, &B, &C, &D)) {
+      // The number of the core that this runs on, and a bit of its state.
+      if (Leaf == 1)
+        B = 0;
+      constexpr unsigned OSXSAVE = 1u << 27;
+      if (Leaf == 1)
+        C &= ~OSXSAVE;
+      for (unsigned Register : {A, B, C, D})
+        W.u32(Register);
+    }
+  return jitDigest(W.body());
+}
+
+static bool describeFile(const std::string &Path, JitToolchain::File &F) {
+  struct stat Status;
+  if (stat(Path.c_str(), &Status))
+    return false;
+  F = {Path, Status.st_dev, Status.st_ino, uint64_t(Status.st_size),
+       uint64_t(Status.st_mtim.tv_sec) * 1000000000u +
+           uint64_t(Status.st_mtim.tv_nsec)};
+  return true;
+}
+
+bool JitToolchain::add(const std::string &Path) {
+  File F;
+  if (!describeFile(Path, F))
+    return false;
+  Files.push_back(std::move(F));
+  return true;
+}
+
+bool JitToolchain::isCurrent() const {
+  return !Files.empty() &&
+         std::all_of(Files.begin(), Files.end(), [](const File &Then) {
+           File Now;
+           return describeFile(Then.Path, Now) && Now.Device == Then.Device &&
+                  Now.Inode == Then.Inode && Now.Size == Then.Size &&
+                  Now.Modified == Then.Modified;
+         });
+}
+
+std::string JitToolchain::encode() const {
+  WireWriter W;
+  W.str(Identity);
+  W.u32(uint32_t(Files.size()));
+  for (const File &F : Files) {
+    W.str(F.Path);
+    for (uint64_t Value : {F.Device, F.Inode, F.Size, F.Modified})
+      W.u64(Value);
+  }
+  return W.body();
+}
+
+bool JitToolchain::decode(const std::string &Bytes, JitToolchain &Result) {
+  WireReader R(Bytes.data(), Bytes.size());
+  Result.Identity = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    File F;
+    F.Path = R.str();
+    F.Device = R.u64();
+    F.Inode = R.u64();
+    F.Size = R.u64();
+    F.Modified = R.u64();
+    Result.Files.push_back(std::move(F));
+  }
+  constexpr size_t IdentitySize = 16;
+  return R.ok() && R.atEnd() && Result.Identity.size() == IdentitySize;
+}
+
+std::string mneme::makeToolchainKey(const std::string &Server,
+                                    const std::string &CudaPath,
+                                    JitTarget Target) {
+  char Machine[256] = {};
+  gethostname(Machine, sizeof(Machine) - 1);
+  WireWriter W;
+  W.str("toolchain");
+  W.str(Machine);
+  W.str(Server);
+  W.str(CudaPath);
+  W.u32(uint32_t(Target));
+  return W.body();
+}

@@ -1,0 +1,796 @@
+# Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+# See https://llvm.org/LICENSE.txt for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The tuning loop: samplers propose, an executor evaluates, paired measurements decide."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from queue import Empty, SimpleQueue
+from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
+
+from ._tables import SAMPLERS
+from .config import Config
+from .errors import MnemeError, RequestError, nearest, need
+from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances
+from .recording import Instance
+from .result import Result
+from .space import BoundSpace, InvalidPoint, Params, Space
+
+if TYPE_CHECKING:
+    from .server import Server
+
+# As in llvm-mneme-tune: a trial stops if it takes longer than the worst candidate for the re-test by this factor.
+_RACE_FACTOR = 1.05
+_MOST_INVALID = 1000
+_AHEAD_DIVISOR = 64
+
+
+class Trial:
+    """A point and its result."""
+
+    __slots__ = ("number", "params", "config", "state", "values", "failure", "error", "result", "token", "started")
+
+    def __init__(self, number: int, params: Params, config: Config, token: Any = None) -> None:
+        self.number = number
+        self.params = params
+        self.config = config
+        self.state = "running"  # then "complete", "pruned" (significantly slower than others) or "failed"
+        self.values: Optional[list[float]] = None  # one for each objective; None: failed
+        self.failure = ""
+        self.error = ""
+        self.result: Optional[Result] = None  # None after a resumed search
+        self.token = token  # the sampler's
+        self.started = time.time()
+
+    @property
+    def value(self) -> Optional[float]:
+        """The first objective."""
+        return self.values[0] if self.values else None
+
+    def to_dict(self) -> dict[str, Any]:
+        return {
+            "number": self.number,
+            "params": self.params,
+            "config": self.config.to_dict(),
+            "state": self.state,
+            "values": self.values,
+            "failure": self.failure,
+            "error": self.error,
+        }
+
+    def __repr__(self) -> str:
+        what = self.failure or ", ".join("%.6g" % v for v in self.values or [])
+        return f"<Trial {self.number} {self.state}: {what} {self.params}>"
+
+
+class Sampler(Protocol):
+    """Any search strategy. ``tell`` is called once for each point that was asked, in any order."""
+
+    def ask(self, count: int) -> Sequence[Mapping[str, Any]]:
+        """Returns up to ``count`` points (values by parameter); an empty list if there is none now."""
+
+    def tell(self, trial: Trial) -> None:
+        """Receives the result of a point."""
+
+
+class _Proposer:
+    """What the loop asks: points with configurations."""
+
+    def __init__(self, bound: BoundSpace) -> None:
+        self.bound = bound
+
+    def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
+        raise NotImplementedError
+
+    def tell(self, trial: Trial, duplicate_of: Optional[Trial]) -> None:
+        raise NotImplementedError
+
+    def remember(self, trial: Trial) -> None:
+        """Learns a trial of an earlier run."""
+
+
+class _BuiltIn(_Proposer):
+    """A sampler of the tools. It runs in the server."""
+
+    def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
+        found: list[tuple[Params, Config, Any]] = []
+        is_study = self.bound.space.is_study
+        for _ in range(_MOST_INVALID):
+            points = self.bound.ask(count)
+            for number, params, config in points:
+                try:
+                    chosen = Config(config) if is_study else self.bound.space.config_of(params)
+                except InvalidPoint:
+                    self.bound.tell(number=number, failure="Invalid")
+                else:
+                    found.append((params, chosen, number))
+            if found or not points:
+                return found
+        raise RequestError(f"none of {_MOST_INVALID} proposals satisfies the constraint of the space")
+
+    def tell(self, trial: Trial, duplicate_of: Optional[Trial]) -> None:
+        self._tell(trial, duplicate_of, number=trial.token)
+
+    def remember(self, trial: Trial) -> None:
+        self._tell(trial, None, point=trial.params)
+
+    def _tell(self, trial: Trial, duplicate_of: Optional[Trial], **fields: Any) -> None:
+        if trial.values:
+            fields["values"] = trial.values
+            fields["pruned"] = trial.state == "pruned"
+        else:
+            fields["failure"] = trial.failure or "Invalid"
+        if duplicate_of is not None and duplicate_of.token is not None:
+            fields["duplicate_of"] = duplicate_of.token
+        self.bound.tell(**fields)
+
+
+class _Given(_Proposer):
+    """An object with ask and tell."""
+
+    def __init__(self, bound: BoundSpace, sampler: Any) -> None:
+        super().__init__(bound)
+        self.sampler = sampler
+
+    def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
+        found: list[tuple[Params, Config, Any]] = []
+        for _ in range(_MOST_INVALID):
+            points = list(self.sampler.ask(count))
+            for given in points:
+                params = dict(given)
+                try:
+                    point, config = self.bound.configure(params)
+                except InvalidPoint as error:
+                    trial = Trial(-1, params, Config())
+                    trial.state, trial.failure, trial.error = "failed", "Invalid", str(error)
+                    self.sampler.tell(trial)
+                else:
+                    found.append((point, config, None))
+            if found or not points:
+                return found
+        raise RequestError(f"none of {_MOST_INVALID} proposals is valid")
+
+    def tell(self, trial: Trial, duplicate_of: Optional[Trial]) -> None:
+        self.sampler.tell(trial)
+
+    def remember(self, trial: Trial) -> None:
+        self.sampler.tell(trial)
+
+
+class _Optuna(_Proposer):
+    """An Optuna study."""
+
+    def __init__(self, bound: BoundSpace, sampler: Any, seed: int) -> None:
+        super().__init__(bound)
+        self.optuna = need("optuna", "optuna")
+        directions = [direction for _, direction in bound.objectives]
+        if isinstance(sampler, self.optuna.study.Study):
+            self.study = sampler
+            theirs = [d.name.lower() for d in sampler.directions]
+            if theirs != directions:
+                raise RequestError(f"the Optuna study has the directions {theirs}, the space {directions}")
+        else:
+            self.study = self.optuna.create_study(directions=directions, sampler=sampler)
+        self.is_single = len(directions) == 1
+        self.space = self._distributions()
+
+    def _distributions(self) -> dict[str, Any]:
+        d = self.optuna.distributions
+        space = {}
+        for p in self.bound.parameters:
+            name = p["name"]
+            if p["kind"] == "int" and "low" in p:
+                space[name] = d.IntDistribution(p["low"], p["high"], step=p["step"])
+            elif p["kind"] == "real":
+                space[name] = d.FloatDistribution(p["low"], p["high"], log=p["log"])
+            elif p["kind"] == "pipeline":
+                for decision in p["decisions"]:
+                    last = decision["count"] - 1
+                    space[decision["name"]] = (
+                        d.IntDistribution(0, last) if decision["ordered"] else d.CategoricalDistribution(range(last + 1))
+                    )
+            else:
+                space[name] = d.CategoricalDistribution(p["values"])
+        return space
+
+    def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
+        found: list[tuple[Params, Config, Any]] = []
+        for _ in range(_MOST_INVALID):
+            trial = self.study.ask(self.space)
+            try:
+                params, config = self.bound.configure(trial.params)
+            except InvalidPoint as error:
+                trial.set_user_attr("mneme.error", str(error))
+                self.study.tell(trial, state=self.optuna.trial.TrialState.PRUNED)
+                continue
+            except BaseException:
+                self.study.tell(trial, state=self.optuna.trial.TrialState.FAIL)
+                raise
+            found.append((params, config, trial))
+            if len(found) == count:
+                return found
+        if found:
+            return found
+        raise RequestError(f"none of {_MOST_INVALID} points of the Optuna study is valid")
+
+    def tell(self, trial: Trial, duplicate_of: Optional[Trial]) -> None:
+        state = self.optuna.trial.TrialState
+        token = trial.token
+        token.set_user_attr("mneme.config", trial.config.to_dict())
+        if trial.failure:
+            token.set_user_attr("mneme.failure", trial.failure)
+            token.set_user_attr("mneme.error", trial.error[:1000])
+            # Never a number: a failure is not a slow launch.
+            self.study.tell(token, state=state.FAIL)
+        elif trial.state == "pruned" and self.is_single:
+            token.report(trial.values[0], 0)  # type: ignore[index]
+            self.study.tell(token, state=state.PRUNED)
+        else:
+            self.study.tell(token, trial.values)
+
+
+def _make_proposer(
+    sampler: Any, space: Space, instance: Instance, server: Server, seed: int
+) -> _Proposer:
+    if isinstance(sampler, str):
+        if sampler not in SAMPLERS or sampler in ("external", "file"):
+            names = [n for n in SAMPLERS if n not in ("external", "file")]
+            raise RequestError(f"unknown sampler {sampler!r}{nearest(sampler, names)}; there are: {', '.join(names)}")
+        return _BuiltIn(BoundSpace(space, instance, server, sampler, seed))
+    bound = space.bind(instance, server)
+    # Optuna is not imported unless its objects are used.
+    if any(kind.__module__.partition(".")[0] == "optuna" for kind in type(sampler).__mro__):
+        return _Optuna(bound, sampler, seed)
+    if not hasattr(sampler, "ask") or not hasattr(sampler, "tell"):
+        raise RequestError(f"expected a sampler's name or an object with ask and tell, got {sampler!r}")
+    return _Given(bound, sampler)
+
+
+class Study:
+    """The trials of a search and what was found."""
+
+    def __init__(self, instance: Instance, objectives: Sequence[tuple[str, str]], sampler: str) -> None:
+        self.instance = instance
+        self.objectives = list(objectives)
+        self.sampler = sampler
+        self.trials: list[Trial] = []
+        self.baseline: Optional[Result] = None
+        self.end = "running"  # then "trials", "budget", "exhausted", "interrupted"
+        self.seconds = 0.0
+        self.candidates: list[Trial] = []  # those of the re-test, best first
+        self.retest: Optional[Comparison] = None  # of the recorded configuration and the candidates
+        self.confirmation: Optional[Comparison] = None  # of the winner alone, with fresh measurements
+        self.winner: Optional[Trial] = None  # significantly faster than the recorded configuration
+
+    def _key(self, trial: Trial) -> float:
+        value = trial.values[0]  # type: ignore[index]
+        return value if self.objectives[0][1] == "minimize" else -value
+
+    @property
+    def completed(self) -> list[Trial]:
+        """Verified and completely measured trials."""
+        return [t for t in self.trials if t.state == "complete"]
+
+    @property
+    def best(self) -> Trial:
+        """The best trial by the first objective, or the winner of the re-test."""
+        if self.winner is not None:
+            return self.winner
+        completed = self.completed
+        if not completed:
+            raise RequestError("no trial has verified")
+        return min(completed, key=self._key)
+
+    @property
+    def best_config(self) -> Config:
+        return self.best.config
+
+    @property
+    def best_params(self) -> Params:
+        return self.best.params
+
+    @property
+    def pareto(self) -> list[Trial]:
+        """The trials that no other trial dominates."""
+        signs = [1 if d == "minimize" else -1 for _, d in self.objectives]
+        points = [([s * v for s, v in zip(signs, t.values)], t) for t in self.completed]  # type: ignore[arg-type]
+        points.sort(key=lambda p: p[0])
+        front: list[tuple[list[float], Trial]] = []
+        for values, trial in points:
+            if not any(all(a <= b for a, b in zip(other, values)) for other, _ in front):
+                front.append((values, trial))
+        return [trial for _, trial in front]
+
+    @property
+    def failures(self) -> dict[str, int]:
+        """The number of failed trials by kind."""
+        counts: dict[str, int] = {}
+        for trial in self.trials:
+            if trial.failure:
+                counts[trial.failure] = counts.get(trial.failure, 0) + 1
+        return counts
+
+    @property
+    def speedup(self) -> Optional[tuple[float, float, float]]:
+        """The winner's speed-up over the recorded configuration and its 95 % confidence interval."""
+        if self.confirmation is not None:
+            return self.confirmation.speedups[1]
+        if self.retest is not None:
+            return max(self.retest.speedups[1:], key=lambda s: s[1])
+        return None
+
+    def to_pandas(self) -> Any:
+        """Returns the trials as a pandas DataFrame."""
+        pandas = need("pandas", "pandas")
+        return pandas.DataFrame(
+            [
+                {
+                    "number": t.number,
+                    "state": t.state,
+                    "failure": t.failure,
+                    **{m: v for (m, _), v in zip(self.objectives, t.values or [])},
+                    **{f"params.{k}": v for k, v in t.params.items()},
+                }
+                for t in self.trials
+            ]
+        )
+
+    def plot_convergence(self, **options: Any) -> Any:
+        """See :func:`llvm_mneme.plots.convergence`."""
+        from . import plots
+
+        return plots.convergence(self, **options)
+
+    def __repr__(self) -> str:
+        from .result import _nanoseconds
+
+        text = f"<Study of {self.instance.kernel.name}: {len(self.trials)} trials"
+        if self.failures:
+            text += f", {sum(self.failures.values())} failed"
+        if self.completed:
+            value = self.best.value
+            is_time = self.objectives[0][0] == "time"
+            text += f", best {self.objectives[0][0]} {_nanoseconds(value) if is_time else '%g' % (value or 0)}"
+        if self.winner and self.speedup:
+            text += ", speed-up %.3f (95 %% CI %.3f to %.3f)" % self.speedup
+        elif self.retest:
+            text += ", nothing significantly faster than recorded"
+        return text + f"; ended: {self.end}>"
+
+    def _repr_html_(self) -> str:
+        from ._html import table
+
+        rows: list[list[object]] = [
+            ["kernel", self.instance.kernel.name],
+            ["trials", f"{len(self.trials)}, sampler {self.sampler}, {self.seconds:.1f} s, ended: {self.end}"],
+            ["failed", ", ".join(f"{n} {k}" for k, n in sorted(self.failures.items())) or "none"],
+        ]
+        if self.completed:
+            rows.append(["best", repr(self.best)[1:-1]])
+        if self.speedup:
+            what = "winner" if self.winner else "no significant winner"
+            rows.append(["re-test", "%s: speed-up %.3f (95 %% interval %.3f to %.3f)" % (what, *self.speedup)])
+        return table(["", ""], rows)
+
+
+class _Journal:
+    """Trials as lines of JSON, so that a killed search loses no finished trial."""
+
+    def __init__(self, path: Union[str, os.PathLike[str]], identity: dict[str, Any]) -> None:
+        self.path = os.fspath(path)
+        self.trials: list[dict[str, Any]] = []
+        identity = {"mneme_study": 1, **identity}
+        exists = os.path.exists(self.path) and os.path.getsize(self.path) > 0
+        if exists:
+            self._read(identity)
+        self._file = open(self.path, "a")
+        if not exists:
+            self._write(identity)
+
+    def _read(self, identity: dict[str, Any]) -> None:
+        with open(self.path, "rb") as file:
+            lines = file.read().split(b"\n")
+        torn = lines.pop()  # after a crash, the last line may be incomplete
+        try:
+            entries = [json.loads(line) for line in lines]
+        except ValueError as error:
+            raise RequestError(f"{self.path!r} is not a journal, or is damaged: {error}") from None
+        if not entries or entries[0] != json.loads(json.dumps(identity)):
+            raise RequestError(
+                f"{self.path!r} is the journal of another search: name another file, or remove it"
+            )
+        self.trials = entries[1:]
+        if torn:
+            with open(self.path, "rb+") as file:
+                file.truncate(sum(len(line) + 1 for line in lines))
+
+    def _write(self, entry: dict[str, Any]) -> None:
+        self._file.write(json.dumps(entry) + "\n")
+        self._file.flush()
+
+    def add(self, trial: Trial) -> None:
+        self._write(trial.to_dict())
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class _Search:
+    """One call of :func:`tune`."""
+
+    def __init__(
+        self,
+        executor: BaseExecutor,
+        instance: Instance,
+        proposer: _Proposer,
+        study: Study,
+        trials: Optional[int],
+        budget: Optional[float],
+        final: int,
+        use_app: bool,
+        callbacks: Sequence[Callable[[Study, Trial], None]],
+        journal: Optional[_Journal],
+    ) -> None:
+        self.executor = executor
+        self.instance = instance
+        self.proposer = proposer
+        self.study = study
+        self.limit = trials
+        self.budget = budget
+        self.final = final
+        self.use_app = use_app
+        self.callbacks = callbacks
+        self.journal = journal
+        self.objectives = study.objectives
+        self.running: dict[EvaluationFuture, Trial] = {}
+        self.ahead: list[Trial] = []
+        self.done: SimpleQueue[Any] = SimpleQueue()  # of futures
+        self.by_request: dict[int, Trial] = {}
+        self.times: list[float] = []  # the best, of different code
+        self.codes: set[str] = set()
+        # The recorded configuration's nanoseconds by device. Times are scaled to the first device.
+        self.baselines: dict[str, float] = {}
+        self.baseline_futures: dict[EvaluationFuture, str] = {}
+        self.unscaled: dict[str, list[tuple[Trial, Result]]] = {}
+
+    def resume(self) -> None:
+        """Takes the trials of an earlier run."""
+        for entry in self.journal.trials if self.journal else []:
+            trial = Trial(len(self.study.trials), entry["params"], Config(entry["config"]))
+            trial.state, trial.values = entry["state"], entry["values"]
+            trial.failure, trial.error = entry["failure"], entry["error"]
+            self.study.trials.append(trial)
+            self.proposer.remember(trial)
+            self._race(trial)
+
+    def measure_baseline(self) -> None:
+        """Measures the recorded configuration, or the application's code. Without it, no search makes sense."""
+        result = self.executor.submit(instance=self.instance, fresh=True, use_app=self.use_app).result()
+        if not result.verified:
+            raise RequestError(
+                f"the recorded configuration does not verify, so no other can be judged: {result.failure}: {result.error}"
+            )
+        self.study.baseline = result
+        self.baselines[result.device] = result.time or 0
+
+    def run(self) -> None:
+        began = time.monotonic()
+        try:
+            self.resume()
+            self.measure_baseline()
+            while True:
+                reason = self._reason(began)
+                if reason or not self._start():
+                    self.study.end = reason or "exhausted"
+                    if not reason and not self.study.trials:
+                        raise RequestError("no point of the space satisfies its constraint")
+                    break
+                self._take(0.2)
+            if self.study.end == "budget":
+                self.executor._cancel(list(self.running))
+            while self.running or self.baseline_futures:
+                self._take(None)
+        except KeyboardInterrupt:
+            self.study.end = "interrupted"
+            self.executor._cancel(list(self.running))
+            self._take(0)
+        finally:
+            # Proposals that were never evaluated must not stay open in an Optuna study.
+            for trial in [*self.running.values(), *self.ahead]:
+                trial.state, trial.failure = "failed", "Cancelled"
+                self.proposer.tell(trial, None)
+            self.study.seconds = time.monotonic() - began
+
+    def _reason(self, began: float) -> str:
+        count = len(self.study.trials) + len(self.running)
+        if self.limit is not None and count >= self.limit and not self.ahead:
+            return "trials"
+        if self.budget is not None and time.monotonic() - began >= self.budget:
+            return "budget"
+        return ""
+
+    def _start(self) -> bool:
+        """Starts trials while there is room. Returns False if no point is left."""
+        capacity = max(1, self.executor.capacity)
+        # Samplers are slow: ask for several points at once.
+        if len(self.running) + max(1, capacity // 4) > capacity:
+            return True
+        if not self.ahead:
+            count = len(self.study.trials) + len(self.running)
+            wanted = max(capacity - len(self.running), count // _AHEAD_DIVISOR)
+            if self.limit is not None:
+                wanted = min(wanted, self.limit - count)
+            if wanted <= 0:
+                return bool(self.running)
+            for params, config, token in self.proposer.ask(wanted):
+                self.ahead.append(Trial(-1, params, config, token))
+            if not self.ahead:
+                return bool(self.running)
+        while self.ahead and len(self.running) < capacity:
+            trial = self.ahead.pop(0)
+            trial.started = time.time()
+            stop = _RACE_FACTOR * self.times[-1] if len(self.times) == max(1, self.final) else 0
+            future = self.executor.submit(trial.config, instance=self.instance, stop_above=stop)
+            self.running[future] = trial
+            future.add_done_callback(lambda ended: self.done.put(ended))
+        return True
+
+    def _take(self, seconds: Optional[float]) -> None:
+        """Takes finished trials; waits for one."""
+        try:
+            future = self.done.get(timeout=seconds) if seconds != 0 else self.done.get_nowait()
+            while True:
+                self._end(future)
+                future = self.done.get_nowait()
+        except Empty:
+            pass
+
+    def _end(self, future: EvaluationFuture) -> None:
+        if future in self.baseline_futures:
+            self._end_baseline(future)
+            return
+        trial = self.running.pop(future, None)
+        if trial is None:
+            return
+        if future.cancelled():
+            trial.state, trial.failure = "failed", "Cancelled"
+            self.proposer.tell(trial, None)
+            return
+        try:
+            result = future.result()
+        except MnemeError:
+            self.running[future] = trial  # told as cancelled
+            raise
+        device = result.device
+        if result.verified and device and device not in self.baselines and result.time:
+            self.running[future] = trial
+            self._measure_baseline_on(device, trial, result)
+            return
+        self._end_trial(trial, result)
+
+    def _measure_baseline_on(self, device: str, trial: Trial, result: Result) -> None:
+        """Measures the recorded configuration on another device; its trials wait."""
+        if device not in self.unscaled:
+            self.unscaled[device] = []
+            future = self.executor.submit(
+                instance=self.instance, fresh=True, use_app=self.use_app, on_device=device
+            )
+            self.baseline_futures[future] = device
+            future.add_done_callback(lambda ended: self.done.put(ended))
+        self.unscaled[device].append((trial, result))
+
+    def _end_baseline(self, future: EvaluationFuture) -> None:
+        device = self.baseline_futures.pop(future)
+        result = None if future.cancelled() or future.exception() else future.result()
+        # If the device is gone, the times of its trials are taken as they are.
+        self.baselines[device] = (result.time if result is not None and result.verified else None) or 0
+        for trial, waiting in self.unscaled.pop(device):
+            self.running = {f: t for f, t in self.running.items() if t is not trial}
+            self._end_trial(trial, waiting)
+
+    def _end_trial(self, trial: Trial, result: Result) -> None:
+        trial.number = len(self.study.trials)
+        trial.result = result
+        self.by_request[result.number] = trial
+        values = [result.metrics.get(metric) for metric, _ in self.objectives]
+        first = next(iter(self.baselines.values()), 0)
+        here = self.baselines.get(result.device, 0)
+        if first and here and first != here:
+            values = [
+                v * first / here if metric == "time" and v is not None else v
+                for v, (metric, _) in zip(values, self.objectives)
+            ]
+        if not result.verified:
+            trial.state, trial.failure, trial.error = "failed", result.failure, result.error
+        elif any(v is None or not math.isfinite(v) for v in values):
+            missing = [m for (m, _), v in zip(self.objectives, values) if v is None]
+            trial.state, trial.failure = "failed", "Unsupported"
+            trial.error = f"the objective {missing[0]!r} was not measured; see resources=True" if missing else ""
+        else:
+            trial.values = values  # type: ignore[assignment]
+            trial.state = "pruned" if result.stopped else "complete"
+        duplicate = result.duplicate_of
+        original = self.by_request.get(duplicate) if duplicate is not None else None
+        self.study.trials.append(trial)
+        if self.journal:
+            self.journal.add(trial)
+        self.proposer.tell(trial, original)
+        self._race(trial)
+        for callback in self.callbacks:
+            callback(self.study, trial)
+
+    def _race(self, trial: Trial) -> None:
+        if self.objectives != [("time", "minimize")] or trial.state != "complete":
+            return
+        code = trial.result.code_hash if trial.result else str(trial.number)
+        if code in self.codes:
+            return
+        self.codes.add(code)
+        self.times = sorted([*self.times, trial.values[0]])[: max(1, self.final)]  # type: ignore[index]
+
+    def test(self, pairs: int, min_effect: float) -> None:
+        """Measures the best trials and the recorded configuration alternately."""
+        study = self.study
+        if not self.final or self.objectives != [("time", "minimize")]:
+            return
+        codes: set[str] = set()
+        chosen: list[Trial] = []
+        baseline = study.baseline.code_hash if study.baseline else ""
+        for trial in sorted(study.completed, key=study._key):
+            code = trial.result.code_hash if trial.result else str(trial.number)
+            launch = {k: v for k, v in trial.config.items() if k.split(".")[0] in ("block", "grid", "shared_mem")}
+            same = f"{code} {sorted(launch.items())}"
+            if same in codes or (code == baseline and not launch):
+                continue
+            codes.add(same)
+            chosen.append(trial)
+            if len(chosen) == self.final:
+                break
+        if not chosen:
+            return
+        study.candidates = chosen
+        configs = [Config(), *(t.config for t in chosen)]
+        study.retest = self.executor.compare(*configs, pairs=pairs, instance=self.instance, use_app=self.use_app)
+        best = max(range(1, len(configs)), key=lambda i: study.retest.speedups[i][1])  # type: ignore[union-attr]
+        if study.retest.speedups[best][1] < 1 + min_effect:
+            return
+        # The best of several is better than it is: only a fresh measurement is unbiased.
+        study.confirmation = self.executor.compare(
+            Config(), configs[best], pairs=2 * pairs, instance=self.instance, use_app=self.use_app
+        )
+        if study.confirmation.speedups[1][1] >= 1 + min_effect:
+            study.winner = chosen[best - 1]
+
+
+def tune(
+    space: Space,
+    on: Union[BaseExecutor, Instances],
+    *,
+    sampler: Union[str, Sampler, Any] = "lfbo",
+    trials: Optional[int] = None,
+    budget: Optional[float] = None,
+    seed: int = 0,
+    instance: Union[None, str, Instance] = None,
+    retest: int = 5,
+    pairs: int = 30,
+    min_effect: float = 0.005,
+    use_app: bool = False,
+    journal: Union[None, str, os.PathLike[str]] = None,
+    callbacks: Iterable[Callable[[Study, Trial], None]] = (),
+    progress: Optional[bool] = None,
+    **options: Any,
+) -> Study:
+    """Searches a space for the best configuration of a launch.
+
+    An interrupt (Ctrl-C) ends the search and returns what was found.
+
+    :param on: an executor, or what an executor takes; then ``options`` are those of :class:`Executor`
+    :param sampler: a sampler of the tools (``"lfbo"``, ``"tpe"``, ``"nsga2"``, ...), an Optuna sampler or study, or any
+        object with ``ask`` and ``tell`` (:class:`Sampler`)
+    :param trials: number of trials; default: 200 without a budget
+    :param budget: seconds of the search
+    :param seed: of a sampler of the tools
+    :param instance: the launch; default: the first
+    :param retest: number of best trials that are measured again, alternately with the recorded configuration; 0: none
+    :param pairs: measurements of each in the re-test
+    :param min_effect: smallest speed-up of a winner, as a fraction
+    :param use_app: the baseline is the application's machine code
+    :param journal: a file for finished trials; if it exists, the search is continued
+    :param callbacks: called with the study and each trial that has ended
+    :param progress: a progress bar (tqdm, if installed); default: in terminals and notebooks
+    """
+    if not isinstance(on, BaseExecutor):
+        with Executor(on, **options) as executor:
+            return tune(
+                space, executor, sampler=sampler, trials=trials, budget=budget, seed=seed, instance=instance,
+                retest=retest, pairs=pairs, min_effect=min_effect, use_app=use_app, journal=journal,
+                callbacks=callbacks, progress=progress,
+            )  # fmt: skip
+    if options:
+        raise RequestError(f"unknown option {next(iter(options))!r}")
+    for name, number in (("trials", trials), ("budget", budget)):
+        if number is not None and not (number > 0 and math.isfinite(number)):
+            raise RequestError(f"impossible {name}={number}")
+    if trials is None and budget is None:
+        trials = 200
+    launch = on.instance(instance)
+    proposer = _make_proposer(sampler, space, launch, launch.kernel._reader(), seed)
+    name = sampler if isinstance(sampler, str) else type(sampler).__name__
+    study = Study(launch, proposer.bound.objectives, name)
+    log = _Journal(journal, _identify(launch, space)) if journal is not None else None
+    bar = _Progress(study, trials, progress)
+    search = _Search(
+        on, launch, proposer, study, trials, budget, retest, use_app, [*callbacks, bar.update], log
+    )
+    try:
+        search.run()
+        bar.close()
+        if study.end != "interrupted" and study.completed:
+            try:
+                search.test(pairs, min_effect)
+            except KeyboardInterrupt:
+                study.end = "interrupted"
+    finally:
+        bar.close()
+        proposer.bound.close()
+        if log:
+            log.close()
+    return study
+
+
+def _identify(instance: Instance, space: Space) -> dict[str, Any]:
+    return {
+        "static_hash": instance.kernel.static_hash,
+        "record_id": instance.record_id,
+        "space": space.define(),
+    }
+
+
+class _Progress:
+    """A progress bar of tqdm, if there is one."""
+
+    def __init__(self, study: Study, total: Optional[int], wanted: Optional[bool]) -> None:
+        self.bar: Any = None
+        if wanted is False:
+            return
+        if wanted is None and not _is_shown():
+            return
+        try:
+            from tqdm.auto import tqdm
+        except ImportError:
+            if wanted:
+                need("tqdm", "tqdm")
+            return
+        self.bar = tqdm(total=total, unit="trial", desc=study.instance.kernel.name[:32])
+
+    def update(self, study: Study, trial: Trial) -> None:
+        if self.bar is None:
+            return
+        from .result import _nanoseconds
+
+        if trial.state == "complete" and study.objectives[0][0] == "time":
+            best = min(t.values[0] for t in study.completed if t.values)
+            self.bar.set_postfix_str(f"best {_nanoseconds(best)}", refresh=False)
+        self.bar.update()
+
+    def close(self) -> None:
+        if self.bar is not None:
+            self.bar.close()
+            self.bar = None
+
+
+def _is_shown() -> bool:
+    """Returns whether a person watches: in a terminal or a notebook."""
+    import sys
+
+    if "ipykernel" in sys.modules:
+        return True
+    try:
+        return sys.stderr.isatty()
+    except (AttributeError, ValueError):
+        return False

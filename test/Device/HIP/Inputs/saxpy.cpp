@@ -1,0 +1,38 @@
+// y = 3 * x + y; with WRONG, INPUT, NULL_, TRAP or ENDLESS, the same kernel with that fault.
+__global__ void saxpy(float A, const float *X, float *Y, int N) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  if (I >= N)
+    return;
+#if defined(WRONG)
+  Y[I] *= A * X[I];
+#elif defined(INPUT)
+  const_cast<float *>(X)[I] = 1;
+  Y[I] += A * X[I];
+#elif defined(NULL_)
+  *(volatile int *)64 = 1;
+#elif defined(TRAP)
+  __builtin_trap();
+#elif defined(ENDLESS)
+  for (volatile float *P = Y; *P != -1;)
+    ;
+#else
+  Y[I] += A * X[I];
+#endif
+}
+
+__global__ void fill(float *P, int N, float Step) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  if (I < N)
+    P[I] = 1 + I * Step;
+}
+
+int main() {
+  constexpr int N = 1000;
+  float *X, *Y;
+  hipMalloc((void **)&X, N * sizeof(float));
+  hipMalloc((void **)&Y, N * sizeof(float));
+  fill<<<8, 128>>>(X, N, 1);
+  fill<<<8, 128>>>(Y, N, 2);
+  saxpy<<<8, 128>>>(3, X, Y, N);
+  return hipDeviceSynchronize();
+}

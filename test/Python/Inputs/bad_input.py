@@ -1,0 +1,76 @@
+import os
+import pickle
+import subprocess
+import sys
+
+import llvm_mneme as mneme
+from llvm_mneme import Choice, Config, Float, Int, Space
+
+rec = sys.argv[1]
+kernel = mneme.open(rec)["poly"]
+executor = mneme.Executor(kernel, device="host")
+
+
+def check(name, action):
+    try:
+        action()
+    except mneme.MnemeError as error:
+        print(f"{name}: {type(error).__name__}: {str(error).splitlines()[0]}")
+    else:
+        print(f"{name}: no error")
+
+
+check("key", lambda: executor.submit(pases="x"))
+check("mapping", lambda: executor.submit({"block.w": 1}))
+check("NaN", lambda: executor.submit(block_x=float("nan")))
+check("NaN of LLVM", lambda: executor.submit(llvm={"x": float("inf")}))
+check("fraction", lambda: executor.submit(block_x=1.5))
+check("flag", lambda: executor.submit(specialize=1))
+check("negative", lambda: executor.submit(maxnreg=-1))
+check("dims", lambda: Config(block=(1, 2, 3, 4)))
+check("prune", lambda: Config({"prune": False}))
+check("launch", lambda: executor.submit(instance="ffff"))
+check("other kernel", lambda: executor.submit(instance=mneme.open(rec)["twice"].only()))
+check("large IR", lambda: executor.submit(ir="x" * (1 << 30)))
+check("IR", lambda: executor.submit(ir=5))
+check("one side", lambda: executor.compare({}))
+check("pickle", lambda: pickle.dumps(executor))
+check("device", lambda: mneme.Executor(kernel, device="abacus"))
+check("workers", lambda: mneme.Executor(kernel, device="host", workers=0))
+check("options", lambda: mneme.Executor(kernel, device="host", options="--x"))
+check("option", lambda: mneme.Executor(kernel, device="host", options=["--nonsense"]))
+check("backend", lambda: mneme.Executor(kernel, backend="rai"))
+check("unknown", lambda: mneme.Executor(kernel, device="host", nods=3))
+check("nothing", lambda: mneme.Executor([]))
+check("metric", lambda: Space({"x": [1]}, objectives=["tme"]))
+check("parameter", lambda: mneme.tune(Space({"x": 5}), executor, trials=1))
+check("bounds", lambda: mneme.tune(Space({"x": Float(0, float("nan"))}), executor, trials=1))
+check("range", lambda: mneme.tune(Space({"x": Int(5, 1)}), executor, trials=1))
+check("values", lambda: mneme.tune(Space({"x": Choice([1, "a"])}), executor, trials=1))
+check("space option", lambda: Space.options(blok_x="1"))
+check("space text", lambda: mneme.tune(Space.options(block_x="1..x"), executor, trials=1))
+check("preset", lambda: mneme.tune(Space.preset("nonsense"), executor, trials=1))
+check("sampler", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler="tpee", trials=1))
+check("object", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=5, trials=1))
+check("trials", lambda: mneme.tune(Space({"block_x": [64]}), executor, trials=0))
+check("constraint", lambda: mneme.tune(Space({"block_x": [64, 32]}, constraint=lambda p: False), executor, trials=1))
+check("dataset", lambda: mneme.dataset.write("x.csv", []))
+
+sys.stdout.flush()
+pid = os.fork()
+if pid == 0:
+    check("fork", lambda: executor.submit())
+    sys.stdout.flush()
+    os._exit(0)
+os.waitpid(pid, 0)
+print("parent", executor.evaluate().verified)
+executor.close()
+executor.close()
+check("closed", lambda: executor.submit())
+check("closed compare", lambda: executor.compare({}, {}))
+
+# An error of the user's callback is the user's.
+try:
+    mneme.tune(Space({"block_x": [64]}, derived=lambda p: p["nonsense"]), kernel, device="host", trials=1)
+except KeyError as error:
+    print("callback", error)

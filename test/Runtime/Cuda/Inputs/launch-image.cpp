@@ -1,0 +1,51 @@
+// launch-image IMAGE KERNEL [IR [OPTIONS [SYMBOL]]]: registers IR for an image, loads the
+// image through the driver, and launches KERNEL(int *P, int N), which adds N to P[i].
+#include <cstdio>
+#include <cstdlib>
+#include <cuda.h>
+#include <mneme/record.h>
+#include <string>
+
+#define CHECK(X)                                                                        \
+  if (int E = (X))                                                                      \
+    printf("%s: %d\n", #X, E), exit(1)
+
+static std::string read(const char *Path) {
+  std::string Bytes;
+  FILE *F = fopen(Path, "rb");
+  if (!F)
+    exit(2);
+  for (int C; (C = fgetc(F)) != EOF;)
+    Bytes += C;
+  fclose(F);
+  return Bytes;
+}
+
+int main(int Argc, char **Argv) {
+  std::string Image = read(Argv[1]);
+  CUdevice Device;
+  CUcontext Context;
+  CUmodule Module;
+  CUfunction Function;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&Device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
+  CHECK(cuCtxSetCurrent(Context));
+  if (Argc > 3) {
+    std::string IR = read(Argv[3]);
+    const char *Options = Argc > 4 && *Argv[4] ? Argv[4] : nullptr;
+    printf("registered %d\n",
+           mneme_register_ir(Image.data(), Image.size(), Argc > 5 ? Argv[5] : Argv[2],
+                             IR.data(), IR.size(), Options));
+  }
+  CHECK(cuModuleLoadData(&Module, Image.c_str()));
+  CHECK(cuModuleGetFunction(&Function, Module, Argv[2]));
+  CUdeviceptr P;
+  int H[64] = {}, N = 7;
+  CHECK(cuMemAlloc(&P, sizeof(H)));
+  CHECK(cuMemcpyHtoD(P, H, sizeof(H)));
+  void *Args[] = {&P, &N};
+  CHECK(cuLaunchKernel(Function, 2, 1, 1, 32, 1, 1, 0, nullptr, Args, nullptr));
+  CHECK(cuMemcpyDtoH(H, P, sizeof(H)));
+  printf("result %d %d\n", H[0], H[63]);
+}

@@ -1,0 +1,422 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// The functions of HIP that Mneme and test programs use. Those of the runtime
+/// are the emulated CUDA runtime's by other names; those of the module API are
+/// the driver's. HIP's own behaviour is here: a device instead of a context,
+/// and refusals that CUDA does not know.
+///
+//===----------------------------------------------------------------------===//
+
+#include "Emulator.h"
+
+#define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
+#define cudaMalloc hipMalloc
+#define cudaMallocManaged hipMallocManaged
+#define cudaMallocPitch hipMallocPitch
+#define cudaMalloc3D hipMalloc3D
+#define cudaMallocAsync hipMallocAsync
+#define cudaMallocFromPoolAsync hipMallocFromPoolAsync
+#define cudaFreeAsync hipFreeAsync
+#define cudaMemPoolCreate hipMemPoolCreate
+#define cudaMemPoolDestroy hipMemPoolDestroy
+#define cudaHostAlloc hipHostAlloc
+#define cudaMallocHost hipMallocHost
+#define cudaFreeHost hipFreeHost
+#define cudaHostRegister hipHostRegister
+#define cudaHostUnregister hipHostUnregister
+#define cudaHostGetDevicePointer hipHostGetDevicePointer
+#define cudaFree hipFree
+#define cudaMemGetInfo hipMemGetInfo
+#define cudaMemcpy hipMemcpy
+#define cudaMemcpyAsync hipMemcpyAsync
+#define cudaMemsetAsync hipMemsetAsync
+#define cudaMemset hipMemset
+#define cudaGetSymbolAddress hipGetSymbolAddress
+#define cudaMemcpyToSymbol hipMemcpyToSymbol
+#define cudaMemcpyFromSymbol hipMemcpyFromSymbol
+#define cudaStreamCreate hipStreamCreate
+#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
+#define cudaLaunchHostFunc hipLaunchHostFunc
+#define cudaStreamDestroy hipStreamDestroy
+#define cudaStreamSynchronize hipStreamSynchronize
+#define cudaStreamQuery hipStreamQuery
+#define cudaStreamBeginCapture hipStreamBeginCapture
+#define cudaStreamEndCapture hipStreamEndCapture
+#define cudaLaunchKernel hipLaunchKernel
+#define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
+#define cudaLaunchKernelExC hipLaunchKernelExC
+#define cudaFuncSetAttribute hipFuncSetAttribute
+#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
+#define cudaGraphCreate hipGraphCreate
+#define cudaGraphDestroy hipGraphDestroy
+#define cudaGraphInstantiate hipGraphInstantiate
+#define cudaGraphExecDestroy hipGraphExecDestroy
+#define cudaGraphLaunch hipGraphLaunch
+#define cudaDeviceSynchronize hipDeviceSynchronize
+#define cudaDeviceReset hipDeviceReset
+#define cudaGetDeviceCount hipGetDeviceCount
+#define cudaGetDevice hipGetDevice
+#define cudaSetDevice hipSetDevice
+#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
+#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
+#define cudaMemcpyPeer hipMemcpyPeer
+#define cudaGetLastError hipGetLastError
+#define cudaPeekAtLastError hipPeekAtLastError
+#define cudaGetErrorString hipGetErrorString
+#define __cudaRegisterFatBinary __hipRegisterFatBinary
+#define __cudaUnregisterFatBinary __hipUnregisterFatBinary
+#define __cudaRegisterFunction __hipRegisterFunction
+#define __cudaRegisterVar __hipRegisterVar
+#define __cudaPushCallConfiguration __hipPushCallConfiguration
+#define __cudaPopCallConfiguration __hipPopCallConfiguration
+#include "../emulated-cudart/Runtime.cpp"
+
+using emulated::amdArchOf;
+
+extern "C" {
+#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
+}
+
+/// The functions of this library.
+const CudaDriver *CudaDriver::load(std::string &) {
+  static CudaDriver D = [] {
+    CudaDriver D = {};
+#define CUDA_DRIVER(Name, Symbol, Parameters) D.Name = Symbol;
+#include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
+    return D;
+  }();
+  return &D;
+}
+
+/// Calls a function of the driver, in the context of the thread's device.
+#define DRIVER(Call)                                                           \
+  do {                                                                         \
+    START();                                                                   \
+    return done(Call);                                                         \
+  } while (false)
+
+//===----------------------------------------------------------------------===//
+// Versions, errors, devices
+//===----------------------------------------------------------------------===//
+
+API int hipInit(unsigned) {
+  // Nothing of this library works where there is no device.
+  return start();
+}
+
+API int hipDriverGetVersion(int *Version) {
+  *Version = 60300000;
+  return 0;
+}
+
+API int hipRuntimeGetVersion(int *Version) {
+  return hipDriverGetVersion(Version);
+}
+
+API const char *hipGetErrorName(int E) {
+  switch (E) {
+  case 2:
+    return "hipErrorOutOfMemory";
+  case 3:
+    return "hipErrorNotInitialized";
+  case 209:
+    return "hipErrorNoBinaryForGpu";
+  case 719:
+    return "hipErrorLaunchFailure";
+  }
+  static thread_local std::string Name;
+  Name = cudaGetErrorName(E);
+  if (Name.compare(0, 4, "cuda") == 0)
+    Name.replace(0, 4, "hip");
+  return Name.c_str();
+}
+
+API int hipDeviceGet(CUdevice *Device, int Ordinal) {
+  DRIVER(cuDeviceGet(Device, Ordinal));
+}
+
+API int hipDeviceGetName(char *Name, int Size, CUdevice Device) {
+  DRIVER(cuDeviceGetName(Name, Size, Device));
+}
+
+API int hipDeviceGetUuid(void *Bytes16, CUdevice Device) {
+  DRIVER(cuDeviceGetUuid_v2(Bytes16, Device));
+}
+
+API int hipDeviceTotalMem(size_t *Bytes, CUdevice Device) {
+  DRIVER(cuDeviceTotalMem_v2(Bytes, Device));
+}
+
+API int hipDevicePrimaryCtxGetState(CUdevice Device, unsigned *Flags,
+                                    int *Active) {
+  DRIVER(cuDevicePrimaryCtxGetState(Device, Flags, Active));
+}
+
+static int waveSizeOf(CUdevice Device) {
+  llvm::StringRef Processor = amdArchOf(Device).split(':').first;
+  return Processor.starts_with("gfx1") && Processor.size() > 6 ? 32 : 64;
+}
+
+API int hipDeviceGetAttribute(int *Value, int Attribute, CUdevice Device) {
+  constexpr int WarpSize = 10, SharedPerBlock = 8, SharedOptin = 97,
+                WallClockKHz = 100000, Lds = 64 << 10;
+  START();
+  static constexpr struct {
+    int Hip, Cuda;
+  } Numbers[] = {
+#define HIP_ATTRIBUTE(Hip, Cuda) {Hip, Cuda},
+#include "HipAttributes.def"
+  };
+  for (const auto &N : Numbers) {
+    if (N.Hip != Attribute)
+      continue;
+    if (int E = cuDeviceGetAttribute(Value, N.Cuda, Device))
+      return done(E);
+    if (N.Cuda == WarpSize)
+      *Value = waveSizeOf(Device);
+    else if (N.Cuda == SharedPerBlock)
+      *Value = Lds;
+    else if (N.Cuda == SharedOptin)
+      *Value = 0;
+    else if (N.Cuda == WallClockKHz)
+      *Value = 1000000;
+    return 0;
+  }
+  return done(CUDA_ERROR_INVALID_VALUE);
+}
+
+API int hipGetDevicePropertiesR0600(HipDeviceProp6 *P, CUdevice Device) {
+  START();
+  *P = {};
+  int Processors = 0;
+  hipDeviceGetAttribute(&Processors, 63, Device);
+  P->multiProcessorCount = Processors;
+  P->warpSize = waveSizeOf(Device);
+  snprintf(P->name, sizeof(P->name), "Emulated GPU");
+  snprintf(P->gcnArchName, sizeof(P->gcnArchName), "%s",
+           amdArchOf(Device).str().c_str());
+  return done(cuDeviceTotalMem_v2(&P->totalGlobalMem, Device));
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+API int hipHostMalloc(void **Ptr, size_t Size, unsigned Flags) {
+  return cudaHostAlloc(Ptr, Size, Flags);
+}
+
+API int hipHostFree(void *Ptr) { return cudaFreeHost(Ptr); }
+
+API int hipMemcpyHtoD(CUdeviceptr To, const void *From, size_t Size) {
+  DRIVER(cuMemcpyHtoD_v2(To, From, Size));
+}
+
+API int hipMemcpyDtoH(void *To, CUdeviceptr From, size_t Size) {
+  DRIVER(cuMemcpyDtoH_v2(To, From, Size));
+}
+
+API int hipMemcpyHtoDAsync(CUdeviceptr To, const void *From, size_t Size,
+                           CUstream S) {
+  DRIVER(cuMemcpyHtoDAsync_v2(To, From, Size, S));
+}
+
+API int hipMemcpyDtoHAsync(void *To, CUdeviceptr From, size_t Size,
+                           CUstream S) {
+  DRIVER(cuMemcpyDtoHAsync_v2(To, From, Size, S));
+}
+
+API int hipMemcpyDtoDAsync(CUdeviceptr To, CUdeviceptr From, size_t Size,
+                           CUstream S) {
+  DRIVER(cuMemcpyDtoDAsync_v2(To, From, Size, S));
+}
+
+API int hipMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
+                         CUstream S) {
+  DRIVER(cuMemsetD8Async(To, Value, Count, S));
+}
+
+API int hipPointerGetAttribute(void *Data, int Attribute, CUdeviceptr P) {
+  DRIVER(cuPointerGetAttribute(Data, Attribute, P));
+}
+
+// Since HIP maps whole handles only, and has no flags.
+
+API int hipMemGetAllocationGranularity(size_t *Granularity,
+                                       const CUmemAllocationProp *P,
+                                       int Option) {
+  DRIVER(cuMemGetAllocationGranularity(Granularity, P, Option));
+}
+
+API int hipMemAddressReserve(CUdeviceptr *Address, size_t Size,
+                             size_t Alignment, CUdeviceptr Hint,
+                             unsigned long long Flags) {
+  if (Flags)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  DRIVER(cuMemAddressReserve(Address, Size, Alignment, Hint, Flags));
+}
+
+API int hipMemAddressFree(CUdeviceptr Address, size_t Size) {
+  DRIVER(cuMemAddressFree(Address, Size));
+}
+
+API int hipMemCreate(CUmemHandle *Handle, size_t Size,
+                     const CUmemAllocationProp *P, unsigned long long Flags) {
+  if (Flags)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  DRIVER(cuMemCreate(Handle, Size, P, Flags));
+}
+
+API int hipMemRelease(CUmemHandle Handle) { DRIVER(cuMemRelease(Handle)); }
+
+API int hipMemMap(CUdeviceptr Address, size_t Size, size_t Offset,
+                  CUmemHandle Handle, unsigned long long Flags) {
+  if (Offset || Flags)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  DRIVER(cuMemMap(Address, Size, Offset, Handle, Flags));
+}
+
+API int hipMemUnmap(CUdeviceptr Address, size_t Size) {
+  DRIVER(cuMemUnmap(Address, Size));
+}
+
+API int hipMemSetAccess(CUdeviceptr Address, size_t Size,
+                        const CUmemAccessDesc *Access, size_t Count) {
+  DRIVER(cuMemSetAccess(Address, Size, Access, Count));
+}
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+API int hipModuleLoadData(CUmodule *M, const void *Image) {
+  DRIVER(cuModuleLoadData(M, Image));
+}
+
+API int hipModuleUnload(CUmodule M) { DRIVER(cuModuleUnload(M)); }
+
+API int hipModuleGetFunction(CUfunction *F, CUmodule M, const char *Name) {
+  DRIVER(cuModuleGetFunction(F, M, Name));
+}
+
+API int hipModuleGetGlobal(CUdeviceptr *Address, size_t *Size, CUmodule M,
+                           const char *Name) {
+  DRIVER(cuModuleGetGlobal_v2(Address, Size, M, Name));
+}
+
+API int hipFuncGetAttribute(int *Value, int Attribute, CUfunction F) {
+  DRIVER(cuFuncGetAttribute(Value, Attribute, F));
+}
+
+API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *Blocks,
+                                                           CUfunction F,
+                                                           int BlockThreads,
+                                                           size_t Shared) {
+  DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor(Blocks, F, BlockThreads,
+                                                     Shared));
+}
+
+/// Dynamic shared memory needs no permission, but has a limit.
+static int allowShared(CUfunction F, unsigned Shared) {
+  constexpr int SharedSize = 1, MaxDynamicShared = 8, Lds = 64 << 10;
+  int Static = 0;
+  if (int E = cuFuncGetAttribute(&Static, SharedSize, F))
+    return E;
+  if (int(Shared) > Lds - Static)
+    return CUDA_ERROR_INVALID_VALUE;
+  return cuFuncSetAttribute(F, MaxDynamicShared, Lds - Static);
+}
+
+API int hipModuleLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
+                              unsigned GridZ, unsigned BlockX, unsigned BlockY,
+                              unsigned BlockZ, unsigned Shared, CUstream S,
+                              void **Args, void **Extra) {
+  START();
+  if (int E = allowShared(F, Shared))
+    return done(E);
+  return done(cuLaunchKernel(F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ,
+                             Shared, S, Args, Extra));
+}
+
+API int hipModuleLaunchCooperativeKernel(CUfunction F, unsigned GridX,
+                                         unsigned GridY, unsigned GridZ,
+                                         unsigned BlockX, unsigned BlockY,
+                                         unsigned BlockZ, unsigned Shared,
+                                         CUstream S, void **Args) {
+  START();
+  if (int E = allowShared(F, Shared))
+    return done(E);
+  return done(cuLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX, BlockY,
+                                        BlockZ, Shared, S, Args));
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and events
+//===----------------------------------------------------------------------===//
+
+/// Its streams 1 and 2 are newer than most releases, which take them for
+/// pointers.
+static void refuseNumbers(CUstream S) {
+  if (reinterpret_cast<uintptr_t>(S) == 1) {
+    emulated::complain("the legacy stream is null");
+    abort();
+  }
+}
+
+API int hipStreamGetFlags(CUstream S, unsigned *Flags) {
+  if (!S)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  refuseNumbers(S);
+  DRIVER(cuStreamGetFlags(S, Flags));
+}
+
+API int hipStreamGetDevice(CUstream S, CUdevice *Device) {
+  START();
+  refuseNumbers(S);
+  CUcontext C = nullptr, Old = nullptr;
+  int E = cuStreamGetCtx(S, &C);
+  if (!E)
+    E = cuCtxGetCurrent(&Old);
+  if (!E)
+    E = cuCtxSetCurrent(C);
+  if (!E)
+    E = cuCtxGetDevice(Device);
+  cuCtxSetCurrent(Old);
+  return done(E);
+}
+
+API int hipStreamIsCapturing(CUstream S, int *Status) {
+  refuseNumbers(S);
+  DRIVER(cuStreamIsCapturing(S, Status));
+}
+
+API int hipThreadExchangeStreamCaptureMode(int *Mode) {
+  return cuThreadExchangeStreamCaptureMode(Mode);
+}
+
+API int hipEventCreateWithFlags(CUevent *E, unsigned Flags) {
+  DRIVER(cuEventCreate(E, Flags));
+}
+
+API int hipEventDestroy(CUevent E) { DRIVER(cuEventDestroy_v2(E)); }
+
+API int hipEventRecord(CUevent E, CUstream S) {
+  refuseNumbers(S);
+  DRIVER(cuEventRecord(E, S));
+}
+
+API int hipEventQuery(CUevent E) { DRIVER(cuEventQuery(E)); }
+
+API int hipEventSynchronize(CUevent E) { DRIVER(cuEventSynchronize(E)); }
+
+API int hipEventElapsedTime(float *Milliseconds, CUevent Start, CUevent End) {
+  DRIVER(cuEventElapsedTime(Milliseconds, Start, End));
+}

@@ -1,0 +1,286 @@
+#!/usr/bin/env python3
+"""Runs the test programs of Proteus with Mneme's JIT.
+
+  utils/proteus-tests.py --source PROTEUS --output FOLDER [--only NAME...]
+
+PROTEUS is a checkout of github.com/Olympus-HPC/proteus; nothing of it is needed
+in Mneme's repository. Each program of tests/cpu, tests/gpu (also with -fgpu-rdc)
+and tests/gpu/scale100* is compiled unchanged, with the headers in
+include/mneme-proteus, and run three times: as compiled, with an empty cache, and
+with the cache of the second run. A program passes if
+
+* it prints what it prints as compiled,
+* that contains what the expectations in its source say about the program's own
+  output (not about the trace of Proteus, whose lines begin with a bracket),
+* no launch and no call ran as compiled,
+* not more variants were compiled than the expectations list, and
+* the last run compiled nothing.
+
+Kernels run on the host device, or with --device=cuda on a GPU.
+"""
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+
+# Lines of Proteus' trace, and of the pass of its tests.
+TRACE = re.compile(r"^\s*\[[A-Za-z][^]]*\]|KernelConfig|; Function Attrs|thread_privatize")
+# Not for clang's CUDA with LLVM 22, or only for HIP.
+SKIPPED = {"alias_func": "aliases in CUDA need LLVM 21 or older", "alias_gvar": "only for HIP"}
+
+
+class Program:
+    def __init__(self, group, name, folder, sources, force=False, plugin=None, library=()):
+        self.group, self.name, self.folder, self.sources = group, name, folder, sources
+        self.force, self.plugin, self.library = force, plugin, list(library)
+        self.result = {"group": group, "name": name}
+
+
+def read_cpu(source):
+    folder = os.path.join(source, "tests", "cpu")
+    text = open(os.path.join(folder, "CMakeLists.txt")).read()
+    for name, files in re.findall(r"^CREATE_CPU_TEST\((\w+) ([\w. ]+)\)", text, re.M):
+        cmake = "proteus_register_jit_pass_plugin" in text and name.endswith("_cmake")
+        yield Program("cpu", name, folder, files.split(), plugin="registered" if cmake else None)
+
+
+def read_gpu(source):
+    folder = os.path.join(source, "tests", "gpu")
+    text = open(os.path.join(folder, "CMakeLists.txt")).read()
+    pattern = r"^ *CREATE_GPU_TEST(_RDC)?(_FORCE|_LIBS)?\((\w+) ([\w. ]+)\)"
+    for rdc, kind, name, files in re.findall(pattern, text, re.M):
+        files = files.split()
+        library = []
+        if kind == "_LIBS":
+            files, library = files[1:], ["device_func.cpp"]
+        yield Program("rdc" if rdc else "gpu", name, folder, files, force=kind == "_FORCE", library=library)
+    for scale in ("scale100", "scale100-gvar"):
+        where = os.path.join(folder, scale)
+        files = sorted(f for f in os.listdir(where) if f.endswith(".cpp"))
+        yield Program("scale", scale, where, files)
+
+
+def expectations(program):
+    """What the sources say: the words of FileCheck about the program's output, the number of
+    compilations, and the variables of the environment."""
+    text = open(os.path.join(program.folder, program.sources[0])).read()
+    if program.group == "scale":
+        text = open(os.path.join(program.folder, "main.cpp")).read()
+    checks = []
+    for line in re.findall(r"^// (CHECK[\w-]*): (.*)$", text, re.M):
+        kind, wanted = line
+        if TRACE.search(wanted) or kind.startswith("CHECK-HIP") or re.match(r"CHECK[0-9sz]$", kind):
+            continue
+        checks.append((re.sub(r"-(FIRST|SECOND|CUDA)\b", "", kind), wanted))
+    compiled = None
+    for hits, accesses in re.findall(r"MemoryCache rank 0 hits (\d+) (?:accesses|total) (\d+)", text):
+        compiled = (compiled or 0) + int(accesses) - int(hits)
+    if compiled is None and "MemoryCache rank 0 HashValue" in text:
+        counts = re.findall(r"CHECK(?:-FIRST|-CUDA)?(?:-COUNT-(\d+))?(?:-FIRST)?: \[proteus\]\[\w+\] MemoryCache rank 0 HashValue", text)
+        compiled = sum(int(n or 1) for n in counts)
+    environment = {}
+    for name, value in re.findall(r"\b(PROTEUS_(?:TUNED_KERNELS|OPT_PIPELINE|OPT_LEVEL))=('[^']*'|\S+)", text):
+        environment[name] = value.strip("'\"").replace("%S", program.folder)
+    return checks, compiled, environment
+
+
+def run(command, log, **kwargs):
+    log.write("$ " + " ".join(command) + "\n")
+    log.flush()
+    done = subprocess.run(command, stdout=subprocess.PIPE, stderr=log, stdin=subprocess.DEVNULL, **kwargs)
+    return done
+
+
+class Runner:
+    def __init__(self, args):
+        self.args = args
+        self.build = os.path.abspath(args.build)
+        self.clang = args.clang
+        self.output = os.path.abspath(args.output)
+        os.makedirs(self.output, exist_ok=True)
+        self.plugin = os.path.join(self.output, "JITTestPass.so")
+
+    def build_plugin(self):
+        source = os.path.join(self.args.source, "tests", "JITTestPass.cpp")
+        config = self.args.llvm_config
+        flags = subprocess.check_output([config, "--cxxflags"], text=True).split()
+        subprocess.check_call([self.clang, *flags, "-fPIC", "-shared", "-fno-rtti", source, "-o", self.plugin])
+
+    def compile(self, p, folder, log):
+        cuda = self.args.cuda_path
+        flags = ["-O2", "-w", "-std=c++17", "-I" + os.path.join(HERE, "include", "mneme-proteus"),
+                 "-I" + os.path.join(HERE, "include"), "-I" + p.folder,
+                 "-fpass-plugin=" + os.path.join(self.build, "lib", "MnemePass.so"),
+                 '-DPROTEUS_TEST_JIT_PASS_PLUGIN_PATH="%s"' % self.plugin]
+        app = os.path.join(folder, "app")
+        if p.group == "cpu":
+            extra = []
+            if p.plugin:
+                registration = os.path.join(folder, "register.cpp")
+                with open(registration, "w") as f:
+                    f.write('#include <proteus/Init.h>\n__attribute__((constructor)) static void add() {\n'
+                            '  proteus::registerJITPassPlugin(PROTEUS_TEST_JIT_PASS_PLUGIN_PATH, "jit-test-pass");\n}\n')
+                extra = [registration]
+            sources = [os.path.join(p.folder, s) for s in p.sources]
+            command = [self.clang, *flags, "-march=native", *sources, *extra, "-o", app, "-L" + self.build + "/lib",
+                       "-lmneme_jit", "-Wl,-rpath," + self.build + "/lib"]
+            return run(command, log).returncode == 0 and app
+        flags += ["-DPROTEUS_ENABLE_CUDA=1", "--cuda-path=" + cuda, "--offload-arch=" + self.args.arch,
+                  "-Wno-unknown-cuda-version"]
+        if p.group == "rdc":
+            flags.append("-fgpu-rdc")
+        objects = []
+        for s in p.sources + p.library:
+            name = os.path.join(folder, os.path.basename(s) + ".o")
+            if run([self.clang, *flags, "-x", "cuda", "-c", os.path.join(p.folder, s), "-o", name], log).returncode:
+                return None
+            objects.append(name)
+        link = [self.clang, "--cuda-path=" + cuda, "-L" + cuda + "/lib64", "-Wl,-rpath," + cuda + "/lib64"]
+        if p.group == "rdc":
+            link += ["--offload-link", "-fgpu-rdc"]
+        return run([*link, *objects, "-o", app, "-lcudart"], log).returncode == 0 and app
+
+    def execute(self, p, app, environment, report, log):
+        env = dict(os.environ)
+        for name in list(env):
+            if name.startswith(("MNEME_JIT", "PROTEUS_")):
+                del env[name]
+        env.update(environment)
+        if report:
+            env["MNEME_JIT_REPORT"] = report
+        if p.force:
+            env["MNEME_JIT_KERNELS"] = ".*"
+        command = [app]
+        if p.group != "cpu" and self.args.device == "host":
+            command = [os.path.join(self.build, "bin", "llvm-mneme-record"), "--no-record", "--", app]
+        elif p.group != "cpu":
+            env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
+        try:
+            done = run(command, log, env=env, cwd=os.path.dirname(app), timeout=self.args.timeout)
+        except subprocess.TimeoutExpired:
+            return None, None, None
+        summary = None
+        if report and os.path.exists(report):
+            summary = json.load(open(report))
+        return done.returncode, done.stdout.decode(errors="replace"), summary
+
+    def check(self, checks, output, folder):
+        """The expectations, by FileCheck."""
+        if not checks:
+            return True
+        expected = os.path.join(folder, "expected.txt")
+        with open(expected, "w") as f:
+            f.writelines("%s: %s\n" % c for c in checks)
+        done = subprocess.run([self.args.filecheck, expected, "--allow-unused-prefixes"], input=output.encode(),
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+        with open(os.path.join(folder, "filecheck.txt"), "wb") as f:
+            f.write(done.stdout)
+        return done.returncode == 0
+
+    def run(self, p):
+        r = p.result
+        if p.name in SKIPPED:
+            return r.update(status="skipped", why=SKIPPED[p.name])
+        folder = os.path.join(self.output, p.group + "-" + p.name)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        checks, expected, environment = expectations(p)
+        with open(os.path.join(folder, "log.txt"), "w") as log:
+            app = self.compile(p, folder, log)
+            if not app:
+                return r.update(status="failed", why="does not compile")
+            plain = self.execute(p, app, {"MNEME_JIT": "0"}, None, log)
+            environment["MNEME_JIT_CACHE"] = os.path.join(folder, "cache")
+            first = self.execute(p, app, environment, os.path.join(folder, "first.json"), log)
+            second = self.execute(p, app, environment, os.path.join(folder, "second.json"), log)
+        for name, (code, output, _) in zip(("plain", "first", "second"), (plain, first, second)):
+            with open(os.path.join(folder, name + ".txt"), "w") as f:
+                f.write("%s\n%s" % (code, output))
+        r["expected"] = expected
+        problems, notes = [], []
+        if None in (plain[0], first[0], second[0]):
+            return r.update(status="failed", why="timeout")
+        # Addresses of variables differ from run to run.
+        same = lambda a: re.sub(r"0x[0-9a-f]{6,}", "ADDRESS", a)
+        for run_, what in ((first, "first"), (second, "second")):
+            if run_[0] != plain[0] or same(run_[1]) != same(plain[1]):
+                problems.append("the %s run differs from the program as compiled" % what)
+            if not self.check(checks, run_[1], folder):
+                if run_[1] == plain[1] and not self.check(checks, plain[1], folder):
+                    notes.append("as compiled, it does not print what is expected either")
+                    continue
+                problems.append("the %s run does not print what is expected" % what)
+            if not run_[2]:
+                # No kernel or function was one of the JIT's.
+                if expected:
+                    problems.append("no report of the %s run" % what)
+                continue
+            reasons = sorted({k for c in run_[2]["code"] for k in c["fell_back"] if not k.startswith("disabled")})
+            if reasons:
+                problems.append("ran as compiled: " + ", ".join(reasons))
+        if first[2] and second[2]:
+            r["served"], r["compiled"] = first[2]["served"], first[2]["compiled"]
+            r["second"] = second[2]["compiled"]
+            if expected is not None and r["compiled"] > expected:
+                problems.append("%d variants compiled, %d expected" % (r["compiled"], expected))
+            if r["second"]:
+                problems.append("the second run compiled %d variants" % r["second"])
+        r.update(status="failed" if problems else "passed", why="; ".join(dict.fromkeys(problems + notes)))
+
+
+def table(results):
+    rows = [("group", "program", "result", "served", "compiled", "Proteus", "again")]
+    for r in results:
+        rows.append((r["group"], r["name"], r["status"], *(str(r.get(k, "")) if r.get(k) is not None else "-"
+                                                           for k in ("served", "compiled", "expected", "second"))))
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
+    lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths)).rstrip() for row in rows]
+    for line, r in zip(lines[1:], results):
+        if r["why"]:
+            lines[lines.index(line)] = line + "  " + r["why"]
+    return "\n".join(lines)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--source", required=True, help="checkout of Proteus")
+    parser.add_argument("--output", required=True, help="folder for programs, logs and results.json")
+    parser.add_argument("--build", default=os.path.join(HERE, "build"), help="build folder of Mneme")
+    parser.add_argument("--groups", default="cpu,gpu,rdc,scale", help="of cpu, gpu, rdc, scale")
+    parser.add_argument("--only", nargs="*", help="names of programs")
+    parser.add_argument("--device", default="host", choices=["host", "cuda"])
+    parser.add_argument("--arch", default="sm_90")
+    parser.add_argument("--clang", default="clang++-22")
+    parser.add_argument("--llvm-config", default="llvm-config-22")
+    parser.add_argument("--filecheck", default="FileCheck-22")
+    parser.add_argument("--cuda-path", default="/usr/local/cuda")
+    parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
+    args = parser.parse_args()
+    runner = Runner(args)
+    runner.build_plugin()
+    programs = [*read_cpu(args.source), *read_gpu(args.source)]
+    groups = args.groups.split(",")
+    results = []
+    for p in programs:
+        if p.group not in groups or (args.only and p.name not in args.only):
+            continue
+        runner.run(p)
+        results.append(p.result)
+        print("%s %s: %s %s" % (p.group, p.name, p.result["status"], p.result["why"]), file=sys.stderr)
+    with open(os.path.join(runner.output, "results.json"), "w") as f:
+        json.dump(results, f, indent=1)
+    print(table(results))
+    failed = [r for r in results if r["status"] == "failed"]
+    print("%d programs: %d passed, %d failed, %d skipped" %
+          (len(results), sum(r["status"] == "passed" for r in results), len(failed),
+           sum(r["status"] == "skipped" for r in results)))
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()
