@@ -33,6 +33,11 @@ static constexpr CommandHelp Help[] = {
     {"check", "llvm-mneme-record check rec\n",
      "0    all recordings are complete\n"
      "1    a recording is damaged, or an error\n"},
+    {"compile",
+     "llvm-mneme-record compile src/kernel.cu -o edited.bc -D TILE=32\n"
+     "llvm-mneme-replay rec --ir=edited.bc\n",
+     "0    success\n"
+     "1    the source does not compile, or an error\n"},
     {"copy", "llvm-mneme-record copy rec archive\n", ZeroOrError},
     {"export", "llvm-mneme-record export -o rec.mneme rec\n", ZeroOrError},
     {"import", "llvm-mneme-record import rec.mneme other\n", ZeroOrError},

@@ -95,6 +95,7 @@ int main(int argc, char **argv) {
       {&ExportCommand, runExport},
       {&ImportCommand, runImport},
       {&SourceCommand, [] { return runSource(Argv0); }},
+      {&CompileSourceCommand, [] { return runCompileSource(Argv0); }},
   };
   std::vector<const cl::OptionCategory *> Categories{
       &RecordCategory, &SelectionCategory, &DeviceCategory, &SnapshotCategory};

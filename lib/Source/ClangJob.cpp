@@ -233,6 +233,7 @@ static Expected<std::string> extract(MemoryBufferRef Bytes,
   rename(*F, Info.Kernel);
   if (Error E = runTargetsFirstPasses(**M, Info))
     return std::move(E);
+  removeJitAnnotations(**M);
   CaptureOptions Capture;
   Capture.OptLevel = Info.OptLevel.empty() ? '2' : Info.OptLevel.front();
   Capture.IsRDC = Info.IsRDC;

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;

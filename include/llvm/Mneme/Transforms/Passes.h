@@ -51,6 +51,10 @@ struct CaptureOptions {
   std::vector<std::string> SourceCommand = {};
 };
 
+/// Removes the annotations and markers of the JIT, as the capture does before
+/// it reads a module. Invalid ones are errors of the context.
+void removeJitAnnotations(Module &M);
+
 /// Returns the bitcode of a device module as in its payload.
 SmallVector<char, 0> captureBitcode(Module &M, const CaptureOptions &Options);
 
