@@ -103,7 +103,7 @@ static std::optional<SourceDiagnostic> parseMessage(StringRef Line) {
   return std::nullopt;
 }
 
-/// Parses fix-it:"FILE":{LINE:COLUMN-LINE:COLUMN}:"text".
+/// Parses fix-it:"FILE":{LINE:COLUMN-LINE:COLUMN}:"text", without the file.
 static std::optional<SourceFixIt> parseFixIt(StringRef Line) {
   SourceFixIt F;
   if (!Line.consume_front("fix-it:\""))
@@ -111,7 +111,6 @@ static std::optional<SourceFixIt> parseFixIt(StringRef Line) {
   size_t Quote = Line.find("\":{");
   if (Quote == StringRef::npos)
     return std::nullopt;
-  F.Begin.File = F.End.File = Line.take_front(Quote).str();
   Line = Line.drop_front(Quote + 3);
   if (!consumePosition(Line, F.Begin) || !Line.consume_front("-") ||
       !consumePosition(Line, F.End) || !Line.consume_front("}:\"") ||
@@ -125,13 +124,24 @@ static std::optional<SourceFixIt> parseFixIt(StringRef Line) {
   return F;
 }
 
+/// Returns true for a line of the source below a message ("   12 | text"),
+/// which may look like a message. Without these lines, clang prints no fix-its.
+static bool isSnippet(StringRef Line) {
+  return Line.ltrim(" 0123456789").starts_with("|");
+}
+
 std::vector<SourceDiagnostic> mneme::parseDiagnostics(
     StringRef Messages,
     function_ref<SourcePosition(SourcePosition)> Translate) {
   std::vector<SourceDiagnostic> All;
   SourceDiagnostic *Last = nullptr;
+  std::string File; ///< Of the last message, in the text.
   for (StringRef Line : split(Messages, '\n')) {
+    if (isSnippet(Line))
+      continue;
     if (std::optional<SourceFixIt> F = parseFixIt(Line)) {
+      // Clang prints the file of the line markers, but the line of the text.
+      F->Begin.File = F->End.File = File;
       F->Begin = Translate(F->Begin);
       F->End = Translate(F->End);
       if (Last)
@@ -141,6 +151,7 @@ std::vector<SourceDiagnostic> mneme::parseDiagnostics(
     std::optional<SourceDiagnostic> D = parseMessage(Line);
     if (!D)
       continue;
+    File = D->Where.File;
     D->Where = Translate(D->Where);
     std::vector<SourceDiagnostic> &List =
         D->Severity == "note" && !All.empty() ? All.back().Notes : All;

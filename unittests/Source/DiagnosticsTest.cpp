@@ -20,7 +20,10 @@ TEST(DiagnosticsTest, ReadsPositionsNotesAndFixIts) {
   std::vector<SourceDiagnostic> All = parseDiagnostics(
       "In file included from x.h:3:\n"
       "/a b/k.cu:12:7: error: use of undeclared identifier 'foo: x'\n"
-      "fix-it:\"/a b/k.cu\":{12:7-12:10}:\"for\\\"\"\n"
+      "   12 |   foo: x(\"k.cu:1:1: error: text\");\n"
+      "      |   ^~~\n"
+      "      |   for\"\n"
+      "fix-it:\"marker.cu\":{12:7-12:10}:\"for\\\"\"\n"
       "k.cu:3:1: note: 'for' declared here\n"
       "k.cu:9:2: warning: unused variable 'x' [-Wunused-variable]\n"
       "fatal error: too many errors emitted, stopping now\n"
@@ -32,6 +35,7 @@ TEST(DiagnosticsTest, ReadsPositionsNotesAndFixIts) {
   EXPECT_EQ(All[0].Where.Column, 7u);
   EXPECT_EQ(All[0].Message, "use of undeclared identifier 'foo: x'");
   ASSERT_EQ(All[0].FixIts.size(), 1u);
+  EXPECT_EQ(All[0].FixIts[0].Begin.File, "/a b/k.cu");
   EXPECT_EQ(All[0].FixIts[0].End.Column, 10u);
   EXPECT_EQ(All[0].FixIts[0].Text, "for\"");
   ASSERT_EQ(All[0].Notes.size(), 1u);

@@ -15,7 +15,7 @@ llvm-mneme-record copy rec other --json > record-copy.1.json
 llvm-mneme-record prune other --json > record-copy.2.json
 llvm-mneme-record source rec/*.json -o src --app="$app" > /dev/null
 llvm-mneme-record compile src/kernel.cu -o same.bc --json > record-compile.1.json
-sed 's/fmaf(/fmaff(/' src/kernel.cu > src/bad.cu
+sed 's/= fmaf(/= fmaff(/' src/kernel.cu > src/bad.cu
 llvm-mneme-record compile src/bad.cu -o bad.bc --json > record-compile.2.json || test $? = 1
 
 replay="llvm-mneme-replay rec --device=host --iterations=2"

@@ -49,8 +49,8 @@ struct SourceDiagnostic {
 json::Value toJSON(const SourceDiagnostic &D);
 bool fromJSON(const json::Value &V, SourceDiagnostic &D, json::Path P);
 
-/// Parses clang's messages with -fdiagnostics-parseable-fixits and without
-/// carets. \p Translate maps a position that clang printed.
+/// Parses clang's messages with -fdiagnostics-parseable-fixits. \p Translate
+/// maps a position that clang printed.
 std::vector<SourceDiagnostic>
 parseDiagnostics(StringRef Messages,
                  function_ref<SourcePosition(SourcePosition)> Translate);
