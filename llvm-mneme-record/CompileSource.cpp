@@ -13,6 +13,7 @@
 
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Source/FrontEnd.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -101,6 +102,9 @@ Expected<int> mneme::runCompileSource(const char *Argv0) {
   Expected<SourceUnit> Unit = SourceUnit::load(*Folder);
   if (!Unit)
     return Unit.takeError();
+  // The text may be another person's or a program's.
+  if (Error E = testJail())
+    return std::move(E);
   Expected<std::unique_ptr<FrontEnd>> Clang =
       FrontEnd::create(std::make_shared<SourceUnit>(std::move(*Unit)),
                        getInstallPrefix(Argv0) + "/bin");

@@ -11,7 +11,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/SourceTokens.h"
-#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/TextError.h"
@@ -129,9 +128,6 @@ static Expected<SourceInfo> parseInfo(StringRef Text) {
 SourceUnit::SourceUnit(SourceInfo I, UnitText T)
     : Info(std::move(I)), Text(std::move(T)) {
   Marked = addMarkers(Text.original(), Info.Blocks);
-  std::string All = formatv("{0}\n", json::Value(makeJSON(Info))).str();
-  All += Text.rewritten();
-  Digest = toHexString(digest128(All));
 }
 
 Expected<SourceUnit> SourceUnit::create(SourceInfo Info,

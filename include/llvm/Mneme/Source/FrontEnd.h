@@ -55,8 +55,6 @@ public:
   create(std::shared_ptr<const SourceUnit> Unit, StringRef Beside);
   ~FrontEnd();
 
-  const SourceUnit &unit() const { return *Unit; }
-
   /// Compiles the text before the first block ahead, for all later
   /// compilations. Worthwhile for two or more of them. Does nothing if the unit
   /// does not allow it.

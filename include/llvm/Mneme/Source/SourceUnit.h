@@ -65,8 +65,6 @@ public:
   const UnitText &text() const { return Text; }
   /// Returns the original text with markers: an unedited kernel.cu.
   const std::string &marked() const { return Marked; }
-  /// Returns the digest of everything in the folder that is not edited.
-  const std::string &digest() const { return Digest; }
 
   /// Fails if \p Version differs from marked() outside of the blocks. The error
   /// is a TextError.
@@ -77,7 +75,7 @@ private:
 
   SourceInfo Info;
   UnitText Text;
-  std::string Marked, Digest;
+  std::string Marked;
 };
 
 /// Returns the source folder that a version of a kernel belongs to: that of the
