@@ -31,7 +31,7 @@ struct CompilerSetup {
 
 /// A compiler that has ended.
 struct CompilerRun {
-  int Status = 0; ///< Of waitpid().
+  int Status = 0; ///< As of Child::wait().
   bool IsLate = false;
   std::string Messages; ///< Standard error, as far as the limit allows.
   double Seconds = 0;
