@@ -41,6 +41,8 @@ extern cl::SubCommand MoveCommand;
 extern cl::SubCommand PruneCommand;
 extern cl::SubCommand ExportCommand;
 extern cl::SubCommand ImportCommand;
+extern cl::SubCommand SourceCommand;
+extern cl::SubCommand CompileSourceCommand;
 
 // Each returns the tool's exit code. An Error makes it 1.
 /// Runs the tool without a subcommand. \p Argv0 is the tool's path;
@@ -55,6 +57,9 @@ Expected<int> runMove();
 Expected<int> runPrune();
 Expected<int> runExport();
 Expected<int> runImport();
+/// \p Argv0 is the tool's path.
+Expected<int> runSource(const char *Argv0);
+Expected<int> runCompileSource(const char *Argv0);
 
 /// Adds examples and exit codes to --help.
 void addHelp(int Argc, const char *const *Argv);

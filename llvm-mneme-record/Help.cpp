@@ -33,6 +33,11 @@ static constexpr CommandHelp Help[] = {
     {"check", "llvm-mneme-record check rec\n",
      "0    all recordings are complete\n"
      "1    a recording is damaged, or an error\n"},
+    {"compile",
+     "llvm-mneme-record compile src/kernel.cu -o edited.bc -D TILE=32\n"
+     "llvm-mneme-replay rec --ir=edited.bc\n",
+     "0    success\n"
+     "1    the source does not compile, or an error\n"},
     {"copy", "llvm-mneme-record copy rec archive\n", ZeroOrError},
     {"export", "llvm-mneme-record export -o rec.mneme rec\n", ZeroOrError},
     {"import", "llvm-mneme-record import rec.mneme other\n", ZeroOrError},
@@ -43,6 +48,12 @@ static constexpr CommandHelp Help[] = {
     {"list-kernels", "llvm-mneme-record list-kernels ./saxpy\n", ZeroOrError},
     {"move", "llvm-mneme-record move rec archive\n", ZeroOrError},
     {"prune", "llvm-mneme-record prune rec\n", ZeroOrError},
+    {"source",
+     "llvm-mneme-record source rec/5691*.json -o src -- "
+     "clang++ -x cuda --offload-arch=sm_90 -O2 jacobi.cu\n"
+     "llvm-mneme-record source rec/5691*.json -o src "
+     "--compile-commands=build/compile_commands.json\n",
+     ZeroOrError},
     {"show",
      "llvm-mneme-record show rec\n"
      "llvm-mneme-record show rec --json\n",

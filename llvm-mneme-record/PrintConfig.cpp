@@ -18,13 +18,12 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Compile/FindClang.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/VersionTuple.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -63,31 +62,6 @@ static std::string quoteAll(ArrayRef<std::string> Args) {
   return llvm::join(map_range(Args, quote), " ");
 }
 
-/// Returns the program's LLVM version; empty if it is not clang or cannot be
-/// run.
-static VersionTuple askVersion(StringRef Clang) {
-  constexpr double Seconds = 30;
-  std::string Text;
-  VersionTuple Version;
-  Expected<std::optional<int>> Code =
-      askProgram({Clang, "--version"}, Text, Seconds);
-  if (!Code)
-    consumeError(Code.takeError());
-  else if (*Code == 0)
-    Version.tryParse(
-        StringRef(Text).split("clang version ").second.take_while([](char C) {
-          return isDigit(C) || C == '.';
-        }));
-  return Version;
-}
-
-/// Releases of the same minor LLVM version can load each other's plugins.
-static bool canLoadPass(StringRef Clang) {
-  VersionTuple Version = askVersion(Clang);
-  return Version.getMajor() == LLVM_VERSION_MAJOR &&
-         Version.getMinor() == LLVM_VERSION_MINOR;
-}
-
 static Value getBinDir(StringRef Prefix) { return below(Prefix, "bin"); }
 static Value getLibDir(StringRef Prefix) { return below(Prefix, "lib"); }
 static Value getIncludeDir(StringRef Prefix) {
@@ -116,25 +90,7 @@ static Value getHipcc(StringRef Prefix) {
 }
 
 static Value getCxx(StringRef Prefix) {
-  const std::string OfLLVM = MNEME_LLVM_TOOLS_DIR;
-  std::vector<std::string> Places = {below(Prefix, "bin"), OfLLVM};
-  if (const char *Path = std::getenv("PATH"))
-    for (StringRef Folder : split(Path, sys::EnvPathSeparator))
-      Places.push_back(Folder.str());
-  const std::string Names[] = {"clang++-" + utostr(LLVM_VERSION_MAJOR),
-                               "clang++"};
-  for (const std::string &Folder : Places)
-    for (const std::string &Name : Names) {
-      ErrorOr<std::string> Clang =
-          sys::findProgramByName(Name, StringRef(Folder));
-      if (Clang && canLoadPass(*Clang))
-        return *Clang;
-    }
-  return createStringError(
-      "no clang++ " + Twine(LLVM_VERSION_MAJOR) + "." +
-      Twine(LLVM_VERSION_MINOR) +
-      ", which loads the pass: neither beside this tool nor in '" + OfLLVM +
-      "' nor in PATH");
+  return findClang(below(Prefix, "bin"));
 }
 
 /// Returns the first folder with the header: of the variables, above the folder

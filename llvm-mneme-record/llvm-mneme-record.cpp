@@ -30,6 +30,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// The path of this tool, for commands that need files beside it.
+static const char *Argv0;
+
 static constexpr StringLiteral ToolName = "llvm-mneme-record";
 
 cl::OptionCategory mneme::RecordCategory("Recording options");
@@ -72,6 +75,7 @@ std::string mneme::formatSize(uint64_t Bytes) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
+  Argv0 = argv[0];
   mneme::expectChildren();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
@@ -90,6 +94,8 @@ int main(int argc, char **argv) {
       {&PruneCommand, runPrune},
       {&ExportCommand, runExport},
       {&ImportCommand, runImport},
+      {&SourceCommand, [] { return runSource(Argv0); }},
+      {&CompileSourceCommand, [] { return runCompileSource(Argv0); }},
   };
   std::vector<const cl::OptionCategory *> Categories{
       &RecordCategory, &SelectionCategory, &DeviceCategory, &SnapshotCategory};

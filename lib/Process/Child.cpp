@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Process/Deadline.h"
+#include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/Errno.h"
@@ -179,6 +180,8 @@ Error Start::prepare() {
     Streams[Number] = Source;
   }
   Kept = Options.Kept;
+  if (Options.Confined && Options.Confined->fd() >= 0)
+    Kept.push_back(Options.Confined->fd());
   llvm::sort(Kept);
   const ChildLimits &Limits = Options.Limits;
   if (Limits.Bytes)
@@ -258,8 +261,7 @@ int Start::enter() const {
     // process.
     for (int S = 1; S < NSIG; ++S) {
       struct sigaction Action;
-      if (::sigaction(S, nullptr, &Action) == 0 &&
-          Action.sa_handler != SIG_IGN)
+      if (::sigaction(S, nullptr, &Action) == 0 && Action.sa_handler != SIG_IGN)
         ::signal(S, SIG_DFL);
     }
     restoreChildSignals();
@@ -284,11 +286,13 @@ int Start::enter() const {
     if (FD >= 0 && ::dup2(FD, Number) < 0)
       return errno;
   closeOthers();
+  if (!Options.Directory.empty() && ::chdir(Options.Directory.c_str()) != 0)
+    return errno;
   applyLimits();
   sigset_t None;
   sigemptyset(&None);
   ::sigprocmask(SIG_SETMASK, &None, nullptr);
-  return 0;
+  return Options.Confined ? Options.Confined->enter() : 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -422,7 +426,7 @@ static std::vector<char *> makeEnvironment(const ChildOptions &Options,
   std::vector<char *> Variables;
   for (std::string &Text : Texts)
     Variables.push_back(Text.data());
-  for (char **V = environ; *V; ++V)
+  for (char **V = environ; *V && !Options.OnlyEnvironment; ++V)
     if (none_of(Options.Environment, [&](const auto &New) {
           return StringRef(*V).split('=').first == New.first;
         }))

@@ -29,7 +29,8 @@ static_assert(sys::IsLittleEndianHost, "page files are little-endian");
 static constexpr size_t DigestSize = sizeof(Digest128);
 static constexpr StringLiteral Prefix = "Pages.", Suffix = ".mneme";
 
-template <typename... Ts> static Error failure(const char *Fmt, Ts &&...Vals) {
+template <typename... Ts>
+static Error pageFileError(const char *Fmt, Ts &&...Vals) {
   return createStringError(formatv(Fmt, std::forward<Ts>(Vals)...).str());
 }
 
@@ -52,22 +53,23 @@ std::optional<Digest128> PageFile::idOf(StringRef Name) {
 static Error checkHeader(StringRef File) {
   constexpr StringLiteral Magic(MNEME_PAGES_MAGIC);
   if (File.empty())
-    return failure("truncated: the file is empty");
+    return pageFileError("truncated: the file is empty");
   if (!File.starts_with(Magic.take_front(File.size())))
-    return failure("not a page file: does not begin with '{0}'", Magic);
+    return pageFileError("not a page file: does not begin with '{0}'", Magic);
   if (File.size() < sizeof(MnemePageFileHeader))
-    return failure("truncated: {0} bytes, a header has {1}", File.size(),
-                   sizeof(MnemePageFileHeader));
+    return pageFileError("truncated: {0} bytes, a header has {1}", File.size(),
+                         sizeof(MnemePageFileHeader));
   auto Header = readAt<MnemePageFileHeader>(File, 0);
   if (Header.Major != MNEME_PAGES_MAJOR)
-    return failure("format version {0}.{1}, this reader knows {2}.x",
-                   Header.Major, Header.Minor, MNEME_PAGES_MAJOR);
+    return pageFileError("format version {0}.{1}, this reader knows {2}.x",
+                         Header.Major, Header.Minor, MNEME_PAGES_MAJOR);
   if (Header.PageSize != MNEME_SNAPSHOT_PAGE)
-    return failure("pages of {0} bytes, this reader knows {1}", Header.PageSize,
-                   MNEME_SNAPSHOT_PAGE);
+    return pageFileError("pages of {0} bytes, this reader knows {1}",
+                         Header.PageSize, MNEME_SNAPSHOT_PAGE);
   if (File.size() < sizeof(Header) + sizeof(MnemePageFileFooter) ||
       !File.ends_with(Magic))
-    return failure("truncated or appended to: does not end with '{0}'", Magic);
+    return pageFileError("truncated or appended to: does not end with '{0}'",
+                         Magic);
   return Error::success();
 }
 
@@ -79,25 +81,25 @@ static Error layOut(StringRef Table, uint64_t NumPages, uint64_t End,
   for (size_t I = 0; I != Table.size() / sizeof(MnemePageFrame); ++I) {
     auto F = readAt<MnemePageFrame>(Table, I * sizeof(MnemePageFrame));
     if (F.NumPages == 0 || F.NumPages > MNEME_FRAME_PAGES)
-      return failure("frame {0} of {1} pages, the limit is {2}", I, F.NumPages,
-                     MNEME_FRAME_PAGES);
+      return pageFileError("frame {0} of {1} pages, the limit is {2}", I,
+                           F.NumPages, MNEME_FRAME_PAGES);
     bool IsPacked = F.Encoding == MNEME_ENCODING_ZSTD;
     if (!IsPacked && F.Encoding != MNEME_ENCODING_RAW)
-      return failure("frame {0}: unknown encoding {1}", I, F.Encoding);
+      return pageFileError("frame {0}: unknown encoding {1}", I, F.Encoding);
     if (!IsPacked && F.StoredSize != F.NumPages * MNEME_SNAPSHOT_PAGE)
-      return failure("frame {0} stores {1} bytes of {2} pages", I, F.StoredSize,
-                     F.NumPages);
+      return pageFileError("frame {0} stores {1} bytes of {2} pages", I,
+                           F.StoredSize, F.NumPages);
     if (F.StoredSize > End - Offset)
-      return failure("frame {0} does not fit in", I);
+      return pageFileError("frame {0} does not fit in", I);
     if (F.NumPages > NumPages - Page)
-      return failure("frame {0} has more pages than are left", I);
+      return pageFileError("frame {0} has more pages than are left", I);
     Frames.push_back(
         {Offset, F.StoredSize, uint32_t(Page), F.NumPages, IsPacked});
     Offset += F.StoredSize;
     Page += F.NumPages;
   }
   if (Page != NumPages || Offset != End)
-    return failure("the frames do not match the header");
+    return pageFileError("the frames do not match the header");
   return Error::success();
 }
 
@@ -118,9 +120,10 @@ PageFile::parse(std::unique_ptr<MemoryBuffer> Buffer) {
       Footer.NumFrames > Footer.NumPages ||
       Footer.NumPages * DigestSize + Footer.NumFrames * sizeof(MnemePageFrame) >
           Room)
-    return Refuse(failure("damaged: {0} pages in {1} frames are not in {2} "
-                          "bytes",
-                          Footer.NumPages, Footer.NumFrames, File.size()));
+    return Refuse(
+        pageFileError("damaged: {0} pages in {1} frames are not in {2} "
+                      "bytes",
+                      Footer.NumPages, Footer.NumFrames, File.size()));
   size_t TableAt = FooterAt - Footer.NumFrames * sizeof(MnemePageFrame);
   size_t DigestsAt = TableAt - Footer.NumPages * DigestSize;
   std::string Signed(File.take_front(sizeof(MnemePageFileHeader)));
@@ -131,7 +134,7 @@ PageFile::parse(std::unique_ptr<MemoryBuffer> Buffer) {
   F->Id = digest128(F->Digests);
   if (digest64(Signed) != Footer.IndexDigest ||
       memcmp(F->Id.data(), Footer.Id.Id, DigestSize) != 0)
-    return Refuse(failure("damaged: wrong digest of the index"));
+    return Refuse(pageFileError("damaged: wrong digest of the index"));
   if (Error E = layOut(File.slice(TableAt, FooterAt), Footer.NumPages,
                        DigestsAt, F->Frames))
     return Refuse(std::move(E));
@@ -156,22 +159,23 @@ Error PageFile::readFrame(size_t Index, MutableArrayRef<char> Out) const {
   assert(Out.size() == F.size() && "output of another size");
   StringRef Stored = Buffer->getBuffer().substr(F.Offset, F.StoredSize);
   auto Fail = [&](Error E) {
-    return createFileError(path(), failure("pages {0} to {1}: {2}", F.FirstPage,
-                                           F.FirstPage + F.NumPages - 1,
-                                           toString(std::move(E))));
+    return createFileError(path(),
+                           pageFileError("pages {0} to {1}: {2}", F.FirstPage,
+                                         F.FirstPage + F.NumPages - 1,
+                                         toString(std::move(E))));
   };
   if (!F.IsPacked) {
     llvm::copy(Stored, Out.begin());
   } else {
     if (!compression::zstd::isAvailable())
-      return Fail(failure("zstd is not in this build of LLVM"));
+      return Fail(pageFileError("zstd is not in this build of LLVM"));
     size_t Size = Out.size();
     if (Error E = compression::zstd::decompress(
             arrayRefFromStringRef(Stored),
             reinterpret_cast<uint8_t *>(Out.data()), Size))
       return Fail(std::move(E));
     if (Size != Out.size())
-      return Fail(failure("{0} bytes instead of {1}", Size, Out.size()));
+      return Fail(pageFileError("{0} bytes instead of {1}", Size, Out.size()));
   }
   for (uint32_t I = 0; I != F.NumPages; ++I) {
     StringRef Page(Out.data() + size_t(I) * MNEME_SNAPSHOT_PAGE,
@@ -181,7 +185,7 @@ Error PageFile::readFrame(size_t Index, MutableArrayRef<char> Out) const {
                Digests.data() + (size_t(F.FirstPage) + I) * DigestSize,
                DigestSize) != 0)
       return Fail(
-          failure("damaged: wrong digest of page {0}", F.FirstPage + I));
+          pageFileError("damaged: wrong digest of page {0}", F.FirstPage + I));
   }
   return Error::success();
 }
@@ -197,7 +201,8 @@ Expected<const PageFile *> PageStore::get(const Digest128 &Id) {
   if (!File)
     return File.takeError();
   if ((*File)->id() != Id)
-    return createFileError(Path, failure("has the index of '{0}'",
+    return createFileError(Path,
+                           pageFileError("has the index of '{0}'",
                                          PageFile::nameOf((*File)->id())));
   Slot = std::move(*File);
   return Slot.get();

@@ -7,15 +7,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/Payload.h"
+#include "ElfSections.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Object/Archive.h"
-#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
@@ -221,14 +219,11 @@ namespace {
 /// repeat payloads that a link would merge.
 class PayloadCollector {
 public:
-  Error addFile(MemoryBufferRef Buffer, StringRef Where);
-  Error addArchive(MemoryBufferRef Buffer, StringRef Where);
+  Error addSection(StringRef Contents, StringRef Where);
 
   std::vector<Payload> Payloads;
 
 private:
-  Error addSection(StringRef Contents, StringRef Where);
-
   StringSet<> Seen;
 };
 } // namespace
@@ -270,50 +265,6 @@ Error PayloadCollector::addSection(StringRef Contents, StringRef Where) {
   return Error::success();
 }
 
-Error PayloadCollector::addFile(MemoryBufferRef Buffer, StringRef Where) {
-  auto Object =
-      object::ObjectFile::createELFObjectFile(Buffer, /*InitContent=*/false);
-  if (!Object)
-    return createFileError(Where, Object.takeError());
-  for (const object::SectionRef &Section : (*Object)->sections()) {
-    Expected<StringRef> Name = Section.getName();
-    if (!Name)
-      return createFileError(Where, Name.takeError());
-    if (*Name != MNEME_PAYLOAD_SECTION)
-      continue;
-    Expected<StringRef> Contents = Section.getContents();
-    if (!Contents)
-      return createFileError(Where, Contents.takeError());
-    if (Error E = addSection(*Contents, Where))
-      return E;
-  }
-  return Error::success();
-}
-
-static bool isELF(StringRef Bytes) { return Bytes.starts_with("\177ELF"); }
-
-Error PayloadCollector::addArchive(MemoryBufferRef Buffer, StringRef Where) {
-  Expected<std::unique_ptr<object::Archive>> Archive =
-      object::Archive::create(Buffer);
-  if (!Archive)
-    return createFileError(Where, Archive.takeError());
-  Error Iteration = Error::success();
-  for (const object::Archive::Child &Child : (*Archive)->children(Iteration)) {
-    Expected<MemoryBufferRef> Member = Child.getMemoryBufferRef();
-    Error E = Member ? Error::success() : Member.takeError();
-    if (!E && isELF(Member->getBuffer()))
-      E = addFile(*Member,
-                  (Where + "(" + Member->getBufferIdentifier() + ")").str());
-    else if (E)
-      E = createFileError(Where, std::move(E));
-    if (E)
-      return joinErrors(std::move(E), std::move(Iteration));
-  }
-  if (Iteration)
-    return createFileError(Where, std::move(Iteration));
-  return Error::success();
-}
-
 const PayloadKernel *Payload::findKernel(StringRef Name) const {
   auto K =
       find_if(Kernels, [&](const PayloadKernel &K) { return K.Name == Name; });
@@ -321,31 +272,11 @@ const PayloadKernel *Payload::findKernel(StringRef Name) const {
 }
 
 Expected<std::vector<Payload>> mneme::readPayloads(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer = readFile(Path);
-  if (!Buffer)
-    return Buffer.takeError();
-  MemoryBufferRef Ref = (*Buffer)->getMemBufferRef();
   PayloadCollector Collector;
-  Error E = Error::success();
-  switch (identify_magic(Ref.getBuffer())) {
-  case file_magic::archive:
-    E = joinErrors(std::move(E), Collector.addArchive(Ref, Path));
-    break;
-  case file_magic::elf:
-  case file_magic::elf_relocatable:
-  case file_magic::elf_executable:
-  case file_magic::elf_shared_object:
-  case file_magic::elf_core:
-    E = joinErrors(std::move(E), Collector.addFile(Ref, Path));
-    break;
-  default:
-    E = joinErrors(std::move(E),
-                   createStringError(inconvertibleErrorCode(),
-                                     "'" + Path +
-                                         "': neither an ELF file nor an "
-                                         "archive"));
-  }
-  if (E)
+  if (Error E = forEachSection(Path, MNEME_PAYLOAD_SECTION,
+                               [&](StringRef Contents, StringRef Where) {
+                                 return Collector.addSection(Contents, Where);
+                               }))
     return std::move(E);
   if (Collector.Payloads.empty())
     return createStringError(inconvertibleErrorCode(),

@@ -18,6 +18,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Transforms/Utils/Local.h"
 
@@ -597,6 +598,8 @@ JitAnnotations AnnotationReader::take() {
 JitAnnotations mneme::takeJitAnnotations(Module &M) {
   return AnnotationReader(M).take();
 }
+
+void mneme::removeJitAnnotations(Module &M) { takeJitAnnotations(M); }
 
 //===----------------------------------------------------------------------===//
 // The side file

@@ -12,11 +12,16 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Transforms/Passes.h"
+#include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
 #include "llvm/Transforms/Utils/GlobalStatus.h"
 
@@ -128,6 +133,47 @@ static std::string buildPayload(Module &M, const CaptureOptions &Options) {
   return Payload.build();
 }
 
+/// Runs the preprocessor on the source of this compilation.
+static Expected<std::string> makeSource(ArrayRef<std::string> Command) {
+  PrivateFolder Folder;
+  if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
+    return std::move(E);
+  EmbeddedSource Unit;
+  Unit.Words = dropOutputs(Command.drop_front());
+  Unit.Input = Command.back();
+  std::string Output = Folder.pathOf("unit"), Problem;
+  std::vector<std::string> Words = {Command.front()};
+  append_range(Words, Unit.Words);
+  Words.insert(Words.end(),
+               {"-w", "-E", "-frewrite-includes", "-o", Output, Unit.Input});
+  SmallVector<StringRef, 64> Args(Words.begin(), Words.end());
+  std::optional<StringRef> Streams[] = {StringRef(), StringRef(), StringRef()};
+  if (sys::ExecuteAndWait(Command.front(), Args, std::nullopt, Streams,
+                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Problem))
+    return createStringError("the preprocessor failed" +
+                             (Problem.empty() ? "" : ": " + Problem));
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Output);
+  if (!Text)
+    return Text.takeError();
+  Unit.Rewritten = (*Text)->getBuffer().str();
+  return makeSourceRecord(Unit);
+}
+
+static void keepSource(const Module &M, ArrayRef<std::string> Command,
+                       StringRef Target) {
+  if (Command.empty())
+    return;
+  Expected<std::string> Source = makeSource(Command);
+  Error E = Source ? writeSideFile(M.getSourceFileName(), Target, *Source,
+                                   SideFile::Source)
+                   : Source.takeError();
+  if (E)
+    M.getContext().diagnose(
+        DiagnosticInfoGeneric("mneme: the source '" + M.getSourceFileName() +
+                                  "' is not kept: " + toString(std::move(E)),
+                              DS_Warning));
+}
+
 PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
   if (!M.getTargetTriple().isGPU() || Options.IsAlone ||
       !isWorthKeeping(M, Options))
@@ -143,6 +189,7 @@ PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
         "mneme: the device code of '" + M.getSourceFileName() +
             "' is not kept: " + toString(std::move(E)),
         DS_Warning));
+  keepSource(M, Options.SourceCommand, Target);
   return PreservedAnalyses::all();
 }
 

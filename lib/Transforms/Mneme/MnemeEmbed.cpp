@@ -17,6 +17,7 @@
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Transforms/Passes.h"
@@ -90,6 +91,25 @@ static GlobalVariable *emitPayload(Module &M, StringRef Payload) {
   G->setSection(MNEME_PAYLOAD_SECTION);
   G->setAlignment(Align(8));
   return G;
+}
+
+/// Emits the units of the device compilations.
+static Error emitSources(Module &M, SmallVectorImpl<GlobalValue *> &Used) {
+  Expected<std::vector<std::string>> Units =
+      takeSideFiles(M.getSourceFileName(), SideFile::Source);
+  if (!Units)
+    return Units.takeError();
+  for (StringRef Bytes : *Units) {
+    Constant *Contents = ConstantDataArray::getRaw(
+        Bytes, Bytes.size(), Type::getInt8Ty(M.getContext()));
+    auto *G = new GlobalVariable(M, Contents->getType(), /*isConstant=*/true,
+                                 GlobalValue::PrivateLinkage, Contents,
+                                 ".mneme.source");
+    G->setSection(SourceSection);
+    G->setAlignment(Align(8));
+    Used.push_back(G);
+  }
+  return Error::success();
 }
 
 /// Returns a global with \p Name for index entries, shared between them.
@@ -298,6 +318,9 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
         Used.push_back(
             emitIndexEntry(M, S, Payload, getNameString(M, Strings, S.Name)));
   }
+  if (Error E = emitSources(M, Used))
+    warn(M, "mneme: the source of '" + M.getSourceFileName() +
+                "' is not kept: " + toString(std::move(E)));
   if (Used.empty())
     return PreservedAnalyses::all();
   // llvm.used also protects the section from --gc-sections.

@@ -28,6 +28,8 @@ static StringRef getExtension(SideFile Kind) {
     return ".payload";
   case SideFile::LaunchRules:
     return ".launches";
+  case SideFile::Source:
+    return ".source";
   case SideFile::Jit:
     return ".jit";
   }

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Files that pass payloads, launch rules and annotations from the device compilation of a
-/// source to its host compilation. Clang's driver runs both in succession as
-/// children of one process, so a file name made of the driver's identity and
-/// the source's name is unambiguous even in parallel builds. Files that no host
-/// compilation has read (after syntax errors or in device-only compilations)
-/// are removed once their driver has ended.
+/// Files that pass payloads, launch rules, annotations and sources from the
+/// device compilation of a source to its host compilation. Clang's driver runs
+/// both in succession as children of one process, so a file name made of the
+/// driver's identity and the source's name is unambiguous even in parallel
+/// builds. Files that no host compilation has read (after syntax errors or in
+/// device-only compilations) are removed once their driver has ended.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,7 +28,7 @@ namespace llvm {
 namespace mneme {
 
 /// What a side file contains.
-enum class SideFile { Payload, LaunchRules, Jit };
+enum class SideFile { Payload, LaunchRules, Jit, Source };
 
 /// Writes \p Contents for the host compilation of \p SourceName. \p Target
 /// distinguishes the device compilations of a source.

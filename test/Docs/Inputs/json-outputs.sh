@@ -1,5 +1,5 @@
 # json-outputs.sh APP EMULATED FAULTS VARYING: records APP in this folder, and writes what the tools print
-# and write as JSON to NAME.*.json, NAME being that of a schema. EMULATED has the emulated CUDA driver,
+# and write as JSON to NAME.*.json, NAME being that of a schema. APP has its sources. EMULATED has the emulated CUDA driver,
 # FAULTS is the plugin with planted faults, the results of VARYING's kernel compact vary. The tools are in PATH.
 set -eu
 app=$1
@@ -13,6 +13,10 @@ llvm-mneme-record check rec --json > record-check.1.json
 llvm-mneme-record list-kernels "$app" --json > list-kernels.1.json
 llvm-mneme-record copy rec other --json > record-copy.1.json
 llvm-mneme-record prune other --json > record-copy.2.json
+llvm-mneme-record source rec/*.json -o src --app="$app" > /dev/null
+llvm-mneme-record compile src/kernel.cu -o same.bc --json > record-compile.1.json
+sed 's/= fmaf(/= fmaff(/' src/kernel.cu > src/bad.cu
+llvm-mneme-record compile src/bad.cu -o bad.bc --json > record-compile.2.json || test $? = 1
 
 replay="llvm-mneme-replay rec --device=host --iterations=2"
 $replay --passes='default<O1>' --resources --baseline=recompiled --dataset=dataset.1.json > replay.1.json

@@ -31,6 +31,7 @@
 
 namespace llvm {
 namespace mneme {
+class Jail;
 
 //===----------------------------------------------------------------------===//
 // Signals and ends
@@ -112,6 +113,12 @@ struct ChildOptions {
   bool OwnSession = false;
   /// Environment variables of a program besides those of this process.
   std::vector<std::pair<std::string, std::string>> Environment;
+  /// A program has no environment variables besides those in Environment.
+  bool OnlyEnvironment = false;
+  /// The working directory of the child; empty: that of this process.
+  std::string Directory;
+  /// Restrictions of the child, which it enters last; may be null.
+  const Jail *Confined = nullptr;
   /// Signal that a forked function gets at the death of this process.
   int DeathSignal = SIGKILL;
   /// Seconds that a program's process group may take to end after the death of

@@ -46,7 +46,14 @@ struct CaptureOptions {
   bool IsAlone = false;
   /// Embed payloads without bitcode.
   bool IsSlim = false;
+  /// The program and the words of this compilation, from "-cc1" to the input:
+  /// the unit's text is embedded, too. Empty: do not.
+  std::vector<std::string> SourceCommand = {};
 };
+
+/// Removes the annotations and markers of the JIT, as the capture does before
+/// it reads a module. Invalid ones are errors of the context.
+void removeJitAnnotations(Module &M);
 
 /// Returns the bitcode of a device module as in its payload.
 SmallVector<char, 0> captureBitcode(Module &M, const CaptureOptions &Options);

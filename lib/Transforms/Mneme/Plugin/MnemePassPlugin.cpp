@@ -21,6 +21,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/StringSaver.h"
 #include <cstdio>
 #include <dlfcn.h>
@@ -55,6 +56,7 @@ public:
     Words.assign(Argv.begin(), Argv.end());
   }
 
+  ArrayRef<StringRef> words() const { return Words; }
   bool contains(StringRef Word) const { return is_contained(Words, Word); }
   /// Returns the words that follow \p Option.
   std::vector<std::string> valuesOf(StringRef Option) const {
@@ -88,6 +90,12 @@ static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   // With only one job, clang's driver compiles in its own process, without
   // -cc1.
   Options.IsAlone = !Own.contains("-cc1");
+  if (!Options.IsAlone && sys::Process::GetEnv("MNEME_SOURCE") == "1") {
+    for (StringRef Word : Own.words())
+      Options.SourceCommand.push_back(Word.str());
+    Options.SourceCommand.front() =
+        sys::fs::getMainExecutable(nullptr, nullptr);
+  }
   return Options;
 }
 
