@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/Payload.h"
+#include "Extract.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/BinaryFormat/Magic.h"
 #include "llvm/Bitcode/BitcodeReader.h"
@@ -368,5 +369,6 @@ mneme::parsePayloadModule(const Payload &P, LLVMContext &Context) {
     return createStringError(inconvertibleErrorCode(),
                              "'" + P.Source + "': invalid device code: " +
                                  StringRef(Message).rtrim());
+  nameGlobals(**M);
   return M;
 }
