@@ -52,8 +52,9 @@ static cl::opt<std::string> LaunchShape(
     cl::cat(CommandCategory));
 static cl::opt<std::string>
     Accept("accept",
-           cl::desc("Pack although results were compared within a tolerance"),
-           cl::value_desc("tolerance"), cl::sub(PackCommand),
+           cl::desc("Most lenient comparison of the results to pack: exact "
+                    "(default), tolerance, envelope or unordered"),
+           cl::value_desc("level"), cl::sub(PackCommand),
            cl::cat(CommandCategory));
 static cl::opt<std::string> DeviceMatch(
     "device-match",

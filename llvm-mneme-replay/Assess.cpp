@@ -51,6 +51,10 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
        << Info.Description << '\n';
   }
   OS << '\n' << A.describe() << '\n' << describePower(P) << '\n';
+  if (P.Level != CompareLevel::Exact)
+    OS << "compared at the level " << getLevelName(P.Level) << '\n';
+  if (std::string Envelope = describeEnvelope(P); !Envelope.empty())
+    OS << "envelope of " << Envelope << '\n';
 }
 
 Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,

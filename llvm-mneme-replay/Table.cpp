@@ -79,7 +79,7 @@ struct Row {
 
 private:
   Verdict success() const {
-    return IsVerified ? Verdict::Match : Verdict::NotVerified;
+    return IsVerified ? getVerdict(Result.Level) : Verdict::NotVerified;
   }
 };
 

@@ -304,9 +304,10 @@ static cl::opt<std::string> LaunchShape(
     cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
 static cl::opt<std::string>
     Accept("accept",
-           cl::desc("Export a package although results were compared within a "
-                    "tolerance"),
-           cl::value_desc("tolerance"), cl::cat(OutputCat));
+           cl::desc("Most lenient comparison of the results in an exported "
+                    "package: exact (default), tolerance, envelope or "
+                    "unordered"),
+           cl::value_desc("level"), cl::cat(OutputCat));
 static cl::opt<std::string> DeviceMatch(
     "device-match",
     cl::desc("GPUs that an exported package serves: those with the name of "

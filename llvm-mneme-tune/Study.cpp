@@ -298,9 +298,11 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
   R.IsJudgedByApp = O.Judge.has_value();
-  R.IsExact = all_of(Farm.plans(), [](const auto &Plan) {
-    return Plan->comparison().level() == CompareLevel::Exact;
-  });
+  for (const auto &Plan : Farm.plans())
+    R.Level = std::max(R.Level, Plan->comparison().level());
+  // Other machines have envelopes of their own.
+  if (const Trial *Winner = R.winner())
+    R.Level = std::max(R.Level, Winner->Level);
   return R;
 }
 

@@ -14,6 +14,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Farm/Assess.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <map>
@@ -76,6 +77,21 @@ static std::string describeAll(ArrayRef<Assessment> All) {
   return Text;
 }
 
+/// Describes the first envelope of results that vary, and counts the others.
+static std::string describeEnvelopes(ArrayRef<VerificationPower> Powers) {
+  std::string Text;
+  unsigned Others = 0;
+  for (const VerificationPower &P : Powers) {
+    if (!P.varies())
+      continue;
+    if (Text.empty())
+      Text = describeEnvelope(P);
+    else
+      ++Others;
+  }
+  return Others ? Text + "; " + formatCount(Others, "more launch") : Text;
+}
+
 Expected<StudyVerification>
 mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
                          ReplayFarm &Farm, const std::atomic<int> &Interrupts) {
@@ -88,6 +104,10 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
       if (P.isVacuous())
         return refuseVacuous(K, I, P);
 
+  for (const VerificationPower &P : Powers)
+    if (std::string Advice = adviseJudge(P); !Advice.empty())
+      return createStringError(Advice);
+  V.Envelope = describeEnvelopes(Powers);
   std::vector<Assessment> All;
   if (O.Assess) {
     AssessOptions A;
@@ -104,8 +124,13 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
       }
       All.push_back(std::move(*One));
     }
+    CompareLevel Level = CompareLevel::Exact;
+    for (const VerificationPower &P : Powers)
+      Level = std::max(Level, P.Level);
     if (!All.empty())
       V.Text = describeAll(All);
+    if (!All.empty() && Level != CompareLevel::Exact)
+      V.Text += ("; compared at the level " + getLevelName(Level)).str();
   }
   for (auto [I, P] : enumerate(Powers)) {
     const Assessment *A = All.empty() ? nullptr : &All[I];

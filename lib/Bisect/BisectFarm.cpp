@@ -40,6 +40,10 @@ mneme::startFarm(const ReplayPlan &Plan, const ReplayBisectOptions &O) {
     return createStringError(describePower(Power) +
                              "; bisect another launch, or allow this one with "
                              "--allow-vacuous");
+  // Both sides would fail.
+  if (std::string Advice = adviseJudge(Power);
+      O.Bisect.Judge.What.isVerify() && !Advice.empty())
+    return createStringError(Advice);
   return Farm;
 }
 

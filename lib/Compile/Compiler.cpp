@@ -291,7 +291,7 @@ Error KernelCompiler::setUp(const Module &M) {
     return createStringError(Message);
   if (!Options.FPContract.empty() && Options.FPContract != "fast" &&
       Options.FPContract != "standard")
-    return createStringError("--fp-contract: expected fast or standard, got '" +
+    return createStringError("--fp-fusion: expected fast or standard, got '" +
                              Options.FPContract + "'");
   FuseFP = Options.FPContract.empty() ? TT.isNVPTX() && hasContractFlags(M)
                                       : Options.FPContract == "fast";

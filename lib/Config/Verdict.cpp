@@ -21,6 +21,10 @@ static constexpr StringLiteral VerdictNames[] = {
 #include "llvm/Mneme/Config/Verdicts.def"
 };
 
+/// Indexed by CompareLevel.
+static constexpr StringLiteral LevelNames[] = {"exact", "tolerance", "envelope",
+                                               "unordered"};
+
 /// Indexed by FailureKind::Kind.
 static constexpr StringLiteral FailureNames[] = {
     "",
@@ -47,6 +51,29 @@ bool mneme::isMatch(Verdict V) {
   default:
     return false;
   }
+}
+
+StringRef mneme::getLevelName(CompareLevel L) {
+  return LevelNames[static_cast<unsigned>(L)];
+}
+
+std::optional<CompareLevel> mneme::parseLevel(StringRef Name) {
+  std::optional<size_t> I = indexOf(LevelNames, Name);
+  return I ? std::optional(static_cast<CompareLevel>(*I)) : std::nullopt;
+}
+
+Verdict mneme::getVerdict(CompareLevel L) {
+  switch (L) {
+  case CompareLevel::Exact:
+    return Verdict::Match;
+  case CompareLevel::Tolerance:
+    return Verdict::MatchWithinTolerance;
+  case CompareLevel::Envelope:
+    return Verdict::MatchWithinEnvelope;
+  case CompareLevel::Unordered:
+    return Verdict::MatchUnordered;
+  }
+  llvm_unreachable("unknown level");
 }
 
 raw_ostream::Colors mneme::getVerdictColor(Verdict V) {

@@ -47,10 +47,12 @@ Error mneme::parseLaunchShape(StringRef Text, PackOptions &O) {
 }
 
 Error mneme::parseAccept(StringRef Text, PackOptions &O) {
-  if (Text != "tolerance")
+  std::optional<CompareLevel> Level = parseLevel(Text);
+  if (!Level)
     return createStringError("invalid --accept=" + Text +
-                             ": expected tolerance");
-  O.AcceptTolerance = true;
+                             ": expected exact, tolerance, envelope or "
+                             "unordered");
+  O.Accept = *Level;
   return Error::success();
 }
 
@@ -120,12 +122,18 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
       B.Winner.CodeHash.empty())
     return Fail("does not name the kernel, its code, the GPU or how results "
                 "were compared: run the study again with this version");
-  B.Winner.IsExact = *IsExact;
+  // Older versions compared exactly or within a tolerance.
+  std::optional<CompareLevel> Level = parseLevel(
+      Best.getString("level").value_or(*IsExact ? "exact" : "tolerance"));
+  if (!Level || *IsExact != (*Level == CompareLevel::Exact))
+    return Fail("is damaged: 'level' and 'exact' contradict each other");
+  B.Winner.Level = *Level;
   B.Winner.IsJudgedByApp = Best.getString("judge") == "app";
   B.Winner.OnHost = GPU->kind() == json::Value::Null;
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key : {"kernel", "demangled_name", "record_ids", "config",
                         "trial", "expected", "code_hash", "device", "judge",
+                        "level",
                         "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;

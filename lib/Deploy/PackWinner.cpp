@@ -59,6 +59,15 @@ std::string mneme::findOwnVariable(const Module &M) {
   return "";
 }
 
+std::string mneme::describeLevelRefusal(CompareLevel Level, StringRef Command) {
+  StringRef How = Level == CompareLevel::Unordered  ? "in any order of records"
+                  : Level == CompareLevel::Envelope ? "within an envelope"
+                                                    : "within a tolerance";
+  return formatv("results were compared {0}: permit that with {1}--accept={2}",
+                 How, Command, getLevelName(Level))
+      .str();
+}
+
 static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                          const PackOptions &O) {
   if (!Plan.isNVPTX())
@@ -77,15 +86,10 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                   "' of the pipeline: use --specialize");
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
-  if (!O.AcceptTolerance)
-    for (const ComparePart &P : Plan.comparison().Parts)
-      if (P.Rule.Tolerance != MNEME_TOLERANCE_EXACT)
-        return refuse("results were compared within a tolerance" +
-                      (P.Name.empty() ? "" : " (buffer '" + P.Name + "')") +
-                      ": permit that with --accept=tolerance");
-  if (!O.AcceptTolerance && !Winner.IsExact)
-    return refuse("the study compared results within a tolerance: permit that "
-                  "with --accept=tolerance");
+  // Candidates that the application judges are not compared.
+  CompareLevel Level = std::max(Plan.comparison().level(), Winner.Level);
+  if (!Winner.IsJudgedByApp && Level > O.Accept)
+    return refuse(describeLevelRefusal(Level, ""));
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   // On the host device, code uses the application's variables.
@@ -227,7 +231,6 @@ Expected<PackagedKernel> mneme::packCandidate(const ReplayPlan &Plan,
                                               bool OnHost) {
   MeasuredWinner Candidate;
   Candidate.OnHost = OnHost;
-  Candidate.IsExact = true;
   Candidate.IsJudgedByApp = true;
   PackOptions O;
   O.Scope = PackScope::Kernel;

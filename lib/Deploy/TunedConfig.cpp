@@ -67,11 +67,12 @@ readBestConfig(StringRef Text, StringRef Path,
       return std::move(E);
     return Configs;
   }
-  if (!Best->Winner.IsExact)
+  CompareLevel Level = Best->Winner.Level;
+  if (!Best->Winner.IsJudgedByApp && Level != CompareLevel::Exact)
     return createStringError(
-        "'" + Path +
-        "': the study compared results within a tolerance: permit that with "
-        "'llvm-mneme-deploy pack --accept=tolerance', and apply the package");
+        "'" + Path + "': " +
+        describeLevelRefusal(Level, "'llvm-mneme-deploy pack ") +
+        "', and apply the package");
   TunedConfig &T = Configs.emplace_back();
   T.File = Path.str();
   T.Kernel = Best->Kernel;

@@ -159,6 +159,25 @@ bool Cache::read(const json::Value &V, CacheMode &Out, json::Path P) {
 
 json::Value Cache::write(CacheMode V) { return getCacheModeName(V); }
 
+bool Level::read(const json::Value &V, CompareLevel &Out, json::Path P) {
+  std::optional<CompareLevel> Known = parseLevel(V.getAsString().value_or(""));
+  if (!Known)
+    return refuse(P, "expected a level");
+  Out = *Known;
+  return true;
+}
+
+bool rules::Envelope::read(const json::Value &V, EnvelopeRule &Out,
+                           json::Path P) {
+  Expected<EnvelopeRule> Rule = parseEnvelopeRule(V.getAsString().value_or(""));
+  if (!Rule) {
+    consumeError(Rule.takeError());
+    return refuse(P, "expected an envelope");
+  }
+  Out = *Rule;
+  return true;
+}
+
 bool Records::read(const json::Value &V, UnorderedSpec &Out, json::Path P) {
   std::string Text;
   if (!readText(V, Text, 4096, /*IsOneLine=*/true, P))

@@ -218,6 +218,7 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
     E.Failure = FailureKind(Result->V);
     E.Error = Result->Error;
   }
+  E.Level = Session->power().Level;
   E.Metrics = getMetrics(**V, *Result);
   E.Samples = Result->nanoseconds();
   E.Stopped = Result->Measured && Result->Measured->Stop == StopReason::Slower;

@@ -38,9 +38,6 @@ static const DTypeInfo DTypes[] = {
 
 static const char *const ToleranceNames[] = {"exact", "abs", "rel", "ulp"};
 static const char *const NormNames[] = {"none", "l1", "l2", "linf"};
-/// By CompareLevel.
-static const char *const LevelNames[] = {"exact", "tolerance", "envelope",
-                                         "unordered"};
 
 /// Returns the index of \p Name in \p Names, or std::nullopt.
 static std::optional<uint32_t> findName(ArrayRef<const char *> Names,
@@ -59,29 +56,6 @@ unsigned mneme::getDTypeSize(uint32_t DType) {
 }
 StringRef mneme::getNormName(uint32_t Norm) {
   return Norm < std::size(NormNames) ? NormNames[Norm] : "unknown";
-}
-
-StringRef mneme::getLevelName(CompareLevel L) {
-  return LevelNames[static_cast<unsigned>(L)];
-}
-std::optional<CompareLevel> mneme::parseLevel(StringRef Name) {
-  if (std::optional<uint32_t> Index = findName(LevelNames, Name))
-    return static_cast<CompareLevel>(*Index);
-  return std::nullopt;
-}
-
-Verdict mneme::getVerdict(CompareLevel L) {
-  switch (L) {
-  case CompareLevel::Exact:
-    return Verdict::Match;
-  case CompareLevel::Tolerance:
-    return Verdict::MatchWithinTolerance;
-  case CompareLevel::Envelope:
-    return Verdict::MatchWithinEnvelope;
-  case CompareLevel::Unordered:
-    return Verdict::MatchUnordered;
-  }
-  llvm_unreachable("unknown level");
 }
 
 std::string mneme::getToleranceText(const CompareRule &Rule) {

@@ -613,6 +613,9 @@ private:
   ComparePlan &Plan;
 
   Expected<size_t> find(StringRef Buffer) const;
+  Expected<uint64_t> readOutcome(const UnorderedRecords::CounterPlace &C) const;
+  Error addCounter(const UnorderedSpec &Spec, uint64_t Capacity,
+                   UnorderedRecords &R) const;
 };
 } // namespace
 
@@ -633,6 +636,54 @@ Expected<size_t> RecordPlanner::find(StringRef Buffer) const {
                              "' in the recording, which has " +
                              Twine(State.regions().size()));
   return *Found;
+}
+
+/// Reads a number after the recorded launch.
+Expected<uint64_t> RecordPlanner::readOutcome(
+    const UnorderedRecords::CounterPlace &C) const {
+  const ComparePart &P = Plan.Parts[C.Part];
+  const SnapshotRegion &Region = State.regions()[P.Region].Info;
+  std::vector<char> Contents(Region.Size);
+  Error E = State.readStored(
+      [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
+        if (State.findRegion(Data.Address) == P.Region)
+          llvm::copy(Bytes, Contents.begin() + (Data.Address - Region.Address));
+        return Error::success();
+      });
+  if (E)
+    return std::move(E);
+  if (Error Failed = State.applyChanges(P.Region, Contents))
+    return std::move(Failed);
+  return readCounter(C, ArrayRef(Contents).slice(P.Offset, P.Size));
+}
+
+Error RecordPlanner::addCounter(const UnorderedSpec &Spec, uint64_t Capacity,
+                                UnorderedRecords &R) const {
+  Expected<size_t> Part = find(Spec.Counter);
+  if (!Part)
+    return Part.takeError();
+  const ComparePart &P = Plan.Parts[*Part];
+  uint64_t Left = P.Size - std::min(P.Size, Spec.CounterOffset);
+  if (Left < 4)
+    return createStringError(
+        formatv("--unordered: no counter at offset {0} of buffer '{1}', which "
+                "has {2} bytes",
+                Spec.CounterOffset, Spec.Counter, P.Size)
+            .str());
+  // A counter of 8 bytes is the whole buffer, or has this type.
+  bool IsLong = Left == 8 || getDTypeSize(P.Rule.DType) == 8;
+  R.Counter = {*Part, Spec.CounterOffset, IsLong && Left >= 8 ? 8u : 4u};
+  Expected<uint64_t> Counted = readOutcome(*R.Counter);
+  if (!Counted)
+    return Counted.takeError();
+  if (*Counted == 0 || *Counted > Capacity)
+    return createStringError(
+        formatv("--unordered: buffer '{0}' does not count the records: it "
+                "holds {1} after the recorded launch, and there is room for "
+                "{2}",
+                Spec.Counter, *Counted, Capacity)
+            .str());
+  return Error::success();
 }
 
 Error RecordPlanner::add(const UnorderedSpec &Spec) {
@@ -670,20 +721,8 @@ Error RecordPlanner::add(const UnorderedSpec &Spec) {
   }
   R.Ranges.push_back({0, Count});
   if (!Spec.Counter.empty()) {
-    Expected<size_t> Part = find(Spec.Counter);
-    if (!Part)
-      return Part.takeError();
-    const ComparePart &P = Plan.Parts[*Part];
-    uint64_t Left = P.Size - std::min(P.Size, Spec.CounterOffset);
-    if (Left < 4)
-      return createStringError(
-          formatv("--unordered: no counter at offset {0} of buffer '{1}', "
-                  "which has {2} bytes",
-                  Spec.CounterOffset, Spec.Counter, P.Size)
-              .str());
-    // A counter of 8 bytes is the whole buffer, or has this type.
-    bool IsLong = Left == 8 || getDTypeSize(P.Rule.DType) == 8;
-    R.Counter = {*Part, Spec.CounterOffset, IsLong && Left >= 8 ? 8u : 4u};
+    if (Error E = addCounter(Spec, Count, R))
+      return E;
   } else {
     // Columns of different lengths: what has no partner is compared by
     // position.

@@ -639,9 +639,9 @@ std::string mneme::adviseJudge(const VerificationPower &P) {
       P.Envelope ? P.Envelope->find(BufferVariation::Undecided) : nullptr;
   if (!V)
     return "";
-  return V->describeBuffer() + " cannot be judged, as it varies: " + V->Reason +
-         "; let the application judge (--judge-by=app of llvm-mneme-tune and "
-         "bisect, llvm-mneme-deploy prove)";
+  return V->describeBuffer() + " cannot be judged: " + V->Reason +
+         "; let the application judge, with --judge-by=app of llvm-mneme-tune "
+         "or bisect";
 }
 
 void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,

@@ -431,13 +431,19 @@ Error Replayer::RecordComparison::compare(const UnorderedRecords &R) {
   for (const UnorderedRecords::Column &C : R.Columns)
     Rules.push_back(Plan.Parts[C.Part].Rule);
   RecordStats S = compareRecords(R, *Contents, Rules, Counted);
-  if (!S.Moved)
-    return Error::success();
-  for (auto [I, C] : enumerate(R.Columns)) {
+  std::vector<unsigned> Buffers;
+  for (const UnorderedRecords::Column &C : R.Columns)
+    Buffers.push_back(Reports[C.Part].Id);
+  for (const UnorderedRecords::Column &C : R.Columns) {
     BufferReport &B = Reports[C.Part];
+    if (!B.Stats.SkippedDiffer && !S.Missing)
+      continue;
     B.Stats.Differences += S.Moved;
+    // Also if only memory behind the counted records differs.
     B.Level = CompareLevel::Unordered;
-    B.Records = describeRecords(R, S, I);
+    bool IsFirst = &C == &R.Columns.front();
+    B.Records = IsFirst ? describeRecords(R, S, Buffers)
+                        : formatv("as buffer {0}", Buffers.front()).str();
     if (!S.Missing)
       continue;
     B.Stats.Pass = false;

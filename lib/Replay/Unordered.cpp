@@ -344,19 +344,33 @@ uint64_t mneme::readCounter(const UnorderedRecords::CounterPlace &C,
   return readIndex(Contents.data() + C.Offset, C.Size);
 }
 
+/// Returns "4-byte records" or "records (4 bytes of buffer 3, 8 of buffer 6)".
+static std::string nameRecords(const UnorderedRecords &R,
+                               ArrayRef<unsigned> Buffers) {
+  if (R.Columns.size() == 1)
+    return formatv("{0}-byte records", R.Columns.front().Size).str();
+  std::string Text = "records (";
+  ListSeparator LS(", ");
+  for (auto [C, Buffer] : zip_equal(R.Columns, Buffers))
+    Text += formatv("{0}{1} bytes of buffer {2}", StringRef(LS), C.Size, Buffer)
+                .str();
+  return Text + ")";
+}
+
 std::string mneme::describeRecords(const UnorderedRecords &R,
-                                   const RecordStats &S, size_t Column) {
-  uint32_t Size = R.Columns[Column].Size;
-  std::string With =
-      R.Columns.size() > 1 ? " together with another buffer's" : "";
+                                   const RecordStats &S,
+                                   ArrayRef<unsigned> Buffers) {
+  std::string Records = nameRecords(R, Buffers);
   std::string Ranges = formatCount(R.Ranges.size(), "range");
-  if (S.Missing == 0)
-    return formatv("the same {0}-byte records{1} in another order ({2})", Size,
-                   With, Ranges)
+  if (S.Moved == 0)
+    return formatv("other memory behind {0} counted {1}", S.Records, Records)
         .str();
-  return formatv("{0} of {1} {2}-byte records{3} are missing in any order "
-                 "({4}), such as {5}; first unexpected record at {6}: {7}",
-                 S.Missing, S.Records, Size, With, Ranges, S.Lacking, *S.First,
+  if (S.Missing == 0)
+    return formatv("the same {0} in another order ({1})", Records, Ranges)
+        .str();
+  return formatv("{0} of {1} {2} are missing in any order ({3}), such as {4}; "
+                 "first unexpected record at {5}: {6}",
+                 S.Missing, S.Records, Records, Ranges, S.Lacking, *S.First,
                  S.Unexpected)
       .str();
 }

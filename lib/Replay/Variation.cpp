@@ -265,7 +265,7 @@ private:
   void refuse(BufferVariation &V) const;
   bool ignoreRest(const FoundRanges &Found, UnorderedRecords &R,
                   std::string &Reason);
-  bool join(const UnorderedRecords &R);
+  std::optional<uint32_t> join(const UnorderedRecords &R);
   void skip(UnorderedRecords &R);
   void explainByIndices(BufferVariation &V);
   bool denoteSame(const RecordIndices &I) const;
@@ -311,9 +311,9 @@ bool Explainer::ignoreRest(const FoundRanges &Found, UnorderedRecords &R,
   return true;
 }
 
-/// Makes \p R columns of a group whose records move together with those of
-/// \p R.
-bool Explainer::join(const UnorderedRecords &R) {
+/// Adds the columns of \p R to a group whose records move together with its
+/// own. \returns the group's first buffer.
+std::optional<uint32_t> Explainer::join(const UnorderedRecords &R) {
   for (size_t G = FirstGroup; G != Plan.Unordered.size(); ++G) {
     UnorderedRecords Joined = Plan.Unordered[G];
     if (Joined.Counter.has_value() != R.Counter.has_value())
@@ -332,9 +332,9 @@ bool Explainer::join(const UnorderedRecords &R) {
     if (!Fits || !holdsInAll(Joined, Of))
       continue;
     Plan.Unordered[G] = std::move(Joined);
-    return true;
+    return Outcomes[Plan.Unordered[G].Columns.front().Part].Buffer;
   }
-  return false;
+  return std::nullopt;
 }
 
 /// Excludes the records from the comparison by position.
@@ -380,8 +380,8 @@ bool Explainer::explainByOrder(BufferVariation &V) {
                  .str() +
              Rest;
   skip(R);
-  if (join(R))
-    V.Reason += ", together with those of another buffer";
+  if (std::optional<uint32_t> Other = join(R))
+    V.Reason += formatv(", together with those of buffer {0}", *Other).str();
   else
     Plan.Unordered.push_back(std::move(R));
   return true;
@@ -431,17 +431,14 @@ void Explainer::refuse(BufferVariation &V) const {
   std::set<std::vector<char>> Distinct;
   for (ArrayRef<char> One : O.All)
     Distinct.insert(One.vec());
-  std::string Type = O.DType == MNEME_DTYPE_BYTES
-                         ? "of unknown type"
-                         : ("of type " + getDTypeName(O.DType)).str();
   if (V.Reason.empty())
-    V.Reason = formatv("{0} different contents in {1} outcomes; neither "
-                       "rounding nor another order of records explains these "
-                       "elements {2}",
-                       Distinct.size(), O.All.size(), Type)
+    V.Reason = formatv("{0} different contents in {1} outcomes, which neither "
+                       "rounding nor another order explains",
+                       Distinct.size(), O.All.size())
                    .str();
   if (O.DType == MNEME_DTYPE_BYTES)
-    V.Reason += "; give the type with --dtype if they are floats";
+    V.Reason += " (elements of unknown type: give it with --dtype if they are "
+                "floats)";
 }
 
 /// Returns true if the indices denote the same records in all outcomes, and

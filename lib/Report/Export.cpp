@@ -195,7 +195,8 @@ json::Object mneme::makeBest(const StudyRecord &R) {
       {"device", orNull(R.Device)},
       {"gpu",
        R.GPU ? json::Value(json::fixUTF8(*R.GPU)) : json::Value(nullptr)},
-      {"exact", R.IsExact},
+      {"exact", R.Level == CompareLevel::Exact},
+      {"level", getLevelName(R.Level)},
       {"judge", R.IsJudgedByApp ? "app" : "memory"},
       {"toolchain", json::Object(R.Toolchain)}};
   if (json::Array Own = makeInstanceWinners(R); !Own.empty())

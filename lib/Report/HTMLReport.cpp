@@ -200,6 +200,8 @@ void Report::writeVerdict() {
   }
   if (!R.Verification.Text.empty())
     fact("verification", R.Verification.Text);
+  if (!R.Verification.Envelope.empty())
+    fact("envelope", R.Verification.Envelope);
   fact("trials", Twine(O.Complete + O.Pruned + O.Failed));
   fact("stopped early", Twine(O.Pruned));
   fact("failed", Twine(O.Failed));

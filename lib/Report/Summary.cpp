@@ -336,6 +336,8 @@ void SummaryPrinter::print() {
   line("device") << R.Device << '\n';
   if (!R.Verification.Text.empty())
     line("verification") << R.Verification.Text << '\n';
+  if (!R.Verification.Envelope.empty())
+    line("envelope") << R.Verification.Envelope << '\n';
   printSearch();
   printFailures();
   printBaseline();

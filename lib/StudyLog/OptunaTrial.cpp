@@ -264,6 +264,8 @@ std::map<std::string, json::Value> mneme::makeAttributes(const Trial &T) {
     A.emplace("passes", Passes->str());
   if (!T.Failure.empty())
     A.emplace("failure", T.Failure.name());
+  if (T.Level != CompareLevel::Exact)
+    A.emplace("level", getLevelName(T.Level));
   for (auto [Key, Member] : TextKeys)
     if (!(T.*Member).empty())
       A.emplace(Key.str(), json::fixUTF8(T.*Member));
@@ -345,6 +347,13 @@ Expected<Trial> mneme::makeTrial(const json::Object &Attributes,
     if (!Failure)
       return malformedAttribute("failure");
     T.Failure = *Failure;
+  }
+  if (const json::Value *V = Get("level")) {
+    std::optional<CompareLevel> Level =
+        parseLevel(V->getAsString().value_or("?"));
+    if (!Level)
+      return malformedAttribute("level");
+    T.Level = *Level;
   }
   for (auto [Key, Member] : TextKeys)
     if (const json::Value *V = Get(Key)) {

@@ -138,6 +138,7 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   if (!Done.front().Device.empty())
     T.Device = Done.front().Device;
   for (const Evaluation &One : Done) {
+    T.Level = std::max(T.Level, One.Level);
     T.CompileSeconds += One.CompileSeconds;
     T.RunSeconds += One.RunSeconds;
   }

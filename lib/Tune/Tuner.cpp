@@ -160,6 +160,7 @@ void Tuner::Impl::rememberTrials() {
     V.Id = R.Id;
     V.Failure = T.Failure;
     V.Error = T.Error;
+    V.Level = T.Level;
     V.Stopped = T.State == TrialState::Pruned;
     V.Metrics = T.Metrics;
     V.Samples = T.Samples;
@@ -180,8 +181,10 @@ Error Tuner::Impl::checkFirstBaseline(unsigned Instance,
     return createStringError("the baseline could not be measured: " + V.Error);
   if (!V.Failure.empty()) {
     std::string Why = V.Error.empty() ? "" : ": " + V.Error;
+    // The message on results that vary has the advice.
     StringRef Hint =
-        V.Failure == FailureKind::Mismatch
+        V.Failure == FailureKind::Mismatch &&
+                !StringRef(V.Error).contains("--judge-by=app")
             ? "; allow an error with --dtype and --tolerance, or let the "
               "application judge with --judge-by=app"
             : "";

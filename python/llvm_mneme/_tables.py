@@ -49,7 +49,7 @@ SETTINGS: dict[str, Setting] = {
     "grid.y": Setting("grid.y", "int", "grid-dim-y", "grid-y", True, "Blocks along y"),
     "grid.z": Setting("grid.z", "int", "grid-dim-z", "grid-z", True, "Blocks along z"),
     "shared_mem": Setting("shared_mem", "int", "shared-mem", "shared-mem", True, "Dynamic shared memory"),
-    "host_schedule": Setting("host_schedule", "text", "host-schedule", "", True, "Order of blocks and threads on the host device: parallel (blocks on all cores, default), sequential, or random:SEED (interleaved on one core, in the same way for the same number)"),
+    "host_schedule": Setting("host_schedule", "text", "host-schedule", "", True, "Order of blocks and threads on the host device: parallel (blocks on all cores, default), sequential, shuffled:SEED (blocks start in another order), or random:SEED (interleaved on one core, in the same way for the same number)"),
     "specialize": Setting("specialize", "bool", "specialize", "specialize", False, "Turn scalar arguments into constants"),
     "specialize_dims": Setting("specialize_dims", "bool", "specialize-dims", "specialize-dims", False, "Turn grid and block dimensions into constants"),
     "specialize_ranges": Setting("specialize_ranges", "bool", "specialize-ranges", "specialize-ranges", False, "Tell the optimizer the range of thread and block indices"),
@@ -58,9 +58,11 @@ SETTINGS: dict[str, Setting] = {
     "min_blocks_per_sm": Setting("min_blocks_per_sm", "int", "min-blocks-per-sm", "min-blocks", False, "Launch bounds: blocks per multiprocessor (AMDGPU: waves per execution unit)"),
     "maxnreg": Setting("maxnreg", "int", "maxnreg", "maxnreg", False, "Maximum number of registers per thread (CUDA)"),
     "codegen_opt": Setting("codegen_opt", "int", "codegen-opt", "codegen-opt", False, "Level of the code generator and of ptxas, 0 to 3. Default: the application's"),
+    "fp_fusion": Setting("fp_fusion", "text", "fp-fusion", "fp-fusion", False, "Fusion of floating-point operations by the code generator: fast, or standard (where the IR allows it). Default: fast if the IR allows it anywhere, as clang's does for CUDA"),
     "ptxas_options": Setting("ptxas_options", "text", "ptxas-options", "ptxas-options", False, "Extra ptxas options, appended to Mneme's; quoted as in a shell"),
     "target_cpu": Setting("target_cpu", "text", "target-cpu", "", False, "Processor that LLVM generates code for (default: --arch)"),
     "target_features": Setting("target_features", "text", "target-features", "", False, "Processor features, instead of the default or recorded ones"),
+    "deployable": Setting("deployable", "bool", "deployable", "deployable", False, "Use the application's variables, so that a package can contain the code for GPUs"),
     "opt_tool": Setting("opt_tool", "text", "opt-tool", "", False, "Run the pipeline in this opt or clang, which may be of another version"),
     "llc_tool": Setting("llc_tool", "text", "llc-tool", "", False, "Generate the GPU's code with this llc, which may be of another version"),
     "ptxas": Setting("ptxas", "text", "ptxas", "", False, "Assemble PTX with this ptxas"),
@@ -81,7 +83,7 @@ METRICS: dict[str, Metric] = {
     "occupancy": Metric("occupancy", "", "maximize", True, "share of a multiprocessor's threads in use"),
 }
 
-VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "NotVerified")
+VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "MatchWithinEnvelope", "MatchUnordered", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "NotVerified")
 
 FAILURES: tuple[str, ...] = ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "Invalid", "WorkerLost", "Cancelled", "Interrupted")
 
@@ -130,9 +132,11 @@ class ConfigTable:
         min_blocks_per_sm: Optional[int] = None,
         maxnreg: Optional[int] = None,
         codegen_opt: Optional[int] = None,
+        fp_fusion: Optional[str] = None,
         ptxas_options: Optional[str] = None,
         target_cpu: Optional[str] = None,
         target_features: Optional[str] = None,
+        deployable: Optional[bool] = None,
         opt_tool: Optional[str] = None,
         llc_tool: Optional[str] = None,
         ptxas: Optional[str] = None,
@@ -206,7 +210,7 @@ class ConfigTable:
 
     @property
     def host_schedule(self) -> Optional[str]:
-        """Order of blocks and threads on the host device: parallel (blocks on all cores, default), sequential, or random:SEED (interleaved on one core, in the same way for the same number)."""
+        """Order of blocks and threads on the host device: parallel (blocks on all cores, default), sequential, shuffled:SEED (blocks start in another order), or random:SEED (interleaved on one core, in the same way for the same number)."""
         return self._values.get("host_schedule")  # type: ignore[return-value]
 
     @property
@@ -250,6 +254,11 @@ class ConfigTable:
         return self._values.get("codegen_opt")  # type: ignore[return-value]
 
     @property
+    def fp_fusion(self) -> Optional[str]:
+        """Fusion of floating-point operations by the code generator: fast, or standard (where the IR allows it). Default: fast if the IR allows it anywhere, as clang's does for CUDA."""
+        return self._values.get("fp_fusion")  # type: ignore[return-value]
+
+    @property
     def ptxas_options(self) -> Optional[str]:
         """Extra ptxas options, appended to Mneme's; quoted as in a shell."""
         return self._values.get("ptxas_options")  # type: ignore[return-value]
@@ -263,6 +272,11 @@ class ConfigTable:
     def target_features(self) -> Optional[str]:
         """Processor features, instead of the default or recorded ones."""
         return self._values.get("target_features")  # type: ignore[return-value]
+
+    @property
+    def deployable(self) -> Optional[bool]:
+        """Use the application's variables, so that a package can contain the code for GPUs."""
+        return self._values.get("deployable")  # type: ignore[return-value]
 
     @property
     def opt_tool(self) -> Optional[str]:

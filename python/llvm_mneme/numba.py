@@ -52,7 +52,7 @@ def register_library(library, cubin, arch):
     libdevice = _libdevice()
     if libdevice and any("@__nv_" in m or '@"__nv_' in m for m in modules):
         modules.append(libdevice)
-    options = {"arch": arch, "fp_contract": "fast", "codegen_opt": 3}
+    options = {"arch": arch, "fp_fusion": "fast", "codegen_opt": 3}
     return register.register_ir(cubin, library._entry_name, modules, options)
 
 

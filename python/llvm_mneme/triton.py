@@ -52,7 +52,7 @@ def configuration(metadata, ptx):
     config = {
         "passes": "",
         "codegen_opt": 3,
-        "fp_contract": "fast" if fusion else "standard",
+        "fp_fusion": "fast" if fusion else "standard",
         "ptxas_options": " ".join(options),
         "llvm.nvptx-short-ptr": True,
         "llvm.nvptx-mad-wide-opt": True,

@@ -68,6 +68,7 @@ TEST(MessagesTest, ResultsArriveAsTheyWereSent) {
   Evaluation E;
   E.Failure = "Mismatch";
   E.Error = "two\nlines";
+  E.Level = CompareLevel::Envelope;
   E.Stopped = true;
   E.Metrics["time"] = 12.5;
   E.Metrics["reg_usage"] = 0;
@@ -81,6 +82,7 @@ TEST(MessagesTest, ResultsArriveAsTheyWereSent) {
   Evaluation Back = sendAndReceive(message::Evaluated{3, E}).Result;
   EXPECT_EQ(Back.Failure, E.Failure);
   EXPECT_EQ(Back.Error, E.Error);
+  EXPECT_EQ(Back.Level, E.Level);
   EXPECT_EQ(Back.Stopped, E.Stopped);
   EXPECT_EQ(Back.Metrics, E.Metrics);
   EXPECT_EQ(Back.Samples, E.Samples);

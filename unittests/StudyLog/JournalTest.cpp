@@ -114,6 +114,7 @@ void expectEqual(const Trial &A, const Trial &B) {
   EXPECT_EQ(A.Values, B.Values);
   EXPECT_EQ(A.Failure, B.Failure);
   EXPECT_EQ(A.Error, B.Error);
+  EXPECT_EQ(A.Level, B.Level);
   EXPECT_EQ(sorted(A.Metrics), sorted(B.Metrics));
   EXPECT_EQ(A.Samples, B.Samples);
   EXPECT_EQ(A.BaselineNanoseconds, B.BaselineNanoseconds);

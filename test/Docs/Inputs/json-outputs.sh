@@ -1,6 +1,6 @@
-# json-outputs.sh APP EMULATED FAULTS: records APP in this folder, and writes what the tools print
+# json-outputs.sh APP EMULATED FAULTS VARYING: records APP in this folder, and writes what the tools print
 # and write as JSON to NAME.*.json, NAME being that of a schema. EMULATED has the emulated CUDA driver,
-# FAULTS is the plugin with planted faults. The tools are in PATH.
+# FAULTS is the plugin with planted faults, the results of VARYING's kernel compact vary. The tools are in PATH.
 set -eu
 app=$1
 emulated="env LD_LIBRARY_PATH=$2 MNEME_EMULATED_KERNELS=$PWD/rec"
@@ -19,6 +19,9 @@ $replay --passes='default<O1>' --resources --baseline=recompiled --dataset=datas
 $replay --mllvm=-unroll-count=2 --no-execute > replay.2.json
 $replay --tolerance=abs:1 --dtype=f32 --grid-dim-x=1 > replay.3.json || test $? = 2
 $emulated llvm-mneme-replay rec --device=cuda:0 --iterations=2 --resources > replay.4.json
+llvm-mneme-record --quiet --device=host --kernel=compact -o varying -- "$4" > /dev/null
+llvm-mneme-replay varying --device=host --iterations=1 --host-schedule=shuffled:77 > replay.5.json
+llvm-mneme-replay assess varying --device=host --host-schedule=shuffled:77 > assess.2.json || test $? = 2
 llvm-mneme-replay list-passes rec --passes='default<O1>' --format=json > list-passes.1.json
 llvm-mneme-replay assess rec --device=host > assess.1.json
 llvm-mneme-replay compare rec --device=host --good='default<O1>' > compare.1.json

@@ -32,6 +32,20 @@ StringRef getVerdictName(Verdict V);
 std::optional<Verdict> parseVerdict(StringRef Name);
 /// Returns true for MATCHING_VERDICTs.
 bool isMatch(Verdict V);
+
+/// The levels of verification, from strict to lenient (docs/Verification.rst).
+enum class CompareLevel {
+  Exact,
+  Tolerance, ///< Annotated or given.
+  Envelope,  ///< Measured (Replay/Envelope.h).
+  Unordered, ///< The same records in another order (Replay/Unordered.h).
+};
+/// Returns "exact", "tolerance", "envelope" or "unordered".
+StringRef getLevelName(CompareLevel L);
+std::optional<CompareLevel> parseLevel(StringRef Name);
+/// Returns Match, MatchWithinTolerance, MatchWithinEnvelope or MatchUnordered.
+Verdict getVerdict(CompareLevel L);
+
 /// Returns green for a match, yellow if nothing was verified, red for a
 /// failure.
 raw_ostream::Colors getVerdictColor(Verdict V);

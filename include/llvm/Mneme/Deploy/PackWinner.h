@@ -33,12 +33,16 @@ struct PackOptions {
   /// The weakest grade of a changed launch: MNEME_GRADE_PROVEN to
   /// MNEME_GRADE_UNPROVEN.
   uint32_t LaunchShape = MNEME_GRADE_PROVEN;
-  /// Whether results may have been compared within tolerances.
-  bool AcceptTolerance = false;
+  /// The most lenient level at which results may have been compared.
+  CompareLevel Accept = CompareLevel::Exact;
   /// Whether all GPUs of the architecture are served, or only those of the
   /// name that the study measured.
   bool MatchesArch = false;
 };
+
+/// Returns why a package cannot contain results compared at \p Level, and the
+/// option that permits it.
+std::string describeLevelRefusal(CompareLevel Level, StringRef Command);
 
 /// Parse the values of --scope, --launch-shape, --accept and --device-match.
 /// Errors list the values.
@@ -54,7 +58,8 @@ StringRef getGradeName(uint32_t Grade);
 struct MeasuredWinner {
   std::string CodeHash; ///< Empty: it was not measured.
   bool OnHost = false;
-  bool IsExact = false;    ///< The study compared results without a tolerance.
+  /// The most lenient level at which the study compared results.
+  CompareLevel Level = CompareLevel::Exact;
   /// The application judged the results, instead of a comparison of memory.
   bool IsJudgedByApp = false;
   std::string GPU;         ///< "NVIDIA H200"; empty on the host device.

@@ -233,6 +233,26 @@ struct Limits {
   }
 };
 
+/// Evaluation::Level.
+struct Level {
+  using Type = CompareLevel;
+  static bool read(const json::Value &V, CompareLevel &Out, json::Path P);
+  static json::Value write(CompareLevel V) { return getLevelName(V); }
+  static std::string describe() {
+    return "exact, tolerance, envelope or unordered";
+  }
+};
+
+/// The value of --envelope.
+struct Envelope {
+  using Type = EnvelopeRule;
+  static bool read(const json::Value &V, EnvelopeRule &Out, json::Path P);
+  static json::Value write(const EnvelopeRule &V) {
+    return printEnvelopeRule(V);
+  }
+  static std::string describe() { return "text, as for --envelope"; }
+};
+
 /// A value of --unordered.
 struct Records {
   using Type = UnorderedSpec;

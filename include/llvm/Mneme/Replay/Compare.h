@@ -30,19 +30,6 @@ namespace mneme {
 /// Whether a NaN matches a recorded NaN.
 enum class NaNRule { Equal, Error };
 
-/// The levels of verification, from strict to lenient (docs/Verification.rst).
-enum class CompareLevel {
-  Exact,
-  Tolerance, ///< Annotated or given.
-  Envelope,  ///< Measured (Envelope.h).
-  Unordered, ///< The same records in another order (Unordered.h).
-};
-/// Returns "exact", "tolerance", "envelope" or "unordered".
-StringRef getLevelName(CompareLevel L);
-std::optional<CompareLevel> parseLevel(StringRef Name);
-/// Returns Match, MatchWithinTolerance, MatchWithinEnvelope or MatchUnordered.
-Verdict getVerdict(CompareLevel L);
-
 /// The rule for comparing a range. Exact means bitwise equal.
 struct CompareRule {
   uint32_t DType = MNEME_DTYPE_BYTES;         ///< MNEME_DTYPE_*.

@@ -159,9 +159,10 @@ RecordStats compareIndices(const RecordIndices &I, const PartContents &Indices,
                            const UnorderedRecords &R,
                            ArrayRef<PartContents> Records);
 
-/// Describes what was compared, for the report of the buffer of \p Column.
+/// Describes what was compared.
+/// \param Buffers  the number of each column's buffer.
 std::string describeRecords(const UnorderedRecords &R, const RecordStats &S,
-                            size_t Column);
+                            ArrayRef<unsigned> Buffers);
 /// The same for indices of records of buffer \p Buffer.
 std::string describeIndices(const RecordIndices &I, const RecordStats &S,
                             unsigned Buffer);

@@ -25,6 +25,9 @@ namespace mneme {
 /// How much verification of a study's candidates can detect.
 struct StudyVerification {
   std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
+  /// How the results of the application's own code vary, and are compared;
+  /// empty if they do not vary.
+  std::string Envelope;
   json::Array Launches; ///< One object per launch; empty if not assessed.
   std::vector<std::string> Vacuous; ///< Ids of launches without any
                                     ///< verification power.
@@ -56,7 +59,8 @@ struct StudyRecord {
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
   StudyVerification Verification = {};
   bool IsJudgedByApp = false; ///< Results were not compared with memory.
-  bool IsExact = true; ///< Results were compared without a tolerance.
+  /// The most lenient level at which results were compared.
+  CompareLevel Level = CompareLevel::Exact;
   /// Limitations of the results in words, for example that times of a CPU do
   /// not apply to GPUs.
   std::vector<std::string> Caveats = {};

@@ -67,6 +67,8 @@ struct Evaluation {
   uint64_t Id = 0;
   FailureKind Failure; ///< None if verified.
   std::string Error;
+  /// The most lenient level of the rules under which memory was compared.
+  CompareLevel Level = CompareLevel::Exact;
   bool Stopped = false;      ///< Measurement stopped at StopAbove.
   StringMap<double> Metrics; ///< Metrics.def: "time", "reg_usage", ...
   std::vector<double> Samples; ///< Nanoseconds; empty if not measured.

@@ -56,6 +56,7 @@ struct Trial {
   std::vector<double> Values;
   FailureKind Failure; ///< None on success.
   std::string Error; ///< Description of the failure.
+  CompareLevel Level = CompareLevel::Exact; ///< As in Evaluation.
 
   /// All measured values by metric; "time" is the median in nanoseconds.
   StringMap<double> Metrics;
