@@ -124,7 +124,7 @@ class Deployment:
         why = ""
         for options in OTHERS:
             done = self.run([self.tool("replay"), path, "--record-id=" + launch, "--device=" + self.args.device,
-                             "--iterations=1", "--warmup=0", *(["--host-finish=none"] if self.kind == "host" else []), *options], codes=(0, 1, 2, 3, 4, 5, 6, 7))
+                             "--iterations=1", "--warmup=0", "--deployable", *(["--host-finish=none"] if self.kind == "host" else []), *options], codes=(0, 1, 2, 3, 4, 5, 6, 7))
             if done.returncode != 0:
                 why = (done.stderr or str(json.loads(done.stdout)["Result"]["verdict"])).strip()[-200:]
                 continue
@@ -179,7 +179,7 @@ class Deployment:
         package = os.path.join(folder, "app.mneme")
         study = os.path.join(folder, "study")
         done = self.run([self.tool("tune"), path, "--device=" + self.args.device, "--app=" + command[0],
-                         "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off",
+                         "--deployable=on", "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off",
                          "--results-dir=" + study, "--launch-shape=" + self.args.launch_shape, "--export=package:" + package])
         row = {"kernel": json.load(open(path))["DemangledName"]}
         if not os.path.exists(package):

@@ -176,6 +176,8 @@ ReplayOptions Comparison::prepare(ReplayOptions Side) const {
   Side.Verify = Side.Execute = true;
   // Both sides begin with the same memory, and poison depends on the results.
   Side.Poison = false;
+  // The recorded code gives the results of neither.
+  Side.Envelope.Replays = 0;
   Side.Iterations = 1;
   Side.Warmup = 0;
   Side.Adaptive = false;

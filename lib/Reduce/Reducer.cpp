@@ -765,7 +765,9 @@ Expected<std::optional<std::vector<uint64_t>>> Reduction::findTouched() {
     One.IRFile = Side.IRFile;
     One.Iterations = 1;
     One.Warmup = 0;
-    One.Poison = false; // The search for poison accesses memory, too.
+    // The search for poison and envelopes accesses memory, too.
+    One.Poison = false;
+    One.Envelope.Replays = 0;
     Expected<std::unique_ptr<ReplayPlan>> Traced = Plan->vary(std::move(One));
     if (!Traced)
       return Traced.takeError();

@@ -674,7 +674,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("reason", Reason);
   if (R.Executed && R.Power.Vacuous)
     T.row("verified by", describePower(R.Power));
-  if (std::string Envelope = describeEnvelope(R.Power); !Envelope.empty())
+  if (std::string Envelope = describeEnvelope(R.Power);
+      R.Executed && !Envelope.empty())
     T.row("envelope", Envelope);
   T.row("compile", "optimize " + formatSeconds(R.Times.Optimize) +
                        ", generate code " +

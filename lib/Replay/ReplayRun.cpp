@@ -103,14 +103,13 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
 Error ReplayRun::verify(MeasuredKernel &Candidate) {
   if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
     return E;
-  if (Candidate.V == Verdict::Mismatch) {
+  if (Candidate.V == Verdict::Mismatch && Session.MayVary) {
     if (Error E = Session.probeEnvelope(Report))
       return E;
-    if (Session.Measured && !Plan.envelope()) {
-      Candidate.NumCompared = 0;
-      if (Error E = Candidate.verify())
-        return E;
-    }
+    // The memory is now what the application's code left.
+    Candidate.NumCompared = 0;
+    if (Error E = Candidate.verify())
+      return E;
   }
   return Candidate.verifyRepeatedly();
 }

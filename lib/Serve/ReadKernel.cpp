@@ -137,6 +137,7 @@ Error serve::fillResult(const ReplayPlan &Plan, StringRef Device, size_t Region,
   ReplayOptions O = Plan.options();
   O.Device = Device.str();
   O.Poison = false;
+  O.Envelope.Replays = 0;
   O.Iterations = 0;
   O.Warmup = 0;
   Expected<std::unique_ptr<ReplayPlan>> Once = Plan.vary(std::move(O));

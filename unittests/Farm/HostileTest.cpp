@@ -28,7 +28,9 @@ struct Hostile {
 /// "done" with one of its parts replaced.
 std::string done(StringRef Part, StringRef By, uint64_t Ticket = 2) {
   std::string Line =
-      "done 0 {\"outcome\":{\"error\":\"\",\"failure\":\"\",\"metrics\":"
+      "done 0 "
+      "{\"outcome\":{\"compared\":\"exact\",\"error\":\"\",\"failure\":\"\","
+      "\"metrics\":"
       "{\"time\":5},\"run_seconds\":1,\"samples\":[5],\"stopped\":false},"
       "\"spent\":false,\"ticket\":" +
       std::to_string(Ticket) + "}\n";

@@ -32,6 +32,7 @@ protected:
                 .str()),
         Succeeded());
     O.Passes = "";
+    O.Envelope.Replays = 0;
     return cantFail(plan(std::move(O)));
   }
 };

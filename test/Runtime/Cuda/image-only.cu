@@ -1,5 +1,5 @@
-// A kernel without IR: its image is replayed, verified and timed, with other launches and,
-// for PTX, other options of ptxas. What needs IR is refused.
+// A kernel without IR is replayed through its image: verified, timed, with other launches and, for
+// PTX, with other options of ptxas. What needs IR is refused.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/add.bc
@@ -34,8 +34,8 @@
 // LISTING: error: {{.*}}kernel 'add' was recorded without IR: it has no passes
 //
 // With IR, it is a kernel like others.
-// RUN: llvm-mneme-replay %t/cubin --device=host --ir=%t/add.bc | FileCheck %s --check-prefix=IR
-// IR: "verdict": "Match"
+// RUN: llvm-mneme-replay %t/cubin --device=host --ir=%t/add.bc | FileCheck %s --check-prefix=WITH
+// WITH: "verdict": "Match"
 //
 // A changed image is noticed.
 // RUN: cp -r %t/ptx %t/changed

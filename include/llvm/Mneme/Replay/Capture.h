@@ -32,7 +32,9 @@ struct CapturedReplay {
   std::vector<uint64_t> Touched;
 };
 
-/// Replays like runIsolatedReplay().
+/// Replays like runIsolatedReplay(). Launches of the application's own code,
+/// for poison or an envelope, count, too, unless the plan's options turn them
+/// off.
 /// \param Trace  record the accessed pages; an error except on the host device.
 Expected<CapturedReplay> captureReplay(const ReplayPlan &Plan,
                                        bool Trace = false);
