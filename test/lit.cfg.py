@@ -155,6 +155,12 @@ config.substitutions.append(
     )
 )
 
+# The deployment runtime with ThreadSanitizer.
+deploy_tsan = os.path.join(config.mneme_lib_dir, "tsan", "libmneme_deploy.so")
+if os.path.exists(deploy_tsan):
+    config.available_features.add("deploy-tsan")
+config.substitutions.append(("%deploy_tsan", deploy_tsan))
+
 # %emulated_amd [VAR=value...] COMMAND runs it with the emulated HIP runtime (test/tools/emulated-hip).
 emulated_hip = os.path.join(config.mneme_lib_dir, "emulated-hip")
 if os.path.exists(emulated_hip):

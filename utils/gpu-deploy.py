@@ -60,6 +60,14 @@ def compare(mask):
     return 0
 
 
+def describe(ratio):
+    if not ratio:
+        return "none"
+    if ratio["low"] is None:
+        return "%.3fx, too few runs for an interval" % ratio["value"]
+    return "%.3fx [%.3f, %.3f]" % (ratio["value"], ratio["low"], ratio["high"])
+
+
 class Failure(Exception):
     pass
 
@@ -108,6 +116,8 @@ class Deployment:
         recordings = os.path.join(folder, "recordings")
         self.run([self.tool("record"), "--quiet", "--device=" + self.kind, "--max-recordings=1", "-o", recordings, "--", *command],
                  output=folder)
+        if not glob.glob(recordings + "/*.json"):
+            raise Failure("no kernel was recorded")
         return recordings
 
     def prove(self, command, folder, *options):
@@ -192,11 +202,9 @@ class Deployment:
         texts = []
         for variant in proof["variants"]:
             if variant["served"]:
-                one = lambda r: "%.3fx [%.3f, %.3f]" % (r["value"], r["low"] or 0, r["high"] or 0) if r else "none"
-                texts.append("kernel %s, promised %s, agreement %s" % (one(variant["measured"]), one(variant["promised"]), variant["agreement"]))
-        whole = proof["speedup"] or {"value": 0, "low": None, "high": None}
-        row["says"] = "%s; program %.3fx [%s, %s], results %s" % (
-            "; ".join(texts) or "not served", whole["value"], whole["low"], whole["high"], "equal" if proof["equal"] else "DIFFER")
+                texts.append("kernel %s, promised %s, agreement %s" % (describe(variant["measured"]), describe(variant["promised"]), variant["agreement"]))
+        row["says"] = "%s; program %s, results %s" % (
+            "; ".join(texts) or "not served", describe(proof["speedup"]), "equal" if proof["equal"] else "DIFFER")
         return row
 
     def measure(self, part, name, words, function):

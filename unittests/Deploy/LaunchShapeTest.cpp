@@ -204,6 +204,36 @@ TEST(LaunchShapeTest, UnknownCode) {
             dependence("store volatile i32 %i, ptr %to"));
 }
 
+/// Returns the reason for a kernel that stores the result of this PTX.
+std::string dependenceOfAsm(StringRef Text, StringRef Prefix = "") {
+  return dependence(("%a = call i32 asm " + Prefix + " \"" + Text +
+                     "\", \"=r,r\"(i32 %i)\n"
+                     "store i32 %a, ptr %to")
+                        .str());
+}
+
+// libdevice contains such code.
+TEST(LaunchShapeTest, AssemblyThatComputes) {
+  EXPECT_EQ("", dependenceOfAsm("bfind.shiftamt.u32 $0, $1;"));
+  EXPECT_EQ("", dependenceOfAsm("sub.rn.f32 $0,$1,$1;"));
+  EXPECT_EQ("", dependenceOfAsm("{\\0A\\09.reg .u32 a, b;\\0A\\09"
+                                "mad.lo.cc.u32  a, $1, $1, $1;\\0A\\09"
+                                "madc.hi.u32    $0, $1, a,  0; \\0A\\09}"));
+}
+
+TEST(LaunchShapeTest, OtherAssembly) {
+  for (StringRef Text :
+       {"mov.u32 $0, %tid.x;", "mov.u32 $0, %laneid;", "ld.u32 $0, [$1];",
+        "add.u32 $0, $1, $1; bar.sync 0;", "add: bar.sync 0;",
+        "{ add.u32 $0, $1, $1; { bar.sync 0; } }", "activemask.b32 $0;",
+        "shfl.sync.idx.b32 $0, $1, 0, 31, -1;", "{ mov.u32 $0, $1;",
+        "{ .shared .u32 a; mov.u32 $0, a; }", "@p add.u32 $0, $1, $1;",
+        "mov.u32 $0, $1\\0Abar.sync 0;"})
+    EXPECT_EQ("inline assembly", dependenceOfAsm(Text)) << Text.str();
+  EXPECT_EQ("inline assembly",
+            dependenceOfAsm("mov.u32 $0, $1;", "sideeffect"));
+}
+
 TEST(LaunchShapeTest, FindsRegisters) {
   LLVMContext Context;
   SMDiagnostic Err;

@@ -254,15 +254,54 @@ std::string TunedKernels::reportText() const {
   return Out;
 }
 
+/// The warning of a process that named packages, launched kernels, but no tuned
+/// ones, and got no other warning. May throw.
+std::string TunedKernels::explainUnused() const {
+  Totals All = addAll(Kernels, AllStubs);
+  if (IsEmbedded || Timed == TimedCode::Plain || All.Served || All.Verified ||
+      !(All.FellBack + All.Unmatched))
+    return "";
+  uint64_t Most = 0;
+  std::string Why =
+      "the packages are for another program, or another build of it: "
+      "'llvm-mneme-deploy check --app' compares them";
+  auto Weigh = [&](const TunedKernel &K, const FallbackCounts &Counts) {
+    for (size_t I = 0; I != Counts.size(); ++I) {
+      if (Counts[I] <= Most)
+        continue;
+      Most = Counts[I];
+      Why = "kernel '" + K.Name +
+            "' fell back: " + describeFallback(Fallback(I + 1)) +
+            " (MNEME_TUNED_REPORT=- has all reasons)";
+    }
+  };
+  for (const auto &[Hash, K] : Kernels) {
+    Weigh(*K, K->FellBack);
+    for (const auto &V : K->Variants) {
+      if (V->Failures || V->Differs)
+        return "";
+      Weigh(*K, V->FellBack);
+    }
+  }
+  return "mneme: warning: no tuned kernel was launched: " + Why + "\n";
+}
+
 void TunedKernels::finish() {
-  if (std::exchange(Finished, true) || ReportPath.empty() || !HasKernels)
+  if (std::exchange(Finished, true) || !HasKernels)
     return;
   Uncancelled Here;
   std::unique_lock<std::mutex> Guard(Lock, std::try_to_lock);
-  // Another thread may be in a launch that never ends: wait for one second.
-  for (unsigned Tries = 0; !Guard && Tries != 100; ++Tries) {
+  // Another thread may be in a launch that never ends: a report waits for one
+  // second.
+  for (unsigned Tries = ReportPath.empty() ? 100 : 0; !Guard && Tries != 100;
+       ++Tries) {
     usleep(10000);
     Guard.try_lock();
+  }
+  if (ReportPath.empty()) {
+    if (Guard && isActive())
+      attempt([&] { tell("%s", explainUnused().c_str()); });
+    return;
   }
   if (!Guard)
     return tell("mneme: warning: no report of tuned kernels: another thread "

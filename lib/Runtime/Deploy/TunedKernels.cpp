@@ -131,6 +131,7 @@ void TunedKernels::open(const std::string &Paths) {
 
 /// May throw.
 void TunedKernels::openEmbedded() {
+  IsEmbedded = true;
   for (std::string_view Bytes : findEmbeddedPackages()) {
     auto P = std::make_unique<OpenPackage>();
     P->Path = "/proc/self/exe";

@@ -211,6 +211,7 @@ private:
   TunedKernel *makeKernel(const Package &P, const MnemePackageKernel &K);
   std::string reportJSON() const;
   std::string reportText() const;
+  std::string explainUnused() const;
   std::string describe(const TunedVariant &V) const;
   void log(const std::string &Line) const;
 
@@ -221,7 +222,7 @@ private:
   std::atomic<bool> HasKernels{false}, HasFault{false};
   StubTable Stubs;
   bool Started = false, Finished = false, Strict = false, CapturesAll = false;
-  bool CopiesVariables = false;
+  bool CopiesVariables = false, IsEmbedded = false;
   TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;
   VerifyPolicy Verifying;

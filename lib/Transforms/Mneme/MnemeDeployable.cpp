@@ -35,10 +35,19 @@ enum class VariableUse {
 };
 } // namespace
 
+/// clang's objects for special registers, which nothing defines. Only a 'this'
+/// that is never used has their address.
+static bool isSpecialRegister(const GlobalVariable &G) {
+  return G.isDeclaration() &&
+         is_contained({"threadIdx", "blockIdx", "blockDim", "gridDim"},
+                      G.getName());
+}
+
 static VariableUse classify(const GlobalVariable &G) {
   constexpr unsigned GenericAddressSpace = 0;
   unsigned Space = G.getAddressSpace();
   if (G.getName().starts_with("llvm.") || G.getName() == VariableSlots ||
+      isSpecialRegister(G) ||
       (Space != GenericAddressSpace && Space != GlobalAddressSpace &&
        Space != ConstantAddressSpace))
     return VariableUse::None;

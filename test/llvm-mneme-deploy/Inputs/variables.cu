@@ -17,7 +17,8 @@ static __constant__ int *const counters[] = {&counter};
 #endif
 
 __global__ void step(int *x, int n) {
-  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  dim3 block = blockDim; // As in cooperative groups. No variable.
+  int i = blockIdx.x * block.x + threadIdx.x;
   if (i >= n)
     return;
   x[i] = x[i] * factor + table[i % 64] + constant;
