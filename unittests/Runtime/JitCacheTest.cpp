@@ -267,6 +267,12 @@ TEST_F(JitCacheTest, RefusesOtherFiles) {
   unlink(Path.c_str());
   ASSERT_EQ(0, mkfifo(Path.c_str(), 0600));
   EXPECT_EQ(JitRead::Damaged, read());
+  if (!geteuid()) {
+    constexpr uid_t AnotherUser = 12345;
+    write(jitFileBytes("key", "contents"));
+    ASSERT_EQ(0, chown(Path.c_str(), AnotherUser, AnotherUser));
+    EXPECT_EQ(JitRead::Damaged, read());
+  }
 }
 
 TEST_F(JitCacheTest, RecognizesItsNames) {

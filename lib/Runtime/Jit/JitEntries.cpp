@@ -13,6 +13,7 @@
 #include "PayloadKernels.h"
 #include "Program.h"
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/JitEnvironment.h"
 
 #include <algorithm>
 #include <cstring>
@@ -261,5 +262,9 @@ void *mneme::findJitFunction(const char *Name) {
 }
 
 __attribute__((constructor)) static void attachAtStart() {
+  // Kernels that need no annotation have no entries.
+  if (const char *Kernels = secure_getenv(MNEME_ENV_JIT_KERNELS);
+      Kernels && *Kernels)
+    Jit::get().start();
   attachLoadedJitEntries();
 }

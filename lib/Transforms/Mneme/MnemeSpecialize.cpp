@@ -365,7 +365,8 @@ static bool specializeKnown(Function &F, ArrayRef<KnownBytes> Known) {
       Constant *C = K.Offset ? nullptr : makeConstant(A.getType(), K.Bytes, DL);
       if (C)
         A.replaceAllUsesWith(C);
-    } else if (K.Offset + K.Bytes.size() <= DL.getTypeAllocSize(InMemory)) {
+    } else if (uint64_t Size = DL.getTypeAllocSize(InMemory);
+               K.Offset <= Size && K.Bytes.size() <= Size - K.Offset) {
       if (A.hasByRefAttr())
         replaceByReference(F, A, K);
       else
