@@ -80,6 +80,7 @@ static Expected<std::unique_ptr<Module>> parseLazily(const Payload &P,
       getLazyBitcodeModule(MemoryBufferRef(P.Bitcode, P.Source), Context);
   if (!M)
     return createFileError(P.Source, M.takeError());
+  nameGlobals(**M);
   return M;
 }
 

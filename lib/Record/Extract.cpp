@@ -132,6 +132,13 @@ static void dropDeadDeclarations(Module &M) {
       G.eraseFromParent();
 }
 
+void mneme::nameGlobals(Module &M) {
+  unsigned Number = 0;
+  for (GlobalVariable &G : M.globals())
+    if (!G.hasName())
+      G.setName("mneme.unnamed." + Twine(Number++));
+}
+
 void mneme::dropDefinition(GlobalValue &G) {
   if (auto *F = dyn_cast<Function>(&G))
     F->deleteBody();

@@ -29,6 +29,10 @@ struct ImageNotes {
 ImageNotes describeImage(const Module &M, StringRef Kernel);
 void writeNotes(Module &M, const ImageNotes &Notes);
 
+/// Names globals that have no name, as a few of AMD's device libraries have
+/// none. A recording refers to variables by name.
+void nameGlobals(Module &M);
+
 /// Fails if \p M has no kernel of this name.
 Expected<const Function *> findKernel(const Module &M, StringRef Kernel);
 

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Record/Payload.h"
 #include "ElfSections.h"
+#include "Extract.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Module.h"
@@ -299,5 +300,6 @@ mneme::parsePayloadModule(const Payload &P, LLVMContext &Context) {
     return createStringError(inconvertibleErrorCode(),
                              "'" + P.Source + "': invalid device code: " +
                                  StringRef(Message).rtrim());
+  nameGlobals(**M);
   return M;
 }

@@ -45,11 +45,12 @@ int main() {
   printf("%g %g %g %s\n", H[0], H[1], H[99], hipGetErrorName(hipGetLastError()));
 
   // The numbers are HIP's own.
-  int Warp, Major;
+  int Warp, Major, ClockKHz;
   hipDeviceGetAttribute(&Warp, 87, 0);
   hipDeviceGetAttribute(&Major, 23, 0);
-  // CHECK: warp 64, major 9
-  printf("warp %d, major %d\n", Warp, Major);
+  hipDeviceGetAttribute(&ClockKHz, 10017, 0);
+  // CHECK: warp 64, major 9, constant clock 1000000 kHz
+  printf("warp %d, major %d, constant clock %d kHz\n", Warp, Major, ClockKHz);
   struct {
     int Type, Device;
     void *DevicePtr, *HostPtr;

@@ -249,6 +249,40 @@ define linkonce_odr void @template() { ret void }
   EXPECT_FALSE(L.M->getFunction("template")->isDeclaration());
 }
 
+TEST(DeviceLinkTest, NamesWhatHasNoName) {
+  Payload A = makeUnit("a.cu", R"(
+    @0 = internal addrspace(1) global i32 5
+    @1 = internal addrspace(1) global i32 6
+    declare i32 @other()
+    define ptx_kernel void @k(ptr %p) {
+      %v = load i32, ptr addrspace(1) @0
+      %w = load i32, ptr addrspace(1) @1
+      %o = call i32 @other()
+      %s = add i32 %v, %o
+      %t = add i32 %s, %w
+      store i32 %t, ptr %p
+      ret void
+    })");
+  Payload B = makeUnit("b.cu", R"(
+    @0 = internal addrspace(1) global i32 7
+    define i32 @other() {
+      %v = load i32, ptr addrspace(1) @0
+      ret i32 %v
+    })");
+  Linked L({A, B}, "k");
+  ASSERT_TRUE(L.M) << L.Message;
+  std::string First = "mneme.unnamed.0";
+  EXPECT_EQ(L.initialValue("mneme.unnamed.1"), 6);
+  EXPECT_EQ(L.initialValue(First), -1);
+  std::vector<int64_t> Values;
+  for (const GlobalVariable &G : L.M->globals()) {
+    EXPECT_TRUE(G.hasName());
+    if (G.getName().starts_with(First + "__"))
+      Values.push_back(L.initialValue(G.getName()));
+  }
+  EXPECT_THAT(Values, ::testing::UnorderedElementsAre(5, 7));
+}
+
 TEST(DeviceLinkTest, SaysWhatDoesNotFit) {
   Payload Main = makeUnit("main.cu", "declare void @f()\n"
                                      "define ptx_kernel void @k() {\n"

@@ -621,6 +621,9 @@ Error CudaDevice::setTimer(GPUTimer Timer) {
 }
 
 Error CudaDevice::startCupti() {
+  if (Driver.IsHip)
+    return createStringError(
+        "CUPTI reports kernels of NVIDIA GPUs only: use --timer=events");
   if (Error E = enableCupti())
     return E;
   // CUPTI may start, but not see the kernels of this machine.

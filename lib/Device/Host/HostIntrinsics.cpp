@@ -72,7 +72,6 @@ private:
   Value *lowerLoad(IRBuilder<> &B, CallInst &Call);
   Value *lowerAbsolute(IRBuilder<> &B, CallInst &Call);
   Value *lowerTrap(IRBuilder<> &B, CallInst &Call);
-  Value *lowerCounter(IRBuilder<> &B, CallInst &Call);
 
   Value *lowerDispatchPointer(IRBuilder<> &B, CallInst &Call);
   Value *lowerWaveSize(IRBuilder<> &B, CallInst &Call);
@@ -81,6 +80,7 @@ private:
   Value *lowerBallot(IRBuilder<> &B, CallInst &Call);
   Value *lowerCompareBallot(IRBuilder<> &B, CallInst &Call);
   Value *lowerInverseBallot(IRBuilder<> &B, CallInst &Call);
+  Value *lowerReadRegister(IRBuilder<> &B, CallInst &Call);
   Value *lowerPermute(IRBuilder<> &B, CallInst &Call);
   Value *lowerFirstLane(IRBuilder<> &B, CallInst &Call);
   Value *lowerReadLane(IRBuilder<> &B, CallInst &Call);
@@ -252,10 +252,6 @@ Value *Lowering::lowerTrap(IRBuilder<> &B, CallInst &) {
   return nullptr;
 }
 
-Value *Lowering::lowerCounter(IRBuilder<> &B, CallInst &) {
-  return B.CreateIntrinsic(Intrinsic::readcyclecounter, {});
-}
-
 //===----------------------------------------------------------------------===//
 // AMDGCN
 //===----------------------------------------------------------------------===//
@@ -324,6 +320,19 @@ Value *Lowering::lowerInverseBallot(IRBuilder<> &B, CallInst &Call) {
   Value *Lane =
       B.CreateZExtOrTrunc(createPlaceholder(B, "laneid"), Mask->getType());
   return B.CreateTrunc(B.CreateLShr(Mask, Lane), Call.getType());
+}
+
+/// The mask of active lanes; no other register has a meaning here.
+Value *Lowering::lowerReadRegister(IRBuilder<> &B, CallInst &Call) {
+  auto *Name =
+      cast<MDNode>(cast<MetadataAsValue>(Call.getArgOperand(0))->getMetadata());
+  StringRef Register = cast<MDString>(Name->getOperand(0))->getString();
+  bool IsHigh = Register == "exec_hi";
+  Unsupported = !IsHigh && Register != "exec_lo" && Register != "exec";
+  if (Unsupported)
+    return nullptr;
+  Value *Mask = createBallot(B, B.getTrue(), B.getInt64Ty());
+  return B.CreateTrunc(IsHigh ? B.CreateLShr(Mask, 32) : Mask, Call.getType());
 }
 
 Value *Lowering::lowerPermute(IRBuilder<> &B, CallInst &Call) {
@@ -537,6 +546,7 @@ static bool isForLowering(const CallInst &Call) {
   case Intrinsic::debugtrap:
   case Intrinsic::ubsantrap:
   case Intrinsic::readsteadycounter:
+  case Intrinsic::read_register:
     return true;
   default:
     return false;

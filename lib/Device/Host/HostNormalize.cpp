@@ -57,6 +57,7 @@ private:
   void markKernels();
   void foldReflect();
   void defineControlConstants();
+  void useHostServices();
   void dropGlobalFacts();
   void dropFunctionFacts(Function &F);
   void dropCallFacts(CallBase &Call);
@@ -219,6 +220,34 @@ void Normalizer::defineControlConstants() {
     G.setInitializer(ConstantInt::get(G.getValueType(), Value));
     G.setLinkage(GlobalValue::InternalLinkage);
     G.setConstant(true);
+  }
+}
+
+/// The AMD device libraries ask the host to print, and for memory, through a
+/// buffer and signals. Here their functions are those of the host device.
+void Normalizer::useHostServices() {
+  static constexpr StringLiteral Services[] = {
+      "__ockl_call_host_function",
+      "__ockl_dm_alloc",
+      "__ockl_dm_dealloc",
+      "__ockl_fprintf_append_args",
+      "__ockl_fprintf_append_string_n",
+      "__ockl_fprintf_stderr_begin",
+      "__ockl_fprintf_stdout_begin",
+      "__ockl_hostcall_internal",
+      "__ockl_hostcall_preview",
+      "__ockl_printf_append_args",
+      "__ockl_printf_append_string_n",
+      "__ockl_printf_begin",
+  };
+  for (StringRef Name : Services) {
+    Function *F = M.getFunction(Name);
+    if (!F || F->isDeclaration())
+      continue;
+    F->deleteBody();
+    F->setComdat(nullptr);
+    F->setVisibility(GlobalValue::DefaultVisibility);
+    F->setAttributes({});
   }
 }
 
@@ -457,6 +486,7 @@ void Normalizer::run() {
   markKernels();
   foldReflect();
   defineControlConstants();
+  useHostServices();
   dropGlobalFacts();
   for (Function &F : M) {
     dropFunctionFacts(F);

@@ -484,6 +484,13 @@ bool RegionBuilder::keepCrossingValues() {
     S.Apart = D.isApart(*S.Call->getParent());
     Apart |= S.Apart;
   }
+  // Threads that are apart wait at several sync points at once, whose values
+  // must not overlap.
+  bool Differ = any_of(
+      Sites, [&](const Site &S) { return S.Size != Sites.front().Size; });
+  if (Apart && Differ)
+    for (Site &S : Sites)
+      S.Size = 8;
   // Threads that are apart may pass a block again before others have left it,
   // so its values must not be shared.
   auto IsScalar = [&](const Instruction &I) {

@@ -342,6 +342,12 @@ MNEME_API rt_hipDeviceGetAttribute(int *Value, int Attribute, int Id) {
 #define HIP_ATTRIBUTE(Hip, Cuda) {Hip, Cuda},
 #include "HipAttributes.def"
   };
+  // The constant clock counts nanoseconds.
+  constexpr int WallClockRate = 10017;
+  if (Value && !validDevice(Id) && Attribute == WallClockRate) {
+    *Value = 1000000; // kHz
+    return cudaSuccess;
+  }
   for (const auto &N : Numbers)
     if (N.Hip == Attribute)
       return rt_cudaDeviceGetAttribute(Value, N.Cuda, Id);

@@ -64,19 +64,28 @@ extern "C" void __assertfail(const char *Message, const char *File,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// The arguments of a CUDA vprintf, each aligned to its own size.
+/// The arguments of a CUDA vprintf, each aligned to its own size, or those of
+/// HIP's printf, of eight bytes each.
 class PrintfArgs {
   const char *Base;
   size_t Offset = 0;
+  size_t Slot; ///< Bytes of each argument; 0 for its own size.
+  size_t Size; ///< Of all arguments in bytes, if known.
 
 public:
-  explicit PrintfArgs(const char *Base) : Base(Base) {}
+  explicit PrintfArgs(const char *Base) : Base(Base), Slot(0), Size(SIZE_MAX) {}
+  PrintfArgs(const uint64_t *Args, size_t Count)
+      : Base(reinterpret_cast<const char *>(Args)), Slot(sizeof(*Args)),
+        Size(Count * Slot) {}
 
   template <typename T> T next() {
-    Offset = (Offset + sizeof(T) - 1) / sizeof(T) * sizeof(T);
-    T V;
+    size_t Step = Slot ? Slot : sizeof(T);
+    Offset = (Offset + Step - 1) / Step * Step;
+    T V{};
+    if (Offset >= Size)
+      return V; // The format has more conversions than arguments.
     memcpy(&V, Base + Offset, sizeof(T));
-    Offset += sizeof(T);
+    Offset += Step;
     return V;
   }
 };
@@ -92,6 +101,12 @@ struct Conversion {
     if (Length + 2 < sizeof(Spec))
       Spec[Length++] = C;
   }
+};
+
+/// What CUDA's printf returns, and HIP's.
+struct Printed {
+  int Conversions = 0;
+  int Characters = 0;
 };
 } // namespace
 
@@ -131,16 +146,14 @@ static const char *parseConversion(const char *P, PrintfArgs &Args,
 }
 
 /// Prints to \p Out. If \p Out is null, only reads all memory that printing
-/// would read, so that a bad pointer faults before a lock is held. \returns the
-/// number of conversions.
-static int formatDevice(FILE *Out, const char *Format, const char *Buffer) {
-  PrintfArgs Args(Buffer);
-  int Count = 0;
+/// would read, so that a bad pointer faults before a lock is held.
+static Printed formatDevice(FILE *Out, const char *Format, PrintfArgs Args) {
+  Printed Count;
   for (const char *P = Format; *P;) {
     if (*P != '%') {
       size_t Length = strcspn(P, "%");
       if (Out)
-        fwrite(P, 1, Length, Out);
+        Count.Characters += fwrite(P, 1, Length, Out);
       P += Length;
       continue;
     }
@@ -150,48 +163,94 @@ static int formatDevice(FILE *Out, const char *Format, const char *Buffer) {
       break;
     if (C.Letter == '%') {
       if (Out)
-        fputc('%', Out);
+        Count.Characters += fputc('%', Out) == '%';
       continue;
     }
-    ++Count;
+    ++Count.Conversions;
     if (strchr("eEfFgGaA", C.Letter)) {
       double V = Args.next<double>();
       if (Out)
-        fprintf(Out, C.Spec, V);
+        Count.Characters += fprintf(Out, C.Spec, V);
     } else if (C.Letter == 's') {
       const char *V = Args.next<const char *>();
       if (!V)
         V = "(null)";
       if (Out)
-        fprintf(Out, C.Spec, V);
+        Count.Characters += fprintf(Out, C.Spec, V);
       else if (!strchr(C.Spec, '.'))
         (void)*static_cast<const volatile char *>(V + strlen(V));
     } else if (C.Letter == 'p' || C.Letter == 'n') {
       void *V = Args.next<void *>();
       if (Out && C.Letter == 'p')
-        fprintf(Out, C.Spec, V);
+        Count.Characters += fprintf(Out, C.Spec, V);
     } else if (C.Wide) {
       long long V = Args.next<long long>();
       if (Out)
-        fprintf(Out, C.Spec, V);
+        Count.Characters += fprintf(Out, C.Spec, V);
     } else {
       int V = Args.next<int>();
       if (Out)
-        fprintf(Out, C.Spec, V);
+        Count.Characters += fprintf(Out, C.Spec, V);
     }
   }
   return Count;
 }
 
-static int printDevice(const char *Format, const char *Buffer) {
+static Printed printDevice(FILE *Out, const char *Format, PrintfArgs Args) {
   Worker &W = *TheWorker;
-  formatDevice(nullptr, Format, Buffer);
+  formatDevice(nullptr, Format, Args);
   enterBusy(W);
-  flockfile(stdout); // Keeps the output of one call together.
-  int Count = formatDevice(stdout, Format, Buffer);
-  funlockfile(stdout);
+  flockfile(Out); // Keeps the output of one call together.
+  Printed Count = formatDevice(Out, Format, Args);
+  funlockfile(Out);
   leaveBusy(W);
   return Count;
+}
+
+namespace {
+/// What HIP's printf has passed so far. The compiler emits a call for every
+/// seven arguments and for every string, of which the first is the format.
+struct HipMessage {
+  FILE *Out;
+  const char *Format;
+  size_t Count;
+  uint64_t Args[64];
+};
+} // namespace
+
+static uint64_t beginMessage(FILE *Out) {
+  Worker &W = *TheWorker;
+  enterBusy(W);
+  auto *M = static_cast<HipMessage *>(malloc(sizeof(HipMessage)));
+  leaveBusy(W);
+  if (M)
+    *M = {Out, nullptr, 0, {}};
+  return reinterpret_cast<uint64_t>(M);
+}
+
+/// Prints the message after its last part. \returns the message, or what
+/// printf returns, -1 for an error.
+static uint64_t appendToMessage(uint64_t Message, uint64_t Count,
+                                const uint64_t *Args, uint32_t IsLast) {
+  auto *M = reinterpret_cast<HipMessage *>(Message);
+  if (!M)
+    return IsLast ? -1 : 0;
+  constexpr size_t MaxArgs = sizeof(M->Args) / sizeof(*M->Args);
+  if (Count > MaxArgs - M->Count)
+    __mneme_host_unsupported("printf with more than 64 arguments");
+  for (uint64_t I = 0; I < Count; ++I)
+    M->Args[M->Count++] = Args[I];
+  if (!IsLast)
+    return Message;
+  int64_t Result = -1;
+  if (M->Format)
+    Result = printDevice(M->Out, M->Format, PrintfArgs(M->Args, M->Count))
+                 .Characters;
+  Worker &W = *TheWorker;
+  enterBusy(W);
+  free(M);
+  leaveBusy(W);
+  return Result;
 }
 
 //===----------------------------------------------------------------------===//
@@ -270,8 +329,34 @@ extern "C" uint64_t __mneme_host_grid_workspace() {
 //===----------------------------------------------------------------------===//
 
 extern "C" int __mneme_host_vprintf(const char *Format, const char *Buffer) {
-  return printDevice(Format, Buffer);
+  return printDevice(stdout, Format, PrintfArgs(Buffer)).Conversions;
 }
+
+// Those of AMD's device library ockl.
+extern "C" uint64_t __mneme_host_printf_begin() { return beginMessage(stdout); }
+extern "C" uint64_t __mneme_host_stderr_begin() { return beginMessage(stderr); }
+extern "C" uint64_t __mneme_host_append_args(uint64_t Message, uint32_t Count,
+                                             uint64_t A, uint64_t B, uint64_t C,
+                                             uint64_t D, uint64_t E, uint64_t F,
+                                             uint64_t G, uint32_t IsLast) {
+  const uint64_t Args[] = {A, B, C, D, E, F, G};
+  return appendToMessage(Message, Count, Args, IsLast);
+}
+extern "C" uint64_t __mneme_host_append_string(uint64_t Message,
+                                               const char *Text, uint64_t,
+                                               uint32_t IsLast) {
+  auto *M = reinterpret_cast<HipMessage *>(Message);
+  if (M && !M->Format) {
+    M->Format = Text;
+    return appendToMessage(Message, 0, nullptr, IsLast);
+  }
+  uint64_t Arg = reinterpret_cast<uint64_t>(Text);
+  return appendToMessage(Message, 1, &Arg, IsLast);
+}
+extern "C" void __mneme_host_hostcall() {
+  __mneme_host_unsupported("a call of the host");
+}
+
 extern "C" void *__mneme_host_malloc(size_t Size) {
   return allocateDevice(Size);
 }

@@ -17,6 +17,20 @@
 
 using namespace mneme::host;
 
+static uint64_t getValue(const MnemeHostExchange &A, const MnemeHostSite &Site,
+                         uint32_t I) {
+  return Site.Size == 4 ? reinterpret_cast<const uint32_t *>(A.Values)[I]
+                        : A.Values[I];
+}
+
+static void setResult(MnemeHostExchange &A, const MnemeHostSite &Site,
+                      uint32_t I, uint64_t V) {
+  if (Site.Size == 4)
+    reinterpret_cast<uint32_t *>(A.Results)[I] = static_cast<uint32_t>(V);
+  else
+    A.Results[I] = V;
+}
+
 namespace {
 /// A synchronization point of several threads.
 class Exchange {
@@ -55,18 +69,6 @@ public:
   }
 
 private:
-  uint64_t getValue(uint32_t I) const {
-    return Site.Size == 4 ? reinterpret_cast<uint32_t *>(A.Values)[I]
-                          : A.Values[I];
-  }
-
-  void setResult(uint32_t I, uint64_t V) {
-    if (Site.Size == 4)
-      reinterpret_cast<uint32_t *>(A.Results)[I] = static_cast<uint32_t>(V);
-    else
-      A.Results[I] = V;
-  }
-
   void computeSources() {
     const int Segment = (Site.C >> 8) & 31, Clamp = Site.C & 31;
     const int B = Site.B & 31;
@@ -99,7 +101,7 @@ private:
       T.Op = Site.Op;
       T.Mode = Site.Mode;
       T.Mask = Masked ? A.Masks[I] : ~uint64_t(0);
-      T.Value = getValue(I);
+      T.Value = getValue(A, Site, I);
       T.B = Fixed ? Site.B : A.B[I];
       T.C = Fixed ? Site.C : A.C[I];
       T.Result = T.Result2 = 0;
@@ -112,7 +114,7 @@ private:
       executeWarpOp(Warp, Group, WaveSize);
     for (uint64_t Rest = Group; Rest; Rest &= Rest - 1) {
       unsigned Lane = __builtin_ctzll(Rest);
-      setResult(Base + Lane, Warp[Lane].Result);
+      setResult(A, Site, Base + Lane, Warp[Lane].Result);
       A.Results2[Base + Lane] = Warp[Lane].Result2;
     }
   }
@@ -147,8 +149,9 @@ private:
   void fillInactive(MnemeHostThread *Warp, uint32_t Base, uint64_t Group) {
     for (unsigned Lane = 0; Lane != WaveSize; ++Lane)
       if (!(Group >> Lane & 1))
-        Warp[Lane].Value =
-            Base + Lane < MNEME_HOST_MAX_THREADS ? getValue(Base + Lane) : 0;
+        Warp[Lane].Value = Base + Lane < MNEME_HOST_MAX_THREADS
+                               ? getValue(A, Site, Base + Lane)
+                               : 0;
   }
 };
 } // namespace
@@ -184,24 +187,28 @@ extern "C" void __mneme_host_exchange(MnemeHostExchange *A, uint32_t NumThreads,
 /// All live threads are at a barrier: releases them.
 static void releaseBarriers(MnemeHostExchange &A, uint32_t NumThreads,
                             const MnemeHostSite *Sites) {
-  const uint32_t *Values = reinterpret_cast<const uint32_t *>(A.Values);
-  uint32_t *Results = reinterpret_cast<uint32_t *>(A.Results);
   uint32_t Live = 0, True = 0;
   bool Reduces = false;
+  auto SiteOf = [&](uint32_t I) -> const MnemeHostSite & {
+    return Sites[A.State[I] - MNEME_STATE_BARRIER];
+  };
   for (uint32_t I = 0; I != NumThreads; ++I) {
     if (A.State[I] == MNEME_STATE_EXIT)
       continue;
     ++Live;
-    if (Sites[A.State[I] - MNEME_STATE_BARRIER].Op == MNEME_OP_BARRIER_RED) {
+    if (SiteOf(I).Op == MNEME_OP_BARRIER_RED) {
       Reduces = true;
-      True += Values[I] != 0;
+      True += getValue(A, SiteOf(I), I) != 0;
     }
   }
   for (uint32_t I = 0; Reduces && I != NumThreads; ++I) {
     if (A.State[I] == MNEME_STATE_EXIT)
       continue;
-    uint32_t Mode = Sites[A.State[I] - MNEME_STATE_BARRIER].Mode;
-    Results[I] = Mode == 2 ? True : Mode == 0 ? True == Live : True != 0;
+    uint32_t Mode = SiteOf(I).Mode;
+    setResult(A, SiteOf(I), I,
+              Mode == 2   ? True
+              : Mode == 0 ? True == Live
+                          : True != 0);
   }
   for (uint32_t I = 0; I != NumThreads; ++I)
     if (A.State[I] != MNEME_STATE_EXIT)

@@ -23,6 +23,14 @@
 extern void __assertfail(const char *, const char *, uint32_t, const char *,
                          size_t);
 extern int __mneme_host_vprintf(const char *, const char *);
+extern uint64_t __mneme_host_printf_begin(void);
+extern uint64_t __mneme_host_stderr_begin(void);
+extern uint64_t __mneme_host_append_args(uint64_t, uint32_t, uint64_t, uint64_t,
+                                         uint64_t, uint64_t, uint64_t, uint64_t,
+                                         uint64_t, uint32_t);
+extern uint64_t __mneme_host_append_string(uint64_t, const char *, uint64_t,
+                                           uint32_t);
+extern void __mneme_host_hostcall(void);
 extern void *__mneme_host_malloc(size_t);
 extern void __mneme_host_free(void *);
 extern void *__mneme_host_current(void);
@@ -123,6 +131,18 @@ static const MnemeHostSymbol Symbols[] = {
     NAMED("vprintf", __mneme_host_vprintf),
     NAMED("malloc", __mneme_host_malloc),
     NAMED("free", __mneme_host_free),
+    NAMED("__ockl_printf_begin", __mneme_host_printf_begin),
+    NAMED("__ockl_printf_append_args", __mneme_host_append_args),
+    NAMED("__ockl_printf_append_string_n", __mneme_host_append_string),
+    NAMED("__ockl_fprintf_stdout_begin", __mneme_host_printf_begin),
+    NAMED("__ockl_fprintf_stderr_begin", __mneme_host_stderr_begin),
+    NAMED("__ockl_fprintf_append_args", __mneme_host_append_args),
+    NAMED("__ockl_fprintf_append_string_n", __mneme_host_append_string),
+    NAMED("__ockl_call_host_function", __mneme_host_hostcall),
+    NAMED("__ockl_hostcall_internal", __mneme_host_hostcall),
+    NAMED("__ockl_hostcall_preview", __mneme_host_hostcall),
+    NAMED("__ockl_dm_alloc", __mneme_host_malloc),
+    NAMED("__ockl_dm_dealloc", __mneme_host_free),
     SELF(__mneme_host_current),
     SELF(__mneme_host_frame),
     SELF(__mneme_host_sync),

@@ -267,6 +267,13 @@ static Error addLaunchRules(const Module &M, ArrayRef<HostSymbol> Symbols) {
   return Error::success();
 }
 
+/// For HIP's -fgpu-rdc, clang's old driver compiles the host's side first.
+static bool isHip(const Module &M) {
+  return any_of(M.global_values(), [](const GlobalValue &G) {
+    return G.getName().starts_with("__hip");
+  });
+}
+
 PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   if (M.getTargetTriple().isGPU())
     return PreservedAnalyses::all();
@@ -282,12 +289,14 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   if (!Payloads || Payloads->empty()) {
     std::string Reason = Payloads ? "" : ": " + toString(Payloads.takeError());
     if (NumKernels)
-      warn(M, "mneme: found no device code for " + Twine(NumKernels) +
-                  (NumKernels == 1 ? " kernel" : " kernels") + " of '" +
-                  M.getSourceFileName() +
-                  "', which cannot be recorded; both sides must be compiled by "
-                  "one command, the device first" +
-                  Reason);
+      warn(M,
+           "mneme: found no device code for " + Twine(NumKernels) +
+               (NumKernels == 1 ? " kernel" : " kernels") + " of '" +
+               M.getSourceFileName() +
+               "', which cannot be recorded; both sides must be compiled by "
+               "one command, the device first" +
+               (isHip(M) ? " (with -fgpu-rdc, add --offload-new-driver)" : "") +
+               Reason);
     return PreservedAnalyses::all();
   }
 

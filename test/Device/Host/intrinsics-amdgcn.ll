@@ -74,4 +74,29 @@ define double @arithmetic(double %a, double %b, float %f) #0 {
   ret double %k
 }
 
+; The mask of active lanes has no other name in old device libraries.
+; CHECK-LABEL: define i64 @active(
+; CHECK: call i64 @mneme.host.sync(i32 20, i32 0, i64 -1, i64 1,
+; CHECK: call i64 @mneme.host.sync(i32 20,
+; CHECK: trunc i64 %{{.*}} to i32
+; CHECK: %[[H:.*]] = call i64 @mneme.host.sync(i32 20,
+; CHECK: lshr i64 %[[H]], 32
+; CHECK: call void @__mneme_host_unsupported(
+define i64 @active() #0 {
+  %a = call i64 @llvm.read_register.i64(metadata !0)
+  %b = call i32 @llvm.read_register.i32(metadata !1)
+  %c = call i32 @llvm.read_register.i32(metadata !2)
+  %d = call i32 @llvm.read_register.i32(metadata !3)
+  %e = add i32 %b, %c
+  %f = add i32 %e, %d
+  %g = zext i32 %f to i64
+  %h = add i64 %a, %g
+  ret i64 %h
+}
+
 attributes #0 = { "mneme-wave-size"="64" }
+
+!0 = !{!"exec"}
+!1 = !{!"exec_lo"}
+!2 = !{!"exec_hi"}
+!3 = !{!"m0"}

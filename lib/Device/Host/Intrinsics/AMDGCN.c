@@ -326,6 +326,21 @@ SIGNED_DOT(sdot8, 8, NIBBLE(A, I) * NIBBLE(B, I))
 UNSIGNED_DOT(udot2, 2, (u64)(A >> 16 * I & 0xffff) * (B >> 16 * I & 0xffff))
 UNSIGNED_DOT(udot4, 4, (A >> 8 * I & 255) * (B >> 8 * I & 255))
 UNSIGNED_DOT(udot8, 8, (A >> 4 * I & 15) * (B >> 4 * I & 15))
+/// Each operand is signed or not.
+#define MIXED_DOT(NAME, COUNT, SIGNED, UNSIGNED)                               \
+  s32 AMDGCN(NAME)(_Bool SignA, u32 A, _Bool SignB, u32 B, s32 C,              \
+                   _Bool Clamp) {                                              \
+    s64 Sum = C;                                                               \
+    for (int I = 0; I < COUNT; ++I)                                            \
+      Sum += (SignA ? (s64)SIGNED(A, I) : (s64)UNSIGNED(A, I)) *               \
+             (SignB ? (s64)SIGNED(B, I) : (s64)UNSIGNED(B, I));                \
+    return Clamp ? clampSum(Sum) : (s32)Sum;                                   \
+  }
+#define SIGNED_BYTE(X, I) BYTE(s8, X, I)
+#define UNSIGNED_BYTE(X, I) ((X) >> 8 * (I) & 255)
+#define UNSIGNED_NIBBLE(X, I) ((X) >> 4 * (I) & 15)
+MIXED_DOT(sudot4, 4, SIGNED_BYTE, UNSIGNED_BYTE)
+MIXED_DOT(sudot8, 8, NIBBLE, UNSIGNED_NIBBLE)
 f32 AMDGCN(fdot2)(f16x2 A, f16x2 B, f32 C, _Bool Clamp) {
   f32 R =
       widenHalf(A) * widenHalf(B) + widenHalf(A >> 16) * widenHalf(B >> 16) + C;
@@ -427,7 +442,10 @@ HELPER s32 dppSource(s32 Lane, u32 Control) {
 u64 AMDGCN(update_dpp)(u64 Old, u64 Value, u32 Control, u32 RowMask,
                        u32 BankMask, _Bool BoundControl) {
   s32 Lane = (s32)mneme_host_laneid(), Source = dppSource(Lane, Control);
+  u64 Active = ballot(1);
   u64 Received = pull(Value, Source < 0 ? Lane : Source);
+  if (Source >= 0 && !(Active >> Source & 1))
+    Source = -1; // A lane that is not active has no value.
   if (!(RowMask >> (Lane >> 4 & 3) & 1) || !(BankMask >> (Lane >> 2 & 3) & 1))
     return Old;
   return Source >= 0 ? Received : BoundControl ? 0 : Old;

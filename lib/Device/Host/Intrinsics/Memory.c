@@ -115,7 +115,9 @@ u32 NVVM(read_ptx_sreg_globaltimer_lo)(void) {
   return __mneme_host_globaltimer();
 }
 u64 AMDGCN(s_memtime)(void) { return __builtin_readcyclecounter(); }
-u64 AMDGCN(s_memrealtime)(void) { return __builtin_readcyclecounter(); }
+// In nanoseconds: see hipDeviceAttributeWallClockRate.
+u64 AMDGCN(s_memrealtime)(void) { return __mneme_host_globaltimer(); }
+u64 mneme_readsteadycounter(void) { return __mneme_host_globaltimer(); }
 
 //===----------------------------------------------------------------------===//
 // The grid
