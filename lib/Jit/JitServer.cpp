@@ -406,7 +406,7 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
       return;
     char Byte = 1;
     ssize_t N = ::write(Options.ReadyFD, &Byte, 1);
-    (void)N; // Nobody waits any more.
+    (void)N; // The client may have gone.
     ::close(Options.ReadyFD);
   };
   std::string LockPath = Options.Socket + ".lock";
