@@ -346,6 +346,7 @@ Error MeasuredKernel::verifyRepeatedly() {
 Error MeasuredKernel::compare() {
   Report(ReplayStage::Compare);
   ScopedTimer Timer(Times.Compare);
+  Kept.reset();
   MemoryComparison Before = std::move(Compared);
   if (Error E = Memory.compare(Session.comparison(Plan)).moveInto(Compared))
     return E;
@@ -446,11 +447,15 @@ Expected<std::vector<std::vector<char>>> MeasuredKernel::readFailures() {
   return Contents;
 }
 
+Error MeasuredKernel::keepFailures() { return readFailures().moveInto(Kept); }
+
 Error MeasuredKernel::checkReproducibility() {
-  Expected<std::vector<std::vector<char>>> First = readFailures();
-  if (!First)
-    return First.takeError();
-  if (First->empty())
+  if (!Kept)
+    if (Error E = keepFailures())
+      return E;
+  std::vector<std::vector<char>> First = std::move(*Kept);
+  Kept.reset();
+  if (First.empty())
     return Error::success();
   Expected<std::optional<double>> Launched = sample(1);
   if (!Launched)
@@ -468,9 +473,9 @@ Error MeasuredKernel::checkReproducibility() {
   size_t I = 0;
   for (BufferReport &B : Compared.Buffers)
     if (!B.Stats.Pass) {
-      B.Reproducible = (*First)[I] == (*Second)[I];
-      B.Digest = toHexString(
-          digest128(StringRef((*First)[I].data(), (*First)[I].size())));
+      B.Reproducible = First[I] == (*Second)[I];
+      B.Digest =
+          toHexString(digest128(StringRef(First[I].data(), First[I].size())));
       AllSame &= *B.Reproducible;
       ++I;
     }

@@ -46,6 +46,9 @@ public:
   /// reproducible. If not, the kernel or the recording is at fault rather than
   /// the compiler.
   Error checkReproducibility();
+  /// Keeps what checkReproducibility() needs of the memory, if other code is
+  /// launched before it.
+  Error keepFailures();
 
   /// Returns true if a launch can observe state that the preceding one left
   /// outside of the recorded memory. This matters for launches in immediate
@@ -72,6 +75,7 @@ public:
   bool Restore = true;
 
 private:
+  std::optional<std::vector<std::vector<char>>> Kept; ///< By keepFailures().
   ReplaySession &Session;
   const ReplayPlan &Plan;
   Device &D;

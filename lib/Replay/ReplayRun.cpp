@@ -104,12 +104,15 @@ Error ReplayRun::verify(MeasuredKernel &Candidate) {
   if (Error E = Candidate.verify(/*MayWait=*/GPU && Options.Quick))
     return E;
   if (Candidate.V == Verdict::Mismatch && Session.MayVary) {
+    if (Error E = Candidate.keepFailures())
+      return E;
     if (Error E = Session.probeEnvelope(Report))
       return E;
-    // The memory is now what the application's code left.
-    Candidate.NumCompared = 0;
-    if (Error E = Candidate.verify())
-      return E;
+    if (Session.Measured) {
+      Candidate.NumCompared = 0;
+      if (Error E = Candidate.verify())
+        return E;
+    }
   }
   return Candidate.verifyRepeatedly();
 }

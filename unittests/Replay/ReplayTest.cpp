@@ -1084,6 +1084,21 @@ TEST_F(VaryingTest, NothingIsMeasuredIfTheRecordedCodeIsRight) {
   EXPECT_EQ(Launches, 1u + 1 + 3 + 1);
 }
 
+TEST_F(VaryingTest, LaunchesOfTheRecordedCodeDoNotHideAMismatch) {
+  open();
+  GPU->Run = [&](ArrayRef<void *> Args) {
+    bool IsCandidate = Launches == 1 || Launches == 5;
+    ++Launches;
+    **static_cast<uint8_t **>(Args[0]) = IsCandidate ? 16 : 15;
+    return LaunchStatus::Ok;
+  };
+  ReplayResult R = run();
+  EXPECT_EQ(R.V, Verdict::Mismatch);
+  EXPECT_EQ(Launches, 6u);
+  EXPECT_EQ(R.Buffers.front().Reproducible, true);
+  EXPECT_THAT(R.Error, Not(HasSubstr("second replay")));
+}
+
 TEST_F(VaryingTest, AnEnvelopeCanBeDemanded) {
   ReplayOptions O;
   O.Envelope.Replays = 8;
