@@ -169,7 +169,8 @@ inline bool readRequest(WireReader &R, JitRequest &Q) {
   if (Size % sizeof(MnemeJitField))
     return false;
   Q.Fields.resize(Size / sizeof(MnemeJitField));
-  memcpy(Q.Fields.data(), Fields, Size);
+  if (Size) // memcpy must not get the null pointer of an empty vector.
+    memcpy(Q.Fields.data(), Fields, Size);
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
     JitConstant C;
     C.Field = R.u32();
