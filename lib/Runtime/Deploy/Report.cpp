@@ -292,9 +292,9 @@ void TunedKernels::finish() {
   Uncancelled Here;
   std::unique_lock<std::mutex> Guard(Lock, std::try_to_lock);
   // Another thread may be in a launch that never ends: a report waits for one
-  // second.
-  for (unsigned Tries = ReportPath.empty() ? 100 : 0; !Guard && Tries != 100;
-       ++Tries) {
+  // second, the warning does not wait.
+  const unsigned MaxTries = ReportPath.empty() ? 0 : 100;
+  for (unsigned Tries = 0; !Guard && Tries != MaxTries; ++Tries) {
     usleep(10000);
     Guard.try_lock();
   }
