@@ -13,17 +13,25 @@
 using namespace llvm;
 
 void mneme::runPasses(Module &M, StringRef Passes) {
+  runPasses(M, nullptr, [&](PassBuilder &PB, ModulePassManager &MPM) {
+    cantFail(PB.parsePassPipeline(MPM, Passes));
+  });
+}
+
+void mneme::runPasses(
+    Module &M, TargetMachine *TM,
+    function_ref<void(PassBuilder &, ModulePassManager &)> Add) {
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
   CGSCCAnalysisManager CGAM;
   ModuleAnalysisManager MAM;
-  PassBuilder PB;
+  PassBuilder PB(TM);
   PB.registerModuleAnalyses(MAM);
   PB.registerCGSCCAnalyses(CGAM);
   PB.registerFunctionAnalyses(FAM);
   PB.registerLoopAnalyses(LAM);
   PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
   ModulePassManager MPM;
-  cantFail(PB.parsePassPipeline(MPM, Passes));
+  Add(PB, MPM);
   MPM.run(M, MAM);
 }

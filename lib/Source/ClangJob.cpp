@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
+#include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
@@ -200,19 +201,9 @@ static Error runTargetsFirstPasses(Module &M, const SourceInfo &Info) {
     }
   std::unique_ptr<TargetMachine> TM(T->createTargetMachine(
       M.getTargetTriple(), Info.Arch, Features, TargetOptions(), Reloc::PIC_));
-  LoopAnalysisManager LAM;
-  FunctionAnalysisManager FAM;
-  CGSCCAnalysisManager CGAM;
-  ModuleAnalysisManager MAM;
-  PassBuilder PB(TM.get());
-  PB.registerModuleAnalyses(MAM);
-  PB.registerCGSCCAnalyses(CGAM);
-  PB.registerFunctionAnalyses(FAM);
-  PB.registerLoopAnalyses(LAM);
-  PB.crossRegisterProxies(LAM, FAM, CGAM, MAM);
-  ModulePassManager MPM;
-  PB.invokePipelineStartEPCallbacks(MPM, getLevel(Info.OptLevel));
-  MPM.run(M, MAM);
+  runPasses(M, TM.get(), [&](PassBuilder &PB, ModulePassManager &MPM) {
+    PB.invokePipelineStartEPCallbacks(MPM, getLevel(Info.OptLevel));
+  });
   return Error::success();
 }
 

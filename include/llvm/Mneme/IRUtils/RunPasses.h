@@ -7,22 +7,28 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Runs passes that analyze a module rather than compile it, without target and
-/// plugins. Use Compile/Pipeline.h for compilation.
+/// Runs passes that analyze a module rather than compile it, without plugins.
+/// Use Compile/Pipeline.h for compilation.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_IRUTILS_RUNPASSES_H
 #define LLVM_MNEME_IRUTILS_RUNPASSES_H
 
-#include "llvm/ADT/StringRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/IR/PassManager.h"
 
 namespace llvm {
-class Module;
+class PassBuilder;
+class TargetMachine;
 namespace mneme {
 
 /// Runs \p Passes, a valid text for `opt -passes=`.
 void runPasses(Module &M, StringRef Passes);
+/// Runs the passes that \p Add adds, with the analyses and callbacks of \p TM,
+/// which may be null.
+void runPasses(Module &M, TargetMachine *TM,
+               function_ref<void(PassBuilder &, ModulePassManager &)> Add);
 
 } // namespace mneme
 } // namespace llvm
