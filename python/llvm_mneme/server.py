@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -61,7 +60,7 @@ class Server:
         self.closed = False
         self.tool = tool or find_suite().tool("replay")
         ours, theirs = socket.socketpair()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = open(os.memfd_create("llvm-mneme"), "w+b")
         try:
             self._process = subprocess.Popen(
                 [self.tool, "serve", database, *options],
