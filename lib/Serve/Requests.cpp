@@ -214,6 +214,7 @@ void Server::sendResult(Evaluation E) {
   R.Id = T.Id;
   R.Failure = E.Failure;
   R.Error = std::move(E.Error);
+  R.Level = E.Level;
   R.Stopped = E.Stopped;
   R.Metrics = std::move(E.Metrics);
   R.Samples = std::move(E.Samples);
