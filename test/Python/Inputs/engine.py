@@ -21,6 +21,10 @@ def main():
     with open(os.path.join(output, "study.log")) as file:
         devices = set(re.findall(r"[0-9]+\.0:[^\"]*/host", file.read()))
     print("devices", len(devices))
+    # A worker that cannot begin says why, and is not restarted.
+    env = {**os.environ, "MNEME_PYTHON": sys.executable, "MNEME_ROOT": "/nonsense"}
+    result = subprocess.run(command[:4] + ["-o", output + ".bad"], env=env, stderr=subprocess.PIPE)
+    print(result.stderr.decode(), end="")
 
 
 if __name__ == "__main__":
