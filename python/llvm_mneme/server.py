@@ -129,13 +129,28 @@ class Server:
             except TypeError as error:
                 del self._handlers[number]
                 raise RequestError(str(error)) from None
-            try:
-                self._socket.sendall(line)
-                if data:
-                    self._socket.sendall(data)
-            except OSError:
-                pass  # The reading thread reports it to the handler.
+            self._write(line + data if len(data) < _CHUNK else line, data if len(data) >= _CHUNK else b"")
         return number
+
+    def _write(self, *parts: bytes) -> None:
+        """Writes whole messages: an interrupt (Ctrl-C) is raised afterwards. The third one ends the connection."""
+        interrupts: list[BaseException] = []
+        for part in parts:
+            view, sent = memoryview(part), [0]
+            while sum(sent) < len(part):
+                try:
+                    # In C code: an interrupt cannot come between sending and counting.
+                    sent.extend(map(self._socket.send, (view[sum(sent) :],)))
+                except OSError:
+                    return  # The reading thread reports it to the handler.
+                except BaseException as interrupt:
+                    interrupts.append(interrupt)
+                    if len(interrupts) == 3:
+                        self._lost = "an interrupt cut off a message to the server"
+                        self._socket.shutdown(socket.SHUT_RDWR)
+                        raise
+        if interrupts:
+            raise interrupts[0]
 
     def call(self, type: str, data: bytes = b"", **fields: Any) -> tuple[dict[str, Any], Any]:
         """Sends a request and waits for its answer. Raises the error of ``failed``."""
