@@ -63,6 +63,8 @@ class _Kernels:
 
 
 def _row(result: Result, kernels: _Kernels) -> dict[str, Any]:
+    if not isinstance(result, Result):
+        raise RequestError(f"expected results, got {result!r}")
     data = result._data
     instance = result.instance
     row = dict(kernels.part(instance))

@@ -126,6 +126,8 @@ def collect_instances(instances: Instances) -> list[Instance]:
         found = list(instances.values())
     elif isinstance(instances, Instance):
         found = [instances]
+    elif not isinstance(instances, Iterable):
+        raise RecordingError(f"expected a recording, a kernel, launches or a path, got {instances!r}")
     else:
         found = [i for one in instances for i in collect_instances(one)]
     if not found:
@@ -158,6 +160,12 @@ def make_options(
     if launch_timeout is not None:
         words.append(f"--launch-timeout={float(launch_timeout)}")
     return [*words, *options]
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raises an error unless an argument is an integer that is large enough."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise RequestError(f"{name}: expected an integer of at least {least}, got {value!r}")
 
 
 _open_executors: weakref.WeakSet[BaseExecutor] = weakref.WeakSet()
@@ -318,6 +326,7 @@ class BaseExecutor:
         application's own machine code. Raises :class:`RequestError` if a configuration fails.
         """
         self._check_open()
+        check_count("pairs", pairs, 1)
         chosen = [Config(c) for c in configs]
         if len(chosen) < 2:
             raise RequestError(f"expected two or more configurations to compare, got {len(chosen)}")

@@ -19,6 +19,7 @@ from .errors import ClosedError, ForkedError, RequestError, ServerLostError, Sui
 from .suite import find_suite, version_of, wrong_version
 
 MAX_IR_BYTES = 64 << 20
+_MOST_LINE = {"compare": 64 << 20, "space": 64 << 20}  # docs/ServeProtocol.rst; the others: 16 MiB
 _CHUNK = 1 << 18
 _ERROR = "llvm-mneme-replay: error: "
 
@@ -123,12 +124,17 @@ class Server:
             try:
                 # JSON has no NaN, and the server accepts none.
                 line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-            except ValueError as error:
+            except ValueError:
                 del self._handlers[number]
-                raise RequestError(f"a number is not finite: {error}") from None
+                raise RequestError(f"a number of the request {type!r} is not finite") from None
             except TypeError as error:
                 del self._handlers[number]
                 raise RequestError(str(error)) from None
+            # The server ends the connection after a longer line.
+            most = _MOST_LINE.get(type, 16 << 20)
+            if len(line) > most:
+                del self._handlers[number]
+                raise RequestError(f"a request of {len(line) >> 20} MiB: the limit of {type!r} is {most >> 20} MiB")
             self._write(line + data if len(data) < _CHUNK else line, data if len(data) >= _CHUNK else b"")
         return number
 
@@ -325,11 +331,13 @@ def check_ir(ir: object) -> bytes:
         ir = ir._source_bytes()
     elif hasattr(ir, "as_bitcode"):  # llvmlite
         ir = ir.as_bitcode()
-    data = ir.encode() if isinstance(ir, str) else ir
-    if not isinstance(data, (bytes, bytearray, memoryview)):
+    if not isinstance(ir, (str, bytes, bytearray, memoryview)):
         raise RequestError(f"expected IR as text, bitcode or a module, got {type(ir).__name__}")
-    if len(data) > MAX_IR_BYTES:
-        raise RequestError(f"IR of {len(data) >> 20} MiB: the limit is {MAX_IR_BYTES >> 20} MiB")
-    if not data:
+    if not len(ir):
         raise RequestError("the IR is empty")
-    return bytes(data)
+    # Looked at before it is copied, too.
+    data = bytes() if len(ir) > MAX_IR_BYTES else ir.encode() if isinstance(ir, str) else bytes(ir)
+    size = max(len(ir), len(data))
+    if size > MAX_IR_BYTES:
+        raise RequestError(f"IR of {size >> 20} MiB: the limit is {MAX_IR_BYTES >> 20} MiB")
+    return data

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 from ._tables import SAMPLERS
 from .config import Config
 from .errors import MnemeError, RequestError, nearest, need
-from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances
+from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count
 from .recording import Instance
 from .result import Result
 from .space import BoundSpace, InvalidPoint, Params, Space
@@ -144,7 +144,10 @@ class _Given(_Proposer):
     def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
         found: list[tuple[Params, Config, Any]] = []
         for _ in range(_MOST_INVALID):
-            points = list(self.sampler.ask(count))
+            points = self.sampler.ask(count)
+            if not isinstance(points, Iterable):
+                raise RequestError(f"ask() of the sampler: expected a list of points, got {points!r}")
+            points = list(points)
             for given in points:
                 params = dict(given)
                 try:
@@ -751,9 +754,13 @@ def tune(
             )  # fmt: skip
     if options:
         raise RequestError(f"unknown option {next(iter(options))!r}")
-    for name, number in (("trials", trials), ("budget", budget)):
-        if number is not None and not (number > 0 and math.isfinite(number)):
-            raise RequestError(f"impossible {name}={number}")
+    if not isinstance(space, Space):
+        raise RequestError(f"expected a Space, got {space!r}")
+    for name, number, least in (("trials", trials, 1), ("seed", seed, 0), ("retest", retest, 0), ("pairs", pairs, 1)):
+        if number is not None:
+            check_count(name, number, least)
+    if budget is not None and not (budget > 0 and math.isfinite(budget)):
+        raise RequestError(f"budget: expected a positive number of seconds, got {budget!r}")
     if trials is None and budget is None:
         trials = 200
     launch = on.instance(instance)

@@ -19,6 +19,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from typing import Any, BinaryIO, Optional
 
 from ..errors import MnemeError, RequestError, ServerLostError
@@ -321,6 +322,8 @@ def main(words: list[str]) -> int:
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
+    # Without a place in the sources: the study shows it.
+    warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
     return Worker(Link(source, sink), engine, recording, ids, options, cluster).run()
 
 

@@ -227,6 +227,8 @@ class ClusterExecutor(BaseExecutor):
         """Gives a lost node's evaluations to others."""
         if node is None:
             return
+        # Engines add pages about what may have happened.
+        why = why.strip().partition("\n")[0]
         with self._lock:
             if node.is_lost or self.closed:
                 return
