@@ -285,7 +285,7 @@ def make_cluster(kernel, workers, engine):
         import ray
         from llvm_mneme.engine.ray_backend import RayExecutor as Base
 
-        ray.init(num_cpus=nodes, log_to_driver=False, logging_level="error")
+        ray.init("local", num_cpus=nodes, log_to_driver=False, logging_level="error")
         options, end = {"cpus": 1}, ray.shutdown
 
     class Executor(Base):
