@@ -85,6 +85,7 @@ class Immediate(BaseExecutor):
     """Evaluates nothing: what remains is the cost of the loop."""
 
     capacity = 1
+    powers = {}
 
     def _submit(self, future, fields, data):
         answer = {"failure": "", "error": "", "compared": "exact", "stopped": False, "metrics": {"time": 1000.0 + (future.config.block_x or 0)}, "samples": [1.0],

@@ -208,6 +208,19 @@ class BaseExecutor:
         """The number of concurrent evaluations that keeps all devices busy."""
         raise NotImplementedError
 
+    @property
+    def powers(self) -> dict[str, dict[str, Any]]:
+        """What the verification of each launch can detect, by record id."""
+        raise NotImplementedError
+
+    def _powers_of(self, by_kernel: Iterable[Sequence[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+        kernels = {i.kernel.path: i.kernel for i in self.instances}
+        return {
+            i.record_id: power
+            for path, powers in zip(kernels, by_kernel)
+            for i, power in zip([i for i in self.instances if i.kernel.path == path], powers)
+        }
+
     # Submitting.
 
     def _check_open(self) -> None:
@@ -493,11 +506,7 @@ class Executor(BaseExecutor):
     @property
     def powers(self) -> dict[str, dict[str, Any]]:
         """What the verification of each launch can detect, by record id."""
-        return {
-            i.record_id: power
-            for path, opened in self._opened.items()
-            for i, power in zip([i for i in self.instances if i.kernel.path == path], opened["powers"])
-        }
+        return self._powers_of(opened["powers"] for opened in self._opened.values())
 
     def stats(self) -> list[dict[str, Any]]:
         """Returns the work of each server, as in the summary of a study."""

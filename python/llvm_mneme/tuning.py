@@ -721,6 +721,7 @@ def tune(
     pairs: int = 30,
     min_effect: float = 0.005,
     use_app: bool = False,
+    allow_vacuous: bool = False,
     journal: Union[None, str, os.PathLike[str]] = None,
     callbacks: Iterable[Callable[[Study, Trial], None]] = (),
     progress: Optional[bool] = None,
@@ -741,6 +742,7 @@ def tune(
     :param pairs: measurements of each in the re-test
     :param min_effect: smallest speed-up of a winner, as a fraction
     :param use_app: the baseline is the application's machine code
+    :param allow_vacuous: also search if verification would accept a kernel that does nothing
     :param journal: a file for finished trials; if it exists, the search is continued
     :param callbacks: called with the study and each trial that has ended
     :param progress: a progress bar (tqdm, if installed); default: in terminals and notebooks
@@ -749,8 +751,8 @@ def tune(
         with Executor(on, **options) as executor:
             return tune(
                 space, executor, sampler=sampler, trials=trials, budget=budget, seed=seed, instance=instance,
-                retest=retest, pairs=pairs, min_effect=min_effect, use_app=use_app, journal=journal,
-                callbacks=callbacks, progress=progress,
+                retest=retest, pairs=pairs, min_effect=min_effect, use_app=use_app, allow_vacuous=allow_vacuous,
+                journal=journal, callbacks=callbacks, progress=progress,
             )  # fmt: skip
     if options:
         raise RequestError(f"unknown option {next(iter(options))!r}")
@@ -764,6 +766,11 @@ def tune(
     if trials is None and budget is None:
         trials = 200
     launch = on.instance(instance)
+    if not allow_vacuous and on.powers.get(launch.record_id, {}).get("vacuous"):
+        raise RequestError(
+            f"launch {launch.record_id}: verification is vacuous: an empty kernel would match; tune another launch, or "
+            f"allow this one with allow_vacuous=True"
+        )
     proposer = _make_proposer(sampler, space, launch, launch.kernel._reader(), seed)
     name = sampler if isinstance(sampler, str) else type(sampler).__name__
     study = Study(launch, proposer.bound.objectives, name)

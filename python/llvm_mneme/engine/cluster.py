@@ -321,6 +321,12 @@ class ClusterExecutor(BaseExecutor):
             for device in node["devices"]
         ]
 
+    @property
+    def powers(self) -> dict[str, dict[str, Any]]:
+        """What the verification of each launch can detect, by record id."""
+        nodes = self.nodes
+        return self._powers_of(nodes[0]["powers"] if nodes else [])
+
     # -- Evaluations ---------------------------------------------------------------------------------------------------
 
     def _submit(self, future: EvaluationFuture, fields: dict[str, Any], data: bytes) -> None:
