@@ -252,7 +252,7 @@ class BaseExecutor:
         fresh: bool = False,
         attempt: int = 0,
         own_process: bool = False,
-        stop_above: float = 0,
+        stop_above: Union[float, Mapping[str, float]] = 0,
         measure: bool = True,
         use_app: bool = False,
         on_device: str = "",
@@ -266,7 +266,7 @@ class BaseExecutor:
         :param fresh: measure it even if its code was measured before
         :param attempt: configurations with different attempts share no compilation
         :param own_process: compile in a process that has compiled nothing before
-        :param stop_above: nanoseconds above which measuring stops
+        :param stop_above: nanoseconds above which measuring stops, or those by :attr:`Result.device`
         :param measure: measure it, do not only verify it
         :param use_app: run the application's machine code (``app=`` of the executor) instead of compiling
         :param on_device: the device that must run it, as in :attr:`Result.device`
@@ -283,7 +283,7 @@ class BaseExecutor:
         if own_process:
             fields["own_process"] = True
         if stop_above:
-            fields["stop_above"] = stop_above
+            fields["stop_above_on" if isinstance(stop_above, Mapping) else "stop_above"] = stop_above
         if not measure:
             fields["measure"] = False
         if use_app:

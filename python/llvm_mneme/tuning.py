@@ -26,10 +26,14 @@ from .space import BoundSpace, InvalidPoint, Params, Space
 if TYPE_CHECKING:
     from .server import Server
 
-# As in llvm-mneme-tune: a trial stops if it takes longer than the worst candidate for the re-test by this factor.
+# As in llvm-mneme-tune: a trial stops if it takes longer than this multiple of the limit.
 _RACE_FACTOR = 1.05
 _MOST_INVALID = 1000
 _AHEAD_DIVISOR = 64
+# Evaluations that are under way besides those that keep the devices busy: as many as end in this time, up to this
+# multiple, because the way to the server and back takes time.
+_AHEAD_SECONDS = 0.02
+_MOST_AHEAD = 3
 # An interrupt is seen after this time at the latest.
 _WAIT_SECONDS = 0.2
 
@@ -485,8 +489,9 @@ class _Search:
         self.ahead: list[Trial] = []
         self.done: SimpleQueue[Any] = SimpleQueue()  # of futures
         self.by_request: dict[int, Trial] = {}
-        self.times: list[float] = []  # the best, of different code
-        self.codes: set[str] = set()
+        self.began = 0.0
+        self.resumed = 0  # trials of an earlier run
+        self.times: list[float] = []  # of the best trials, as many as the re-test takes
         # The recorded configuration's nanoseconds by device. Times are scaled to the first device.
         self.baselines: dict[str, float] = {}
         self.baseline_futures: dict[EvaluationFuture, str] = {}
@@ -516,7 +521,9 @@ class _Search:
         began = time.monotonic()
         try:
             self.resume()
+            self.resumed = len(self.study.trials)
             self.measure_baseline()
+            self.began = time.monotonic()
             with _Interrupts() as interrupts:
                 self._loop(began, interrupts)
         except KeyboardInterrupt:
@@ -558,6 +565,10 @@ class _Search:
     def _start(self) -> bool:
         """Starts trials while there is room. Returns False if no point is left."""
         capacity = max(1, self.executor.capacity)
+        ended = len(self.study.trials) - self.resumed
+        if ended:
+            seconds = max(1e-6, (time.monotonic() - self.began) / ended)
+            capacity += min(_MOST_AHEAD * capacity, int(_AHEAD_SECONDS / seconds))
         # Samplers are slow: ask for several points at once.
         if len(self.running) + max(1, capacity // 4) > capacity:
             return True
@@ -575,8 +586,7 @@ class _Search:
         while self.ahead and len(self.running) < capacity:
             trial = self.ahead.pop(0)
             trial.started = time.time()
-            stop = _RACE_FACTOR * self.times[-1] if len(self.times) == max(1, self.final) else 0
-            future = self.executor.submit(trial.config, instance=self.instance, stop_above=stop)
+            future = self.executor.submit(trial.config, instance=self.instance, stop_above=self._limits())
             self.running[future] = trial
             future.add_done_callback(lambda ended: self.done.put(ended))
         return True
@@ -668,11 +678,22 @@ class _Search:
     def _race(self, trial: Trial) -> None:
         if self.objectives != [("time", "minimize")] or trial.state != "complete":
             return
-        code = trial.result.code_hash if trial.result else str(trial.number)
-        if code in self.codes:
-            return
-        self.codes.add(code)
-        self.times = sorted([*self.times, trial.values[0]])[: max(1, self.final)]  # type: ignore[index]
+        limit = trial.values[0]  # type: ignore[index]
+        samples = sorted(trial.result.samples) if trial.result else []
+        if samples:
+            # The end of the median's 95 % interval.
+            high = samples[min(len(samples) - 1, int(len(samples) / 2 + 0.98 * math.sqrt(len(samples))))]
+            limit *= high / samples[len(samples) // 2]
+        self.times = sorted([*self.times, limit])[: max(1, self.final)]
+
+    def _limits(self) -> Union[float, dict[str, float]]:
+        """Returns the times above which measuring stops, by device: the trial cannot reach the re-test, as it is slower
+        than the recorded configuration, or than as many other trials as the re-test takes."""
+        first = next(iter(self.baselines.values()), 0)
+        if not self.times or not first:
+            return 0
+        limit = min(first, self.times[-1]) if len(self.times) >= self.final else first
+        return {device: _RACE_FACTOR * limit * time / first for device, time in self.baselines.items() if time}
 
     def test(self, pairs: int, min_effect: float) -> None:
         """Measures the best trials and the recorded configuration alternately."""
