@@ -145,6 +145,8 @@ def measure_memory(kernel):
             later = time.perf_counter() - start
             result.append({"bytes": buffer.size, "when": when, "gb_per_s": buffer.size / first / 1e9, "later_us": later * 1e6,
                            "shared": again.base is view.base or bool(again.__array_interface__["data"] == view.__array_interface__["data"])})  # fmt: skip
+            # As a script that looks at one after the other.
+            del view, again, fresh
     return result
 
 
