@@ -398,8 +398,12 @@ void JitSite::finish(JitVariant &V, JitReason Problem, const char *Text) {
 
 void JitSite::fail(JitVariant &V, JitReason Why, const char *Text) {
   count(Why);
-  if (!*Text)
-    return;
+  V.Served.fetch_sub(1, std::memory_order_relaxed);
+  if (*Text)
+    disable(V, Why, Text);
+}
+
+void JitSite::disable(JitVariant &V, JitReason Why, const char *Text) {
   std::lock_guard<std::mutex> Guard(Lock);
   attempt([&] { V.Text = Text; });
   V.Problem = Why;

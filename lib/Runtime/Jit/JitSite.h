@@ -93,10 +93,11 @@ public:
   /// Returns the variant for a launch if it is ready. Otherwise counts the
   /// launch and returns null. Throws nothing.
   JitVariant *find(const JitLaunch &L);
-  /// Counts a launch that a variant could not serve, and has it fail for good
-  /// if
-  /// \p Text is not empty.
+  /// Counts a launch that find() returned \p V for and that it could not serve.
+  /// Disables it if \p Text is not empty.
   void fail(JitVariant &V, JitReason Why, const char *Text);
+  /// Has a variant serve no further launches.
+  void disable(JitVariant &V, JitReason Why, const char *Text);
   void count(JitReason Why) {
     FellBack[size_t(Why) - 1].fetch_add(1, std::memory_order_relaxed);
   }
