@@ -183,6 +183,14 @@ public:
     const GpuList *L = list();
     return L ? L->Driver : nullptr;
   }
+  /// Returns the first device of an architecture; null if there is none.
+  const DeployDevice *deviceOf(unsigned Arch) const {
+    const GpuList *L = list();
+    for (size_t I = 0; L && I != L->All.size(); ++I)
+      if (L->All[I].Facts.Arch == Arch)
+        return &L->All[I].Facts;
+    return nullptr;
+  }
   /// After a device was reset: kernels lose their attributes.
   void forget(int Device);
 

@@ -16,6 +16,7 @@
 #include "JitEntries.h"
 #include "JitKernel.h"
 #include "LaunchCompiler.h"
+#include "Prewarm.h"
 #include "RelaxedCapture.h"
 #include "Shortage.h"
 
@@ -35,7 +36,10 @@ namespace {
 class CubinLoader final : public JitLoader {
 public:
   CubinLoader(const CudaDriver &Driver, DeviceModule Module)
-      : Driver(Driver), Module(std::move(Module)) {}
+      : Driver(Driver), Module(std::move(Module)) {
+    if (Driver.CtxGetCurrent(&Context))
+      Context = nullptr;
+  }
 
   void *load(JitImage &Image, std::string &Error) override;
   bool read(void *To, const void *From, uint64_t Size) override {
@@ -50,6 +54,7 @@ public:
 private:
   const CudaDriver &Driver;
   const DeviceModule Module;
+  CUcontext Context = nullptr; ///< Of the first launch.
 };
 
 class GpuJitKernel final : public CompiledKernel {
@@ -72,6 +77,7 @@ public:
   void forget(int Device);
 
   JitSite *Site = nullptr; ///< Null: the kernel is not compiled again.
+  std::atomic<bool> IsPrewarmed{false};
 
 private:
   static JitReason reasonFor(Fallback Why);
@@ -101,6 +107,7 @@ public:
   void forget(int Device) override;
 
 private:
+  void prewarmAll(unsigned Variation, unsigned Arch);
   GpuJitKernel *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
   GpuJitKernel *makeKernel(const void *Stub, unsigned Arch,
                            const CudaDriver &Driver);
@@ -120,6 +127,10 @@ private:
 //===----------------------------------------------------------------------===//
 
 void *CubinLoader::load(JitImage &Image, std::string &Error) {
+  // A thread of the JIT has none, and drivers may want one.
+  CUcontext Current = nullptr;
+  if (Context && !Driver.CtxGetCurrent(&Current) && !Current)
+    Driver.CtxSetCurrent(Context);
   RelaxedCapture Relaxed(Driver);
   auto Code = std::make_unique<CompiledCode>();
   std::vector<ImageVariable> Variables;
@@ -293,9 +304,31 @@ CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
     K = Stubs.find(Key);
   // A forked child cannot use locks; kernels that were never launched while the
   // JIT was on are counted nowhere.
-  if (!K && Jit::get().isOn())
+  if (!K && Jit::get().isOn()) {
     K = lookUp(Stub, Key, Arch);
+    if (TunedKernels::get().isActive())
+      prewarmAll(Variation, Arch);
+  }
   return K && K->Site ? K : nullptr;
+}
+
+/// For all kernels of the program, once for each.
+void GpuJit::prewarmAll(unsigned Variation, unsigned Arch) {
+  const DeployDevice *D = GpuDeployment::get().deviceOf(Arch);
+  if (!D)
+    return;
+  attempt([&] {
+    for (const void *Stub : Program::get().stubs()) {
+      TunedStub *Tuned = TunedKernels::get().find(Stub, Variation, Arch);
+      if (!Tuned || !Tuned->Kernel || Tuned->Problem != Fallback::None)
+        continue;
+      uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation)
+                                                            << 57;
+      GpuJitKernel *K = lookUp(Stub, Key, Arch);
+      if (K && K->Site && !K->IsPrewarmed.exchange(true))
+        prewarm(*K->Site, *Tuned->Kernel, *D);
+    }
+  });
 }
 
 void GpuJit::forget(int Device) {

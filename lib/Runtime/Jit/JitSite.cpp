@@ -209,38 +209,38 @@ JitVariant *JitSite::find(const JitLaunch &L) {
         }
         Values Now;
         if (!gather(*G, L, Now))
-          return count(JitReason::Array);
+          return miss(L, JitReason::Array);
         V = findKnown(Now);
-        V = V ? serve(*V) : create(*G, L, Now);
+        V = V ? serve(*V, L) : create(*G, L, Now);
       }))
-    count(JitReason::Memory);
+    miss(L, JitReason::Memory);
   return V;
 }
 
 /// Returns \p V if it is ready.
-JitVariant *JitSite::serve(JitVariant &V) {
+JitVariant *JitSite::serve(JitVariant &V, const JitLaunch &L) {
   if (V.TheState.load(std::memory_order_acquire) == JitVariant::Ready) {
-    V.Served.fetch_add(1, std::memory_order_relaxed);
+    V.Served.fetch_add(!L.IsAhead, std::memory_order_relaxed);
     return &V;
   }
-  return wait(V);
+  return wait(V, L);
 }
 
 /// Another thread gets the code. In mode async, it is not waited for.
-JitVariant *JitSite::wait(JitVariant &V) {
+JitVariant *JitSite::wait(JitVariant &V, const JitLaunch &L) {
   std::unique_lock<std::mutex> Guard(Lock);
   if (V.TheState == JitVariant::Pending) {
     if (Owner.settings().Mode == JitMode::Async) {
-      count(JitReason::Compiling);
+      miss(L, JitReason::Compiling);
       return nullptr;
     }
     Changed.wait(Guard, [&] { return V.TheState != JitVariant::Pending; });
   }
   if (V.TheState == JitVariant::Ready) {
-    V.Served.fetch_add(1, std::memory_order_relaxed);
+    V.Served.fetch_add(!L.IsAhead, std::memory_order_relaxed);
     return &V;
   }
-  count(V.Problem);
+  miss(L, V.Problem);
   return nullptr;
 }
 
@@ -260,7 +260,7 @@ JitVariant *JitSite::createFirst(const JitLaunch &L) {
     std::unique_lock<std::mutex> Guard(Lock);
     if (First && !Plan) {
       if (Owner.settings().Mode == JitMode::Async) {
-        count(JitReason::Compiling);
+        miss(L, JitReason::Compiling);
         return nullptr;
       }
       Changed.wait(Guard, [&] { return Plan.load() || !First; });
@@ -269,7 +269,7 @@ JitVariant *JitSite::createFirst(const JitLaunch &L) {
       return nullptr;
     constexpr unsigned MaxFailures = 3;
     if (Failures >= MaxFailures) {
-      count(Owned.back()->Problem);
+      miss(L, Owned.back()->Problem);
       return nullptr;
     }
     if (Owned.empty())
@@ -294,16 +294,16 @@ JitVariant *JitSite::createFirst(const JitLaunch &L) {
         FirstParts = std::move(P);
       })) {
     finish(*V, JitReason::Memory, "");
-    return serve(*V);
+    return serve(*V, L);
   }
-  obtain(*V, std::move(Q));
-  return serve(*V);
+  obtain(*V, std::move(Q), L);
+  return serve(*V, L);
 }
 
 /// Gets the code, or has it got.
-void JitSite::obtain(JitVariant &V, JitRequest Q) {
+void JitSite::obtain(JitVariant &V, JitRequest Q, const JitLaunch &L) {
   uint64_t Start = now();
-  Owner.obtain(*this, V, std::move(Q));
+  Owner.obtain(*this, V, std::move(Q), L.IsAhead);
   uint64_t Time = now() - Start;
   std::lock_guard<std::mutex> Guard(Lock);
   V.WaitNanoseconds = Time;
@@ -318,7 +318,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
     // Another thread may have been faster.
     if ((V = findKnown(Now))) {
       Guard.unlock();
-      return serve(*V);
+      return serve(*V, L);
     }
     if (Count.load() < Owner.settings().MaxVariants) {
       auto New = std::make_unique<JitVariant>();
@@ -330,7 +330,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
     } else if (Generic) {
       V = Generic;
       Guard.unlock();
-      return serve(*V);
+      return serve(*V, L);
     } else {
       auto New = std::make_unique<JitVariant>();
       Q = Request;
@@ -338,8 +338,8 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
       Owned.push_back(std::move(New));
     }
   }
-  obtain(*V, std::move(Q));
-  return serve(*V);
+  obtain(*V, std::move(Q), L);
+  return serve(*V, L);
 }
 
 //===----------------------------------------------------------------------===//
