@@ -7,15 +7,16 @@
 // DEFINE: %{run} = %jit_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/shared.bc MNEME_JIT_REPORT=%t/report %t/app
 // RUN: %{run} 2> %t/err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=WARNING < %t/err
-// WARNING: mneme: warning: 'hidden(int*)': does not compile: variable '_ZL7counter' exists only in device code; it runs as compiled
+// WARNING: mneme: warning: '_Z6hiddenPi': does not compile: variable '_ZL7counter' exists only in device code; it runs as compiled
 // WARNING-NOT: mneme:
 // RUN: %jit_report %t/report | FileCheck %s --check-prefix=ALL
-// ALL: served=5 fell_back=6
+// ALL: served=4 fell_back=5
 // RUN: %jit_report %t/report fill | FileCheck %s --check-prefix=FILL
 // FILL: 1 ran as compiled: captured into a graph
 // FILL-NEXT: 1 ran as compiled: launched with an attribute that Mneme does not know
 // FILL-NEXT: 1 ran as compiled: the launch of the code failed
 // FILL-NEXT: arg 0 = 05000000, threads <= 1: 2 served
+// FILL-NEXT: arg 0 = 05000000, threads <= 4096: 0 served
 // RUN: %jit_report %t/report hidden | FileCheck %s --check-prefix=HIDDEN
 // HIDDEN: 1 ran as compiled: does not compile
 // RUN: %jit_report %t/report array | FileCheck %s --check-prefix=ARRAY
@@ -97,6 +98,8 @@ int main() {
   hidden<<<1, 1>>>(P);
   Show("hidden");
   // CHECK-NEXT: hidden 1
+  // The first time, there is code without constants.
+  array<<<1, 1>>>(nullptr, P);
   array<<<1, 1>>>(nullptr, P);
   Show("array");
   // CHECK-NEXT: array 9

@@ -18,10 +18,11 @@
 // RUN: llvm-mneme-replay %t/rec --device=host --all | FileCheck %s --check-prefix=REPLAY
 // RUN: llvm-mneme-replay %t/rec --device=host --all --specialize --specialize-dims | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-2: match
-// RUN: %{gpu} llvm-mneme-replay %t/rec --kernel=add --specialize --set-launch-bounds | FileCheck %s --check-prefix=GPU
+// RUN: %{gpu} llvm-mneme-record --device=cuda --kernel=add --quiet -o %t/one -- %t/app
+// RUN: %{gpu} llvm-mneme-replay %t/one --device=cuda:0 --specialize --set-launch-bounds | FileCheck %s --check-prefix=GPU
 // GPU: "verdict": "Match"
-// RUN: llvm-mneme-tune %t/rec --kernel=add --device=host --trials=2 --quiet --explain=off --results-dir=%t/study
-// RUN: llvm-mneme-replay bisect %t/rec --kernel=add --device=host --load-pass-plugin=%fault_passes \
+// RUN: llvm-mneme-tune %t/one --device=host --trials=2 --quiet --explain=off --results-dir=%t/study
+// RUN: llvm-mneme-replay bisect %t/one --device=host --load-pass-plugin=%fault_passes \
 // RUN:   '--passes=function(fault-wrong<_Z3addiPi>)' | FileCheck %s --check-prefix=BISECT
 // BISECT: fault-wrong
 

@@ -13,8 +13,9 @@
 // RUN: not test -e %t/report
 // RUN: llvm-mneme-replay %t/rec --device=host --all | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-2: match
-// RUN: llvm-mneme-tune %t/rec --kernel=marked --device=host --trials=2 --quiet --explain=off --results-dir=%t/study
-// RUN: llvm-mneme-replay bisect %t/rec --kernel=marked --device=host --load-pass-plugin=%fault_passes \
+// RUN: llvm-mneme-record --device=host --kernel=marked --quiet -o %t/one -- %t/app
+// RUN: llvm-mneme-tune %t/one --device=host --trials=2 --quiet --explain=off --results-dir=%t/study
+// RUN: llvm-mneme-replay bisect %t/one --device=host --load-pass-plugin=%fault_passes \
 // RUN:   '--passes=function(fault-wrong<_Z6markediPi>)' | FileCheck %s --check-prefix=BISECT
 // BISECT: fault-wrong
 
