@@ -12,6 +12,8 @@
 #include "Shortage.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -378,6 +380,51 @@ void GpuDeployment::noteFault(int E) {
 // Loading
 //===----------------------------------------------------------------------===//
 
+/// Shared by the timer and the driver's thread; the last one to leave frees it.
+class LaunchTimer::Gate {
+public:
+  /// Closes \p S. \returns null if that is not possible.
+  static Gate *close(const CudaDriver &D, CUstream S) {
+    Gate *G = D.LaunchHostFunc ? new (std::nothrow) Gate : nullptr;
+    if (G && D.LaunchHostFunc(S, wait, G)) {
+      delete G;
+      return nullptr;
+    }
+    return G;
+  }
+  void open() {
+    IsOpen.store(true, std::memory_order_release);
+    leave();
+  }
+
+private:
+  /// The launch may need more than the stream allows while it is held back, for
+  /// example to load code, so that nobody would open.
+  static constexpr std::chrono::milliseconds MaxWait{2};
+
+  static void wait(void *Data) {
+    Gate *G = static_cast<Gate *>(Data);
+    auto End = std::chrono::steady_clock::now() + MaxWait;
+    while (!G->IsOpen.load(std::memory_order_acquire) &&
+           std::chrono::steady_clock::now() < End)
+      ;
+    G->leave();
+  }
+  void leave() {
+    if (Users.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+
+  std::atomic<bool> IsOpen{false};
+  std::atomic<int> Users{2};
+};
+
+void LaunchTimer::open() {
+  if (Closed)
+    Closed->open();
+  Closed = nullptr;
+}
+
 void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
   // A captured launch does not run now.
   int Status = 0;
@@ -390,7 +437,12 @@ void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
   for (CUevent &Event : Events)
     if (D.EventCreate(&Event, /*Flags=*/0))
       Event = nullptr;
-  if (!Events[0] || !Events[1] || D.EventRecord(Events[0], S))
+  if (!Events[0] || !Events[1]) {
+    Variant = nullptr;
+    return;
+  }
+  Closed = Gate::close(D, S);
+  if (D.EventRecord(Events[0], S))
     Variant = nullptr;
 }
 
@@ -399,13 +451,15 @@ void LaunchTimer::stop() {
     return;
   RelaxedCapture Relaxed(*Driver);
   float Milliseconds = 0;
-  if (!Driver->EventRecord(Events[1], Stream) &&
-      !Driver->EventSynchronize(Events[1]) &&
+  CUresult Recorded = Driver->EventRecord(Events[1], Stream);
+  open();
+  if (!Recorded && !Driver->EventSynchronize(Events[1]) &&
       !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
     TunedKernels::get().addTime(*Variant, uint64_t(Milliseconds * 1e6));
 }
 
 LaunchTimer::~LaunchTimer() {
+  open();
   for (CUevent Event : Events)
     if (Event)
       Driver->EventDestroy(Event);

@@ -53,7 +53,9 @@ private:
   int (*Call)(void *);
 };
 
-/// Measures one launch with events in its stream, and waits for it to end.
+/// Measures one launch with events in its stream, and waits for it to end. The
+/// stream waits until all of them are enqueued, so that the time that the host
+/// takes to launch does not count.
 class LaunchTimer {
 public:
   LaunchTimer() = default;
@@ -66,8 +68,12 @@ public:
   void stop();
 
 private:
+  class Gate;
+  void open();
+
   const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
   TunedVariant *Variant = nullptr;
+  Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
   CUstream Stream = nullptr;
   CUevent Events[2] = {};
 };
