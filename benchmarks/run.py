@@ -301,7 +301,7 @@ class Runner:
         return {
             "ns_per_launch": {name: min(r[name] for r in rounds) for name in cases},
             "first_seconds": {"as compiled": min(f["first"] for f in plains), "cache on disk": min(f["first"] for f in firsts),
-                              "of which reading and loading": min(waits),
+                              "of these to read and load": min(waits),
                               "cold": cold["first"], "second launch": min(f["second"] for f in firsts)},
             "stall_seconds": missed,
         }

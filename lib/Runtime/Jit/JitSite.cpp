@@ -202,10 +202,9 @@ JitVariant *JitSite::find(const JitLaunch &L) {
   if (!attempt([&] {
         const Gather *G = Plan.load(std::memory_order_acquire);
         if (!G) {
-          V = createFirst(L);
-          G = Plan.load(std::memory_order_acquire);
-          if (V || !G)
+          if (createFirst(L, V))
             return;
+          G = Plan.load(std::memory_order_acquire);
         }
         Values Now;
         if (!gather(*G, L, Now))
@@ -252,25 +251,25 @@ void JitSite::add(JitVariant &V) {
   Count.store(N + 1, std::memory_order_release);
 }
 
-/// The first launch: what matters of it is not known yet. \returns null if it
-/// is known now, too.
-JitVariant *JitSite::createFirst(const JitLaunch &L) {
+/// The first launch: what matters of it is not known yet. \returns false if
+/// another thread has found that out. Otherwise, \p Result is as of find().
+bool JitSite::createFirst(const JitLaunch &L, JitVariant *&Result) {
   JitVariant *V;
   {
     std::unique_lock<std::mutex> Guard(Lock);
     if (First && !Plan) {
       if (Owner.settings().Mode == JitMode::Async) {
         miss(L, JitReason::Compiling);
-        return nullptr;
+        return true;
       }
       Changed.wait(Guard, [&] { return Plan.load() || !First; });
     }
     if (Plan)
-      return nullptr;
+      return false;
     constexpr unsigned MaxFailures = 3;
     if (Failures >= MaxFailures) {
       miss(L, Owned.back()->Problem);
-      return nullptr;
+      return true;
     }
     if (Owned.empty())
       Owned.push_back(std::make_unique<JitVariant>());
@@ -294,10 +293,11 @@ JitVariant *JitSite::createFirst(const JitLaunch &L) {
         FirstParts = std::move(P);
       })) {
     finish(*V, JitReason::Memory, "");
-    return serve(*V, L);
+  } else {
+    obtain(*V, std::move(Q), L);
   }
-  obtain(*V, std::move(Q), L);
-  return serve(*V, L);
+  Result = serve(*V, L);
+  return true;
 }
 
 /// Gets the code, or has it got.

@@ -132,7 +132,7 @@ private:
                    Values &Out) const;
   JitVariant *findKnown(const Values &V);
   JitVariant *create(const Gather &G, const JitLaunch &L, const Values &V);
-  JitVariant *createFirst(const JitLaunch &L);
+  bool createFirst(const JitLaunch &L, JitVariant *&Result);
   JitVariant *serve(JitVariant &V, const JitLaunch &L);
   void obtain(JitVariant &V, JitRequest Q, const JitLaunch &L);
   JitVariant *wait(JitVariant &V, const JitLaunch &L);

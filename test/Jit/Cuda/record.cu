@@ -17,7 +17,7 @@
 // RUN: not test -e %t/report
 // RUN: llvm-mneme-replay %t/rec --device=host --all | FileCheck %s --check-prefix=REPLAY
 // RUN: llvm-mneme-replay %t/rec --device=host --all --specialize --specialize-dims | FileCheck %s --check-prefix=REPLAY
-// REPLAY-COUNT-2: match
+// REPLAY-COUNT-2: "verdict": "Match"
 // RUN: %{gpu} llvm-mneme-record --device=cuda --kernel=add --quiet -o %t/one -- %t/app
 // RUN: %{gpu} llvm-mneme-replay %t/one --device=cuda:0 --specialize --set-launch-bounds | FileCheck %s --check-prefix=GPU
 // GPU: "verdict": "Match"

@@ -3,8 +3,8 @@
 //
 // REQUIRES: runtime-tsan
 // RUN: rm -rf %t && mkdir %t
-// The emulated driver is not instrumented: ThreadSanitizer does not see its atomics.
-// RUN: echo called_from_lib:libcuda.so.1 > %t/suppressions
+// The emulated driver, and LLVM in it, are not instrumented: ThreadSanitizer does not see their atomics.
+// RUN: echo called_from_lib:libcuda.so.1 > %t/suppressions && echo called_from_lib:libLLVM.so >> %t/suppressions
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/plain.bc
 // RUN: mneme-pass-opt --passes=mneme-deployable %t/plain.bc -o %t/shared.bc
 // RUN: %cuda_cc -O1 -g -Xarch_host -fsanitize=thread -c %s -o %t/app.o

@@ -12,7 +12,7 @@
 // CHECK: 2 launches seen, 2 recorded
 // RUN: not test -e %t/report
 // RUN: llvm-mneme-replay %t/rec --device=host --all | FileCheck %s --check-prefix=REPLAY
-// REPLAY-COUNT-2: match
+// REPLAY-COUNT-2: "verdict": "Match"
 // RUN: llvm-mneme-record --device=host --kernel=marked --quiet -o %t/one -- %t/app
 // RUN: llvm-mneme-tune %t/one --device=host --trials=2 --quiet --explain=off --results-dir=%t/study
 // RUN: llvm-mneme-replay bisect %t/one --device=host --load-pass-plugin=%fault_passes \
