@@ -110,7 +110,7 @@ cp "$work"/memory/* "$pack/memory/"
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
+cp -r "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/utils/"
 if [ -n "$programs" ]; then
