@@ -3,7 +3,8 @@
 
     utils/gpu-others.py --tools DIR --output DIR [--steps=A,B,...] [--seconds=540]
 
-Steps (default: all up to table, in this order); each is a process with a time limit of its own:
+Steps (default: all up to table, in this order; steps joined by + run at the same time); each is a process with a time
+limit of its own:
 
 versions   packages, and the smallest use of the GPU under the recorder
 triton     three kernels of Triton, recorded with their IR
@@ -31,6 +32,8 @@ printed, and kernels.tar.xz: the recorded kernels without their memory, and Trit
 """
 import argparse
 import concurrent.futures
+import contextlib
+import fcntl
 import glob
 import json
 import os
@@ -38,6 +41,7 @@ import re
 import shlex
 import shutil
 import signal
+import statistics
 import subprocess
 import sys
 import tarfile
@@ -82,24 +86,33 @@ class Step:
     def left(self):
         return self.end - time.monotonic()
 
+    @contextlib.contextmanager
+    def locked(self):
+        """Other steps may write the same files."""
+        with open(os.path.join(self.args.work, ".lock"), "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
     def say(self, text):
-        print(text, flush=True)
-        with open(os.path.join(self.args.output, "report.txt"), "a") as file:
-            file.write(text + "\n")
+        with self.locked():
+            print(text, flush=True)
+            with open(os.path.join(self.args.output, "report.txt"), "a") as file:
+                file.write(text + "\n")
 
     def note(self, **facts):
         """Adds to this step's results; what other steps have written stays."""
         self.facts.update(facts)
         path = os.path.join(self.args.output, "results.json")
-        try:
-            with open(path) as file:
-                results = json.load(file)
-        except (OSError, ValueError):
-            results = {}
-        results[self.name] = self.facts
-        with open(path + ".new", "w") as file:
-            json.dump(results, file, indent=1)
-        os.replace(path + ".new", path)
+        with self.locked():
+            try:
+                with open(path) as file:
+                    results = json.load(file)
+            except (OSError, ValueError):
+                results = {}
+            results[self.name] = self.facts
+            with open(path + ".new", "w") as file:
+                json.dump(results, file, indent=1)
+            os.replace(path + ".new", path)
 
     def tool(self, name):
         return os.path.abspath(os.path.join(self.args.tools, "llvm-mneme-" + name))
@@ -136,7 +149,7 @@ class Step:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
         code = 124 if late else process.returncode
-        with open(os.path.join(self.args.output, "log.txt"), "a") as log:
+        with self.locked(), open(os.path.join(self.args.output, "log.txt"), "a") as log:
             log.write("+ [%s] %s\nexit code %d after %.1f s\n" % (self.name, shlex.join(command), code, time.monotonic() - begin))
             for text in (out, err):
                 log.write(text if len(text) < 12000 else text[:4000] + "\n[...]\n" + text[-8000:])
@@ -163,7 +176,7 @@ class Step:
         results = lambda text: [l for l in text.splitlines() if l.startswith("result ")]
         loaded = lambda text: sorted(set(l.split()[2] + " " + l.split()[1] for l in text.splitlines() if l.startswith("loaded ")))
         begin = time.monotonic()
-        code, plain, err = self.run(self.program(words), 120, env)
+        code, plain, err = (0, "", "") if self.args.record_only else self.run(self.program(words), 120, env)
         plain_seconds = time.monotonic() - begin
         if code:
             self.note(left_out=self.why(code, plain, err))
@@ -175,8 +188,8 @@ class Step:
         command = [self.tool("record"), "--any-executable", "--device=cuda", "--max-recordings=1", "-o", folder]
         code, out, err = self.run(command + (["--kernel=" + kernels] if kernels else []) + ["--"] + self.program(words), 150, env)
         seconds = time.monotonic() - begin
-        same, deterministic = results(plain) == results(out), None
-        if not same and code == 0:
+        same, deterministic = results(plain) == results(out) if plain else None, None
+        if not same and code == 0 and plain:
             deterministic = results(plain) == results(self.run(self.program(words), 100, env)[1])
         summary = [l for l in err.splitlines() if "mneme" in l]
         files = [json.load(open(p)) for p in sorted(glob.glob(folder + "/*.json"))]
@@ -186,7 +199,7 @@ class Step:
                   loaded=seen, recorded=sorted(f["DemangledName"] or f["KernelName"] for f in kernels),
                   with_ir=sum(not f.get("Image", {}).get("Only", False) for f in kernels),
                   plain=results(plain), output=results(out))
-        verdict = "same output" if same else "OTHER OUTPUT" + (" (two runs without the recorder agree)" if deterministic else "")
+        verdict = "not run alone" if not plain else "same output" if same else "OTHER OUTPUT" + (" (two runs without the recorder agree)" if deterministic else "")
         self.say("%-8s %s, %s, %d kernels recorded%s, %.0f s (alone %.0f s)" % (
             name, "exit 0" if code == 0 else self.why(code, out, err), verdict, len(kernels),
             " of %d that Triton loaded" % len(seen) if seen else "", seconds, plain_seconds))
@@ -210,7 +223,8 @@ class Step:
         code, out, err = self.run(command, seconds)
         try:
             result = json.loads(out[out.index("{"):])["Result"]
-            result["says"] = result.get("error") or (err.strip().splitlines() or [None])[-1]
+            says = result.get("error") or (err.strip().splitlines() or [""])[-1]
+            result["says"] = " ".join(str(says).split())[:300]
             return result
         except (ValueError, KeyError):
             return {"verdict": "error", "says": self.why(code, out, err)}
@@ -265,7 +279,7 @@ class Step:
         """Alternates, so that both see the same machine."""
         env, times = self.environment("triton"), {"alone": [], "recorder": []}
         record = [self.tool("record"), "--any-executable", "--device=cuda", "--kernel=^none$", "-o", self.folder("cost"), "--"]
-        for _ in range(3):
+        for _ in range(4):
             for name, before in (("alone", []), ("recorder", record)):
                 code, out, err = self.run(before + self.program(["launch_cost.py"]), 50, env)
                 found = re.findall(r"^launch ([\d.]+)", out, re.M)
@@ -273,9 +287,9 @@ class Step:
                     self.say("cost     %s: %s" % (name, self.why(code, out, err)))
                     return
                 times[name].append(float(found[0]))
-        more = min(times["recorder"]) - min(times["alone"])
-        self.note(ns=times, more_ns=more)
-        self.say("cost     %.0f ns a launch alone, %.0f ns with the recorder: %.0f ns more" % (min(times["alone"]), min(times["recorder"]), more))
+            self.note(ns=times, more_ns=min(times["recorder"]) - min(times["alone"]))
+        text = {name: "%.0f [%.0f, %.0f]" % (statistics.median(t), min(t), max(t)) for name, t in times.items()}
+        self.say("cost     ns a launch: %s alone, %s with the recorder" % (text["alone"], text["recorder"]))
 
     # Times.
 
@@ -288,53 +302,79 @@ class Step:
             found += [(name, p, k) for p, k in self.recordings(name) if not k.get("Image", {}).get("Only", False)]
         return found
 
-    def ptxas(self):
-        """Options that take Triton's own ptxas, if it is found."""
-        code = "import importlib.util as u, os; print(os.path.join(os.path.dirname(u.find_spec('triton').origin), 'backends/nvidia/bin/ptxas'))"
-        path = self.run([sys.executable, "-c", code], 20)[1].strip()
-        return ["--ptxas=" + path] if os.path.exists(path) else []
+    def assemblers(self):
+        """The options that select each ptxas of PyTorch and Triton, and none for the toolkit's."""
+        code = ("import importlib.util as u, os\n"
+                "for name, path in ('triton', 'backends/nvidia/bin/ptxas'), ('torch', 'bin/ptxas'):\n"
+                "  print(os.path.join(os.path.dirname(u.find_spec(name).origin), path))")
+        found = [p for p in self.run([sys.executable, "-c", code], 30)[1].split() if os.path.exists(p)]
+        return [["--ptxas=" + p] for p in found] + [[]]
+
+    def build_of(self, cubin):
+        """What a cubin says of the ptxas that made it."""
+        found = re.search(rb"Cuda compilation tools, release [^\0]*", open(cubin, "rb").read())
+        return found.group().decode(errors="replace") if found else None
+
+    def assembler_of(self, image):
+        """The options that select the ptxas which made an image."""
+        if not hasattr(self, "by_build"):
+            self.by_build = {}
+            for options in self.assemblers():
+                program = options[0].split("=")[1] if options else "ptxas"
+                path = shutil.which(program) or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/ptxas")
+                said = self.run([path, "--version"], 10)[1] if os.path.exists(path) else ""
+                release = re.search(r"release [\d.]+, V[\d.]+", said)
+                if release:
+                    self.by_build.setdefault(release.group(), options)
+            self.note(assemblers={b: o for b, o in self.by_build.items()})
+        # Before CUDA 13, cubins do not say that; Triton brings such a ptxas.
+        build = self.build_of(image)
+        return next((o for b, o in self.by_build.items() if b in build), []) if build else next(iter(self.by_build.values()), [])
 
     def table(self):
-        ptxas, rows, machine_code = self.ptxas(), [], 0
-        self.say("table    %s; times are of the kernel's own cubin by that of the replay: above 1, the replay is faster" %
-                 (ptxas[0][2:] if ptxas else "Triton's ptxas was not found"))
+        rows = []
+        self.say("table    times of the kernel's own cubin by that of the replay: above 1, the replay is faster")
         for name, path, kernel in self.compiled():
-            if self.left() < 15:
+            if self.left() < 8:
                 self.say("         no time left for %s and later ones" % self.name_of(kernel))
                 break
-            row = {"step": name, "kernel": self.name_of(kernel), "file": os.path.basename(path)}
             image = os.path.join(os.path.dirname(path), kernel["Image"]["File"])
-            same = self.replay(path, kernel, "--iterations=1", "--warmup=0", "--compare-with-app=" + image, *ptxas)
-            row["same_code"] = (same.get("compare_with_app") or {}).get("identical")
-            row["compare"] = same.get("compare_with_app")
-            for side, options in (("own", []), ("O3", ["--passes=default<O3>"])):
-                row[side] = self.replay(path, kernel, "--baseline=app", *options, *ptxas)
+            ptxas = self.assembler_of(image)
+            row = {"step": name, "kernel": self.name_of(kernel), "file": os.path.basename(path), "ptxas": ptxas, "build": self.build_of(image)}
             rows.append(row)
-            self.note(rows=rows)
             cells = []
-            for side in ("own", "O3"):
+            for side, options in (("own", ["--compare-with-app=" + image]), ("O3", ["--passes=default<O3>"])):
+                row[side] = self.replay(path, kernel, "--baseline=app", *options, *ptxas, seconds=20)
+                self.note(rows=rows)
                 speedup = (row[side].get("baseline") or {}).get("speedup")
                 cells.append("%s %s %s" % (side, row[side]["verdict"], "%.3f [%.3f, %.3f]" % (speedup["value"], *speedup["interval"]) if speedup
-                                          else str(row[side]["says"])[:150]))
-            base = ((row["own"].get("baseline") or {}).get("measurement") or {}).get("median")
-            self.say("         %-6s %-44s %8s us  %s" % (name, row["kernel"][:44], "%.2f" % (base / 1e3) if base else "", ";  ".join(cells)))
+                                          else row[side]["says"][:150]))
+            same = (row["own"].get("compare_with_app") or {}).get("identical")
+            base = ((row["O3"].get("baseline") or {}).get("measurement") or {}).get("median")
+            self.say("         %-6s %-44s %8s us  %-16s %s" % (name, row["kernel"][:44], "%.2f" % (base / 1e3) if base else "",
+                                                             "same code" if same else "other code", ";  ".join(cells)))
+        times = [r["O3"]["baseline"]["speedup"]["value"] for r in rows if (r.get("O3", {}).get("baseline") or {}).get("speedup")]
+        if times:
+            self.say("         default<O3>: geometric mean %.3f of %d kernels; the same code as Triton's: %d of %d" % (
+                statistics.geometric_mean(times), len(times), sum(bool((r["own"].get("compare_with_app") or {}).get("identical")) for r in rows), len(rows)))
 
     def tune(self):
         timed = []
         for name, path, kernel in self.compiled(("block", "conv")):
             result = self.replay(path, kernel, "--passes=", "--iterations=5")
             timed.append(((result.get("measurement") or {}).get("median") or 0, name, path, kernel))
-        rows, ptxas = [], self.ptxas()
+        rows = []
         for time_ns, name, path, kernel in sorted(timed, key=lambda t: -t[0])[:5]:
             if self.left() < self.args.budget + 20:
                 self.say("         no time left")
                 break
             package = os.path.join(os.path.abspath(self.args.work), "%d.mneme" % len(rows))
+            ptxas = self.assembler_of(os.path.join(os.path.dirname(path), kernel["Image"]["File"]))
             study = package + ".study"
             for old in (package, study):
                 subprocess.run(["rm", "-rf", old], check=True)
             code, out, err = self.run([self.tool("tune"), path, "--record-id=" + sorted(kernel["instances"])[0], "--device=cuda:0",
-                                       "--preset=standard", "--budget=%d" % self.args.budget, "--explain=off", "--assess=off", "--quiet",
+                                       "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off", "--quiet",
                                        "--deployable=on", "--format=json", "--results-dir=" + study, "--export=package:" + package, *ptxas],
                                       self.args.budget + 60)
             row = {"step": name, "kernel": self.name_of(kernel), "ns": time_ns, "exit": code, "package": os.path.exists(package) and package}
@@ -353,29 +393,46 @@ class Step:
             self.note(rows=rows)
             self.say("tune     %-44s %8.2f us  %s%s" % (row["kernel"][:44], time_ns / 1e3, text, ", package" if row["package"] else ""))
 
+    def pack_untuned(self):
+        """A package with default<O3> for each kernel of the block, if no study has a winner."""
+        best = next(filter(os.path.exists, (os.path.join(HERE, d, "best.py") for d in (".", "../test/llvm-mneme-deploy/Inputs"))))
+        package = os.path.join(self.args.work, "O3.mneme")
+        subprocess.run(["rm", "-f", package], check=True)
+        for path, kernel in self.recordings("block"):
+            launch = sorted(kernel["instances"])[0]
+            code, out, err = self.run([self.tool("replay"), path, "--device=cuda:0", "--record-id=" + launch, "--iterations=1", "--warmup=0",
+                                       "--deployable", "--passes=default<O3>"], 30)
+            if code:
+                continue
+            with open(path + ".replay", "w") as file:
+                file.write(out)
+            self.run([sys.executable, best, path + ".replay", path + ".best", json.loads(out)["Result"]["gpu"]["name"], os.path.dirname(path)], 20)
+            self.run([self.tool("deploy"), "pack", "--scope=kernel", "-o", package, os.path.dirname(path), path + ".best"], 30)
+        return [package] if os.path.exists(package) else []
+
     def deploy(self):
-        packages = sorted(glob.glob(os.path.join(os.path.abspath(self.args.work), "[0-9].mneme")))
+        packages = sorted(glob.glob(os.path.join(self.args.work, "[0-9].mneme")))
         if not packages:
-            self.say("deploy   no package: the study of no kernel has a winner")
-            self.note(left_out="no package")
-            return
-        for name in ("block", "conv"):
-            report = os.path.join(os.path.abspath(self.args.output), "deployed-%s.json" % name)
-            env = self.environment("triton")
+            packages = self.pack_untuned()
+            self.say("deploy   no study has a winner: default<O3> of the block's kernels instead")
+        plains, env = {}, self.environment("triton")
+        for name, options in (("block", []), ("block", ["--verify=1"]), ("conv", [])):
+            report = os.path.join(self.args.work, "deployed.json")
             words = RECORDED[name][0]
-            plain = self.run(self.program(words), 100, env)[1]
-            code, out, err = self.run([self.tool("deploy"), "run", "--device=cuda", "--report=" + report, "--verify=2", *packages, "--",
-                                       *self.program(words)], 120, env)
-            served = {}
+            if name not in plains:
+                plains[name] = self.run(self.program(words), 60, env)[1]
+            plain = plains[name]
+            code, out, err = self.run([self.tool("deploy"), "run", "--device=cuda", "--report=" + report, *options, *packages, "--",
+                                       *self.program(words)], 80, env)
             try:
                 served = json.load(open(report))
             except (OSError, ValueError):
-                pass
+                served = {}
             results = [[l for l in text.splitlines() if l.startswith("result")] for text in (plain, out)]
-            launches = served.get("served") or 0
-            self.note(**{name: {"exit": code, "same": results[0] == results[1], "served": launches, "report": served, "error": err[-2000:]}})
-            self.say("deploy   %s: %s, %s, %d launches served" % (name, "exit 0" if code == 0 else self.why(code, out, err),
-                                                                "same output" if results[0] == results[1] else "OTHER OUTPUT", launches))
+            self.note(**{name + "".join(options): {"exit": code, "same": results[0] == results[1], "report": served, "error": err[-2000:]}})
+            self.say("deploy   %s: %s, %s, %s launches served, %s verified" % (
+                name + " ".join(["", *options]), "exit 0" if code == 0 else self.why(code, out, err), "same output" if results[0] and results[0] == results[1] else "OTHER OUTPUT",
+                served.get("served"), served.get("verified")))
 
     def take(self):
         getattr(self, self.name, self.record_and_verify)()
@@ -393,6 +450,34 @@ def pack_kernels(args):
         os.remove(path)
 
 
+def run_step(args, step, end):
+    """Runs a step as a process of its own. Returns whether it worked."""
+    parent = Step(args, step)
+    limit = min(LIMITS[step], end - time.monotonic() - 5)
+    if limit < 15:
+        parent.say("%-8s no time left" % step)
+        return False
+    begin = time.monotonic()
+    # A little more than the step gives itself.
+    process = subprocess.Popen([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--one=" + step, "--seconds=%f" % (limit - 3)],
+                               start_new_session=True, stderr=subprocess.PIPE, errors="replace")
+    try:
+        _, err = process.communicate(timeout=limit)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate()
+        code = 124
+    if code:
+        parent.say("%-8s FAILED: %s" % (step, parent.why(code, "", err)))
+        with parent.locked(), open(os.path.join(args.output, "log.txt"), "a") as log:
+            log.write("[%s] failed with %d\n%s\n" % (step, code, err))
+    parent.say("-- %s: %.0f s" % (step, time.monotonic() - begin))
+    with parent.locked():
+        pack_kernels(args)
+    return code == 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tools", required=True, metavar="DIR")
@@ -402,46 +487,24 @@ def main():
     parser.add_argument("--steps", default=FIRST)
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--budget", type=int, default=20, help="seconds of search for each kernel of tune")
+    parser.add_argument("--preset", default="standard", help="the search space of tune")
     parser.add_argument("--jobs", type=int, default=4, help="replays at the same time where no time is measured")
+    parser.add_argument("--record-only", action="store_true", help="do not run the programs without the recorder")
     parser.add_argument("--one", metavar="STEP", help=argparse.SUPPRESS)
     args = parser.parse_args()
     for key in ("tools", "output", "work", "programs"):
         setattr(args, key, os.path.abspath(getattr(args, key)))
-    steps = args.steps.split(",")
-    for step in steps:
+    groups = [group.split("+") for group in args.steps.split(",")]
+    for step in sum(groups, []):
         if step not in LIMITS:
             parser.error("unknown step '%s'" % step)
     if args.one:
         Step(args, args.one).take()
         return 0
     end = time.monotonic() + args.seconds
-    failed = []
-    for step in steps:
-        parent = Step(args, step)
-        limit = min(LIMITS[step], end - time.monotonic() - 10)
-        if limit < 20:
-            parent.say("%-8s no time left" % step)
-            failed.append(step)
-            continue
-        begin = time.monotonic()
-        # A little more than the step gives itself.
-        process = subprocess.Popen([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--one=" + step, "--seconds=%f" % (limit - 5)],
-                                   start_new_session=True, stderr=subprocess.PIPE, errors="replace")
-        try:
-            _, err = process.communicate(timeout=limit)
-            code = process.returncode
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            _, err = process.communicate()
-            code = 124
-        if code:
-            failed.append(step)
-            parent.say("%-8s FAILED: %s" % (step, parent.why(code, "", err)))
-            with open(os.path.join(args.output, "log.txt"), "a") as log:
-                log.write("[%s] failed with %d\n%s\n" % (step, code, err))
-        parent.say("-- %s: %.0f s" % (step, time.monotonic() - begin))
-        pack_kernels(args)
-    return 1 if failed else 0
+    with concurrent.futures.ThreadPoolExecutor(len(max(groups, key=len))) as pool:
+        good = [all(list(pool.map(lambda step: run_step(args, step, end), group))) for group in groups]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":

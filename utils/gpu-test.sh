@@ -17,12 +17,13 @@
 #   --deploy=A,B      parts of utils/gpu-deploy.py (default: right,tuned)
 #   --deploy-options=S  more options of it, as for a shell
 #   --others=A,B,...  steps of utils/gpu-others.py (default: its own)
+#   --others-options=S  more options of it, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
 limit=540 steps=smoke,memory,examples,bisect,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
-deploy=right,tuned deploy_options= others= archives=
+deploy=right,tuned deploy_options= others= others_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -42,6 +43,7 @@ for arg in "$@"; do
     --deploy=*) deploy=${arg#*=} ;;
     --deploy-options=*) deploy_options=${arg#*=} ;;
     --others=*) others=${arg#*=} ;;
+    --others-options=*) others_options=${arg#*=} ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
       exit 0
@@ -215,8 +217,9 @@ deploy() {
 
 others() {
   say "== kernels of other compilers"
+  # shellcheck disable=SC2086
   limited 1800 python3 "$work/utils/gpu-others.py" --tools="$work/bin" --output="$output" --work="$work/run-others" \
-    ${others:+--steps="$others"} --seconds="$(($(left) - 10))" 2>>"$log"
+    ${others:+--steps="$others"} --seconds="$(($(left) - 5))" $others_options 2>>"$log"
 }
 
 failed=
