@@ -214,6 +214,8 @@ void Server::sendResult(Evaluation E) {
   R.Id = T.Id;
   R.Failure = E.Failure;
   R.Error = std::move(E.Error);
+  R.Diagnostics = std::move(E.Diagnostics);
+  R.Suspicions = std::move(E.Suspicions);
   R.Stopped = E.Stopped;
   R.Metrics = std::move(E.Metrics);
   R.Samples = std::move(E.Samples);
@@ -562,6 +564,8 @@ Expected<Study> Server::makeStudy(const message::Space &M) const {
                                Option.Name + " for a space");
     Options.push_back({Option.Name, Option.Text});
   }
+  if (Error E = addKnobs(Options))
+    return std::move(E);
   if (Error E = applyToStudy(Options, S))
     return std::move(E);
   return S;
