@@ -139,7 +139,8 @@ static cl::opt<bool>
 static cl::opt<std::string> App(
     "app",
     cl::desc("The application; its own machine code is the baseline on a GPU. "
-             "Default: the recorded IR at the application's -O level"),
+             "Default: the image of a kernel whose IR was registered, else the "
+             "recorded IR at the application's -O level"),
     cl::value_desc("file"), cl::cat(RetestCat));
 static cl::opt<unsigned>
     Retest("retest",
@@ -586,6 +587,15 @@ static Error readJudge(TuneOptions &O) {
   return Error::success();
 }
 
+/// Finds the source folder of the versions.
+static Error findSources(TuneOptions &O) {
+  for (const SpaceOption &S : O.Space)
+    if (S.Name == "source" && O.Replay.SourceDir.empty())
+      return findSourceFolder(StringRef(S.Text).split('|').first)
+          .moveInto(O.Replay.SourceDir);
+  return Error::success();
+}
+
 Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   TuneOptions O;
   O.ToolPath = ToolPath.str();
@@ -606,6 +616,8 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   if (Error E = readLimits(O.Tuner))
     return std::move(E);
   if (Error E = CommonFlags->apply(O.Replay))
+    return std::move(E);
+  if (Error E = findSources(O))
     return std::move(E);
   if (Error E = readApp(O))
     return std::move(E);

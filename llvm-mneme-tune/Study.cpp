@@ -522,12 +522,15 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       openJournal(O, Dir, K, S, *Spaces.front());
   if (!Log)
     return Log.takeError();
-  if (!O.Replay.App.empty() &&
-      StringRef(describeDevice((*Farm)->describe())).starts_with("host")) {
+  bool OnHost =
+      StringRef(describeDevice((*Farm)->describe())).starts_with("host");
+  if (!O.Replay.App.empty() && OnHost)
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");
-    O.Tuner.AppCode = false;
-  }
+  // The image for which IR was registered is the application's own code.
+  const ReplayPlan &First = *(*Farm)->plans().front();
+  O.Tuner.AppCode = !OnHost && (!O.Replay.App.empty() ||
+                                (First.hasIR() && First.hasRecordedImage()));
   Evaluator &E = Judged ? static_cast<Evaluator &>(*Judged) : **Farm;
   return tune(O, K, Dir, **Farm, E, std::move(*Log), std::move(*Verification),
               Spaces);
