@@ -50,7 +50,7 @@ def measure_call(kernel):
 
 SPACES = {
     # Launch shapes only: nothing is compiled twice.
-    "launches": ({"block_x": "32..1024", "grid_x": "8..64:8"}, 3000),
+    "launches": ({"block_x": "32..1024", "grid_x": "8..64:8"}, 1000),
     "compilations": ({"block_x": "32..256:32", "passes": "default<{O1|O2|O3}>", "maxnreg": "16..128:4"}, 150),
 }
 

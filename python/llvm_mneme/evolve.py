@@ -120,7 +120,7 @@ class Evaluator:
         judgement = self.judge(path)
         metrics = {"combined_score": score(judgement), "verified": float(judgement["passed"])}
         try:
-            from openevolve.evaluation_result import EvaluationResult  # type: ignore[import-not-found]
+            from openevolve.evaluation_result import EvaluationResult
         except ImportError:
             return metrics
         return EvaluationResult(metrics=metrics, artifacts={"feedback": feedback(judgement)})

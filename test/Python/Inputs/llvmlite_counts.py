@@ -9,7 +9,11 @@ import llvm_mneme as mneme
 folder, sources, compiler = sys.argv[1], sys.argv[2], sys.argv[3:]
 examples, different = 0, []
 programs = {os.path.splitext(os.path.basename(path))[0]: [path] for path in glob.glob(os.path.join(sources, "*.cu"))}
-programs["miniapp"] = glob.glob(os.path.join(sources, "miniapp", "*.c*"))
+programs["miniapp"] = glob.glob(os.path.join(sources, "miniapp", "*.cu"))
+for path in glob.glob(os.path.join(sources, "miniapp", "*.cpp")):
+    # Host code, alone: beside CUDA code, clang takes it for CUDA's.
+    programs["miniapp"].append(os.path.join(folder, os.path.basename(path) + ".o"))
+    subprocess.run([compiler[0], "--driver-mode=g++", "-O2", "-c", path, "-o", programs["miniapp"][-1]], check=True)
 for name, files in sorted(programs.items()):
     app, rec = os.path.join(folder, name), os.path.join(folder, name + ".rec")
     subprocess.run([*compiler, "-O2", *files, "-o", app], check=True)
