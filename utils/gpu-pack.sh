@@ -129,7 +129,7 @@ if [ -n "$proteus" ]; then cp -r "$work/proteus" "$pack/"; fi
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
+cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/utils/"
 if [ -n "$programs" ]; then

@@ -28,6 +28,9 @@ static constexpr int MaxDevices = BoundImage::MaxDevices;
 static thread_local int SelectedDevice
     __attribute__((tls_model("initial-exec"))) = -1;
 
+thread_local unsigned CallUnderWay::Depth
+    __attribute__((tls_model("initial-exec"))) = 0;
+
 GpuDeployment &GpuDeployment::get() {
   // Never destroyed, because applications may use it while they exit.
   alignas(GpuDeployment) static char Storage[sizeof(GpuDeployment)];
@@ -138,7 +141,7 @@ Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
 bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   TunedKernels &Kernels = TunedKernels::get();
   const GpuList *All = list();
-  C.Stub = All ? find(*All, L.Stub, C.Device) : nullptr;
+  C.Stub = !All ? nullptr : L.Found ? L.Found : find(*All, L.Stub, C.Device);
   if (!C.Stub) {
     Kernels.countEarly();
     return false;
@@ -160,7 +163,20 @@ bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   return C.Variant;
 }
 
+void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
+  Attributes = All;
+  NumAttributes = Count;
+  for (uint32_t I = 0; I != Count; ++I) {
+    const CudaLaunchAttribute &A = All[I];
+    if (A.Id == CudaLaunchAttributeCooperative)
+      Facts.Cooperative = A.Words[0];
+    if (A.Id == CudaLaunchAttributeClusterDim)
+      Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
+  }
+}
+
 int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
+  CallUnderWay Here;
   TunedKernels &Kernels = TunedKernels::get();
   if (!Kernels.isActive()) {
     LaunchCompiler *C = compiler();
@@ -654,20 +670,25 @@ void GpuDeployment::preload() {
 
 void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
                                     int Value) {
-  TunedKernels &Kernels = TunedKernels::get();
   int Device = isActive() ? currentDevice() : -1;
   int Unused = -1;
   unsigned Variation = 0, Arch = 0;
   if (Device < 0 || !findArch(*list(), Unused, Variation, Arch))
     return;
-  FunctionAttribute A = {Device, Attribute, Value};
   if (LaunchCompiler *C = compiler())
     if (CompiledKernel *K = C->find(HostPtr, Variation, Arch))
-      C->setAttribute(*K, A);
-  TunedStub *Stub = Kernels.find(HostPtr, Variation, Arch);
-  if (!Stub || !Stub->Kernel)
+      C->setAttribute(*K, {Device, Attribute, Value});
+  if (TunedStub *Stub = TunedKernels::get().find(HostPtr, Variation, Arch))
+    mirrorAttribute(*Stub, Attribute, Value);
+}
+
+void GpuDeployment::mirrorAttribute(TunedStub &Stub, int Attribute, int Value) {
+  TunedKernels &Kernels = TunedKernels::get();
+  int Device = Kernels.isActive() ? currentDevice() : -1;
+  if (Device < 0 || !Stub.Kernel)
     return;
-  TunedKernel &K = *Stub->Kernel;
+  TunedKernel &K = *Stub.Kernel;
+  FunctionAttribute A = {Device, Attribute, Value};
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   bool Ok = attempt([&] { setFunctionAttribute(K.Attributes, A); });
   const CudaDriver &Driver = *list()->Driver;

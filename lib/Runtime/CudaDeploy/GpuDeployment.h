@@ -30,13 +30,17 @@
 
 namespace mneme {
 
-/// A launch through the CUDA runtime.
+/// A launch through the CUDA runtime or the driver.
 struct GpuLaunch {
-  const void *Stub;
+  const void *Stub; ///< Null through the driver.
   LaunchFacts Facts;
   CUstream Stream; ///< The driver's.
   const CudaLaunchAttribute *Attributes = nullptr;
   uint32_t NumAttributes = 0;
+  TunedStub *Found = nullptr; ///< Through the driver: what it leads to.
+
+  /// Adds attributes, which mean the same to both.
+  void addAttributes(const CudaLaunchAttribute *All, uint32_t Count);
 };
 
 /// The application's own launch, which returns the runtime's error.
@@ -51,6 +55,20 @@ public:
 private:
   void *Data;
   int (*Call)(void *);
+};
+
+/// A call of the application that is being made. Driver calls of the CUDA
+/// runtime inside it are part of it.
+class CallUnderWay {
+public:
+  CallUnderWay() { ++Depth; }
+  CallUnderWay(const CallUnderWay &) = delete;
+  CallUnderWay &operator=(const CallUnderWay &) = delete;
+  ~CallUnderWay() { --Depth; }
+  static bool isInside() { return Depth; }
+
+private:
+  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
 };
 
 /// Measures one launch with events in its stream, and waits for it to end. The
@@ -99,7 +117,8 @@ public:
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    DeviceGate::Visit Here(TunedKernels::get().verifies() ? &Gate : nullptr);
+    CallUnderWay Here;
+    DeviceGate::Visit In(TunedKernels::get().verifies() ? &Gate : nullptr);
     return noteError(Call());
   }
   /// The same for a call that allocates \p Size() bytes at \p Ptr, or frees
@@ -180,6 +199,7 @@ public:
 
   /// After the application set an attribute of a kernel: sets the variants'.
   void mirrorAttribute(const void *Stub, int Attribute, int Value);
+  void mirrorAttribute(TunedStub &Stub, int Attribute, int Value);
   /// After the calling thread selected a device.
   void noteDevice(int Device);
   /// Returns the device of the current context; -1 if there is none.

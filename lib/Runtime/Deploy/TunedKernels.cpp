@@ -47,7 +47,7 @@ void TunedKernels::startIfStrict() {
 /// taken after \p Lock elsewhere. No other thread uses the packages before
 /// Active is set.
 void TunedKernels::start() {
-  if (std::exchange(Started, true))
+  if (Started.exchange(true))
     return;
   const char *Paths = secure_getenv(MNEME_ENV_TUNED);
   if (Paths && !*Paths)
@@ -250,6 +250,24 @@ TunedStub &TunedKernels::addStub(const std::string &StaticHash,
       });
   AllStubs.push_back(std::move(New));
   return *AllStubs.back();
+}
+
+TunedStub *TunedKernels::findInImage(const std::string &Digest,
+                                     const char *Name) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto New = std::make_unique<TunedStub>();
+  findKernel(
+      *New,
+      [&](const Package &P) {
+        return P.findKernel(reinterpret_cast<const uint8_t *>(Digest.data()),
+                            Name);
+      },
+      // The digest covers them.
+      [](PackageRange<MnemePackageArg>) { return true; });
+  if (!New->Kernel)
+    return nullptr;
+  AllStubs.push_back(std::move(New));
+  return AllStubs.back().get();
 }
 
 TunedStub *TunedKernels::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {

@@ -144,6 +144,9 @@ public:
   /// throw.
   TunedStub &addStub(const std::string &StaticHash,
                      const std::vector<MnemePackageArg> &Args);
+  /// The same for a kernel of an image with the given digest (16 bytes). Null
+  /// if no package has it.
+  TunedStub *findInImage(const std::string &Digest, const char *Name);
 
   /// Returns the first variant that serves the launch, with its plan. Otherwise
   /// counts the launch and returns null.
@@ -226,7 +229,8 @@ private:
   std::atomic<const TunedVariant *> Last{nullptr};
   std::atomic<bool> HasKernels{false}, HasFault{false};
   StubTable<TunedStub> Stubs;
-  bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  std::atomic<bool> Started{false};
+  bool Finished = false, Strict = false, CapturesAll = false;
   bool CopiesVariables = false, IsEmbedded = false;
   TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;
