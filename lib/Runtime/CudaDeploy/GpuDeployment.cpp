@@ -53,9 +53,6 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
     std::string Error;
     auto New = std::make_unique<GpuList>();
     New->Driver = CudaDriver::load(Error);
-    if (!New->Driver && !HasTold.exchange(true))
-      tell("mneme: warning: the application's own kernels are launched: %s\n",
-           Error.c_str());
     int Count = 0;
     if (!New->Driver || New->Driver->DeviceGetCount(&Count))
       return;

@@ -285,7 +285,6 @@ private:
 
   std::atomic<LaunchCompiler *> Compiler{nullptr};
   std::atomic<const GpuList *> Gpus{nullptr};
-  std::atomic<bool> HasTold{false}; ///< Of a driver that is of no use.
   // Used only if launches are verified.
   DeviceGate Gate;
   DeviceBuffers Buffers;

@@ -30,13 +30,6 @@
 // NONE: served=0
 // RUN: FileCheck %s --check-prefix=SERVER < %t/err
 // SERVER: no compile server: '/none' does not exist; it runs as compiled
-//
-// A driver that is too old.
-// RUN: mkdir %t/old && sed s/cuKernelSetCacheConfig/cuKernelSetCacheNothin/g %emulated_cuda/libcuda.so.1 > %t/old/libcuda.so.1
-// RUN: %jit_gpu LD_LIBRARY_PATH=%t/old:%emulated_cuda MNEME_EMULATED_KERNELS=%t/plain.bc %t/app 2> %t/err | FileCheck %s
-// RUN: FileCheck %s --check-prefix=OLD < %t/err
-// OLD: mneme: warning: the application's own kernels are launched: {{.*}}cuKernelSetCacheConfig
-// OLD-NOT: mneme
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>
