@@ -956,7 +956,7 @@ def print_pages(result):
 
 
 def print_python(result):
-    print("import %.1f ms, empty call %.0f us" % (result["import_ms"], result["call_us"]))
+    print("import %(import_ms).1f ms, %(import_processor_ms).1f ms of the processor; empty call %(call_us).0f us" % result)
     for name, r in result["rate"].items():
         print("%-13s %5.0f trials/s of llvm-mneme-tune, %5.0f of the package: %.2f" % (name, r["tool"], r["package"], r["ratio"]))
     if "own_ms" in result["optuna"]:
