@@ -243,7 +243,8 @@ if os.path.exists(python):
             % (os.path.join(config.mneme_src_root, "python"), build, python),
         )
     )
-    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools"]
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools",
+                "openevolve"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():
