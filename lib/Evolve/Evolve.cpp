@@ -239,15 +239,18 @@ Evolution::proposeOne(uint64_t Number) {
 Expected<std::vector<EvolvedCandidate>> Evolution::propose(size_t Count) {
   std::vector<EvolvedCandidate> Batch;
   uint64_t Next = Known.all().size();
-  while (Batch.size() < Count && !IsExhausted) {
+  while (Batch.size() < Count) {
     Expected<std::optional<EvolvedCandidate>> C =
         proposeOne(Next + Batch.size());
     if (!C)
       return C.takeError();
-    if (*C)
+    if (*C) {
       Batch.push_back(std::move(**C));
-    else
-      IsExhausted = true;
+      continue;
+    }
+    // The results of this batch may be parents of others.
+    IsExhausted = Batch.empty();
+    break;
   }
   return std::move(Batch);
 }
