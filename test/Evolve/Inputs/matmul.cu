@@ -16,7 +16,7 @@ __global__ void matmul(const float *A, const float *B, float *C, int N) {
 }
 
 int main() {
-  constexpr int N = 64;
+  constexpr int N = 128;
   static float Host[N * N];
   float *A, *B, *C;
   cudaMalloc(&A, sizeof(Host));

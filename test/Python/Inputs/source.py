@@ -25,8 +25,8 @@ with mneme.Executor("rec", device="host", options=["--source-dir=src"]) as execu
     module = results[4].module(optimized=False)
     print("clock64" in module.text, "clock64" in recorded.module(optimized=False).text)
     try:
-        results[3].module()
-    except mneme.RequestError as error:
-        print("RequestError", "ADDEND" in str(error))
+        results[3].module().text
+    except mneme.MnemeError as error:
+        print("refused", "ADDEND" in str(error))
 with mneme.Executor("rec", device="host") as executor:
     print(executor.submit(source=text).result().error)
