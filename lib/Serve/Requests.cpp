@@ -214,6 +214,9 @@ void Server::sendResult(Evaluation E) {
   R.Id = T.Id;
   R.Failure = E.Failure;
   R.Error = std::move(E.Error);
+  R.Level = E.Level;
+  R.Diagnostics = std::move(E.Diagnostics);
+  R.Suspicions = std::move(E.Suspicions);
   R.Stopped = E.Stopped;
   R.Metrics = std::move(E.Metrics);
   R.Samples = std::move(E.Samples);
@@ -238,6 +241,8 @@ void Server::handle(Client &C, message::Compare &M) {
     return refuse(C, M.Id, Reason::Request, Instance.takeError());
   if (M.Configs.empty())
     return refuse(C, M.Id, Reason::Request, "nothing to compare");
+  if (!M.Rounds)
+    return refuse(C, M.Id, Reason::Request, "rounds: expected at least 1");
   if (Error E = openFarm())
     return refuse(C, M.Id, FarmLost.empty() ? Reason::Setup : Reason::Lost,
                   std::move(E));
@@ -562,6 +567,8 @@ Expected<Study> Server::makeStudy(const message::Space &M) const {
                                Option.Name + " for a space");
     Options.push_back({Option.Name, Option.Text});
   }
+  if (Error E = addKnobs(Options))
+    return std::move(E);
   if (Error E = applyToStudy(Options, S))
     return std::move(E);
   return S;

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// Serves launches on NVIDIA GPUs through the CUDA driver, beside the
-/// application's own CUDA runtime. Images are loaded as libraries of the
-/// driver, which belong to no context.
+/// application's own CUDA runtime: with tuned kernels of packages, and with
+/// code that is compiled while the program runs (LaunchCompiler.h). Images are
+/// loaded as libraries of the driver, which belong to no context.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
+#include "LaunchCompiler.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
@@ -69,7 +71,9 @@ private:
   static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
 };
 
-/// Measures one launch with events in its stream, and waits for it to end.
+/// Measures one launch with events in its stream, and waits for it to end. The
+/// stream waits until all of them are enqueued, so that the time that the host
+/// takes to launch does not count.
 class LaunchTimer {
 public:
   LaunchTimer() = default;
@@ -82,8 +86,12 @@ public:
   void stop();
 
 private:
+  class Gate;
+  void open();
+
   const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
   TunedVariant *Variant = nullptr;
+  Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
   CUstream Stream = nullptr;
   CUevent Events[2] = {};
 };
@@ -93,9 +101,17 @@ class GpuDeployment {
 public:
   static GpuDeployment &get();
 
-  /// Launches a variant instead of the application's kernel, or calls \p Own,
-  /// if nothing was executed and no state of the application has changed. Calls
-  /// both to verify the launch. \returns the runtime's error.
+  /// Before slots are filled.
+  void setCompiler(LaunchCompiler *C) {
+    Compiler.store(C, std::memory_order_relaxed);
+  }
+  /// Whether any launches may be served.
+  bool isActive() const { return TunedKernels::get().isActive() || compiler(); }
+
+  /// Launches a variant or compiled code instead of the application's kernel,
+  /// or calls \p Own, if nothing was executed and no state of the application
+  /// has changed. Calls both to verify the launch. \returns the runtime's
+  /// error.
   int launch(const GpuLaunch &L, OwnLaunch Own);
 
   /// Makes a call of the application that may change device memory: not while a
@@ -132,7 +148,7 @@ public:
   /// Makes a call that writes a variable in \p S.
   template <typename Fn>
   int writeVariable(const void *Shadow, CUstream S, Fn Call) {
-    if (!TunedKernels::get().copiesVariables())
+    if (!copiesVariables())
       return change(Call);
     return change([&] {
       return VariableWrites::get().write(Shadow, S, Call,
@@ -142,7 +158,7 @@ public:
   /// Makes a call after which the application may write a variable by other
   /// means.
   template <typename Fn> int shareVariable(const void *Shadow, Fn Call) {
-    if (TunedKernels::get().copiesVariables())
+    if (copiesVariables())
       VariableWrites::get().setUnknown(Shadow);
     return change(Call);
   }
@@ -188,6 +204,19 @@ public:
   void noteDevice(int Device);
   /// Returns the device of the current context; -1 if there is none.
   int currentDevice() const;
+  /// Returns the driver once the application has initialized it; null before.
+  const CudaDriver *driver() const {
+    const GpuList *L = list();
+    return L ? L->Driver : nullptr;
+  }
+  /// Returns the first device of an architecture; null if there is none.
+  const DeployDevice *deviceOf(unsigned Arch) const {
+    const GpuList *L = list();
+    for (size_t I = 0; L && I != L->All.size(); ++I)
+      if (L->All[I].Facts.Arch == Arch)
+        return &L->All[I].Facts;
+    return nullptr;
+  }
   /// After a device was reset: kernels lose their attributes.
   void forget(int Device);
 
@@ -209,7 +238,11 @@ private:
     return Known ? Known : const_cast<GpuDeployment *>(this)->findGpus();
   }
   const GpuList *findGpus();
+  bool findArch(const GpuList &L, int &Device, unsigned &Variation,
+                unsigned &Arch) const;
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
+  Fallback findDevice(const GpuList &All, const GpuLaunch &L,
+                      int &Device) const;
   /// What a launch is served with.
   struct Choice {
     TunedStub *Stub = nullptr;
@@ -223,6 +256,11 @@ private:
   Fallback check(const GpuLaunch &L, Choice &C);
   Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
   CUresult fire(const GpuLaunch &L, const Choice &C);
+  int launchOther(const GpuLaunch &L, OwnLaunch Own) {
+    LaunchCompiler *C = compiler();
+    return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
+  }
+  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OwnLaunch Own);
   int launchOwn(OwnLaunch Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
@@ -234,11 +272,15 @@ private:
   Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);
   void preload();
   void preload(TunedVariant &V, const TunedStub &Stub, int Device);
-  const CudaDriver *driver() const {
-    const GpuList *L = list();
-    return L ? L->Driver : nullptr;
+  LaunchCompiler *compiler() const {
+    return Compiler.load(std::memory_order_relaxed);
+  }
+  /// Whether images may have copies of variables that the application writes.
+  bool copiesVariables() const {
+    return TunedKernels::get().copiesVariables() || compiler();
   }
 
+  std::atomic<LaunchCompiler *> Compiler{nullptr};
   std::atomic<const GpuList *> Gpus{nullptr};
   // Used only if launches are verified.
   DeviceGate Gate;

@@ -147,10 +147,10 @@ static int onSetDevice(const CudaRuntime &R, int Device) {
 }
 
 static int onDeviceReset(const CudaRuntime &R) {
-  bool IsActive = TunedKernels::get().isActive();
-  int Device = IsActive ? GpuDeployment::get().currentDevice() : -1;
+  GpuDeployment &D = GpuDeployment::get();
+  int Device = D.isActive() ? D.currentDevice() : -1;
   int E = R.DeviceReset();
-  GpuDeployment::get().forget(Device);
+  D.forget(Device);
   return E;
 }
 
@@ -350,14 +350,18 @@ __attribute__((constructor)) static void checkPackages() {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  // Linkers pad merged sections with zeros.
+  for (MnemeHook *H = Begin; H < End; ++H)
+    if (void *Fn = H->Name ? findCompilerFunction(H->Name) : nullptr)
+      H->Fn = Fn;
   if (Begin >= End || isRecording())
     return;
   TunedKernels::get().start();
   TunedKernels::get().noteKernels();
-  if (!TunedKernels::get().isActive())
+  GpuDeployment::get().setCompiler(startCompiler());
+  if (!GpuDeployment::get().isActive())
     return;
   for (MnemeHook *H = Begin; H < End; ++H)
-    // Linkers pad merged sections with zeros.
-    if (H->Name && H->Fn)
+    if (H->Name && H->Fn && !findCompilerFunction(H->Name))
       patchSlot(*H, Begin);
 }

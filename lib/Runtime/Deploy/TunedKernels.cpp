@@ -314,6 +314,26 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
   return nullptr;
 }
 
+void mneme::setFunctionAttribute(std::vector<FunctionAttribute> &All,
+                                 const FunctionAttribute &A) {
+  auto I =
+      std::find_if(All.begin(), All.end(), [&](const FunctionAttribute &Known) {
+        return Known.Device == A.Device && Known.Attribute == A.Attribute;
+      });
+  if (I == All.end())
+    All.push_back(A);
+  else
+    *I = A;
+}
+
+void mneme::forgetFunctionAttributes(std::vector<FunctionAttribute> &All,
+                                     int Device) {
+  All.erase(std::remove_if(
+                All.begin(), All.end(),
+                [&](const FunctionAttribute &A) { return A.Device == Device; }),
+            All.end());
+}
+
 //===----------------------------------------------------------------------===//
 // Verification and failures
 //===----------------------------------------------------------------------===//

@@ -78,6 +78,11 @@ struct FunctionAttribute {
   int Value;
   static constexpr int CacheConfig = -1;
 };
+/// Sets an attribute among those of a kernel. May throw.
+void setFunctionAttribute(std::vector<FunctionAttribute> &All,
+                          const FunctionAttribute &A);
+/// After a device was reset.
+void forgetFunctionAttributes(std::vector<FunctionAttribute> &All, int Device);
 
 /// A kernel with its variants in all packages.
 struct TunedKernel {
@@ -223,7 +228,7 @@ private:
   std::atomic<uint64_t> Early{0}, Foreign{0};
   std::atomic<const TunedVariant *> Last{nullptr};
   std::atomic<bool> HasKernels{false}, HasFault{false};
-  StubTable Stubs;
+  StubTable<TunedStub> Stubs;
   std::atomic<bool> Started{false};
   bool Finished = false, Strict = false, CapturesAll = false;
   bool CopiesVariables = false, IsEmbedded = false;
