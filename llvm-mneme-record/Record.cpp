@@ -60,6 +60,11 @@ static cl::alias MaxRecordingsAlias("mr",
                                     cl::desc("Alias for --max-recordings"),
                                     cl::aliasopt(MaxRecordings),
                                     cl::cat(SelectionCategory));
+static cl::opt<bool> RequireIR(
+    "require-ir",
+    cl::desc("Record only kernels with IR, whose compiler ran Mneme's plugin "
+             "or whose IR the program registers"),
+    cl::cat(SelectionCategory));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Properties that identify a launch of a kernel:"
@@ -220,9 +225,9 @@ static Error takeDefaults() {
 /// Rejects options that have no effect in combination with others.
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
-      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,   &RecordId,
-      &Pick,        &Ranks, &Regions,   &Reachable,       &Epilogue,
-      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded};
+      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,    &RecordId,
+      &Pick,        &Ranks, &Regions,   &Reachable,        &Epilogue,
+      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -324,6 +329,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Which.Skip = Skip;
   Which.Launches = Launches;
   Which.MaxRecordings = MaxRecordings;
+  Which.RequireIR = RequireIR;
   Which.RecordId = RecordId;
   Which.Pick = Pick;
   Which.Epilogue = Epilogue;

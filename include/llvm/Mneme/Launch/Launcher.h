@@ -40,6 +40,7 @@ struct LaunchSelection {
   /// for all.
   std::string Launches;
   uint64_t MaxRecordings = 4;      ///< Per kernel; 0: no limit.
+  bool RequireIR = false; ///< Skip kernels of which there is an image only.
   std::string RecordId = "launch"; ///< The inputs of the dynamic hash.
   std::string Pick = "first";      ///< The launches to keep if there are too
                                    ///< many.

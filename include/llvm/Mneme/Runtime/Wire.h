@@ -109,6 +109,7 @@
 #define MNEME_ENV_LAUNCHES "MNEME_LAUNCHES" /* numbers from 1; empty: all */
 #define MNEME_ENV_MAX_RECORDINGS                                               \
   "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
+#define MNEME_ENV_REQUIRE_IR "MNEME_REQUIRE_IR" /* 1: no images alone */
 #define MNEME_ENV_RECORD_ID "MNEME_RECORD_ID" /* a word of Selection.def */
 #define MNEME_ENV_PICK "MNEME_PICK"           /* a word of Selection.def */
 #define MNEME_ENV_EPILOGUE "MNEME_EPILOGUE"   /* a word of Selection.def */
