@@ -9,6 +9,7 @@
 #include "DriverImages.h"
 #include "Descriptor.h"
 #include "Shortage.h"
+#include "Vendor.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -53,6 +54,7 @@ struct FatbinHeader {
   uint64_t Size; ///< Without this header.
 };
 static constexpr uint32_t FatbinMagic = 0xba55ed50;
+static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 
 /// The image itself, for a pointer to it or to its wrapper.
 static const void *unwrap(const void *Image) {
@@ -65,10 +67,29 @@ static const void *unwrap(const void *Image) {
   return W.Data;
 }
 
+/// The size of an offload bundle, in which HIP finds the code object for its
+/// device.
+static size_t sizeOfBundle(const char *Bundle) {
+  struct Entry {
+    uint64_t Offset, Size, NameSize;
+  };
+  uint64_t Count, Size = 0;
+  const char *At = Bundle + sizeof(BundleMagic) - 1;
+  memcpy(&Count, At, sizeof(Count));
+  At += sizeof(Count);
+  for (uint64_t I = 0; I != Count; ++I) {
+    Entry E;
+    memcpy(&E, At, sizeof(E));
+    At += sizeof(E) + E.NameSize;
+    Size = std::max(Size, E.Offset + E.Size);
+  }
+  return Size;
+}
+
 size_t mneme::sizeOfImage(const void *Image) {
   auto *Bytes = static_cast<const char *>(Image);
   // Byte by byte: a text may be shorter than a header.
-  if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, ELFMAG + 1, SELFMAG - 1)) {
+  if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, &ELFMAG[1], SELFMAG - 1)) {
     Elf64_Ehdr H;
     memcpy(&H, Image, sizeof(H));
     return std::max({H.e_shoff + uint64_t(H.e_shnum) * H.e_shentsize,
@@ -80,6 +101,10 @@ size_t mneme::sizeOfImage(const void *Image) {
     memcpy(&H, Image, sizeof(H));
     return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
   }
+  if (ForHip)
+    return strncmp(Bytes, BundleMagic, sizeof(BundleMagic) - 1)
+               ? 0
+               : sizeOfBundle(Bytes);
   bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
                 (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
   return IsText ? strlen(Bytes) : 0;

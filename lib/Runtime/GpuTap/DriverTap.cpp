@@ -35,6 +35,16 @@ unsigned &mneme::driverLaunchesOfThread() {
 // The driver
 //===----------------------------------------------------------------------===//
 
+/// Names of the driver's library, the newest first. HIP is its own driver.
+static constexpr const char *DriverLibraries[] = {
+#ifdef MNEME_HIP
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
+    "libamdhip64.so"
+#else
+    "libcuda.so.1"
+#endif
+};
+
 /// The driver's handle, or null while it is not loaded.
 static void *loadedDriver() {
   static std::atomic<void *> Handle{nullptr};
@@ -42,7 +52,9 @@ static void *loadedDriver() {
   if (H)
     return H;
   // Never closed.
-  H = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  for (const char *Name : DriverLibraries)
+    if (!H)
+      H = dlopen(Name, RTLD_LAZY | RTLD_NOLOAD);
   if (H)
     Handle.store(H, std::memory_order_release);
   return H;
@@ -51,7 +63,7 @@ static void *loadedDriver() {
 static bool findDriverFunctions(CudaRuntime &R) {
   void *From = loadedDriver();
   if (!From)
-    From = dlopen("libcuda.so.1", RTLD_LAZY);
+    From = dlopen(DriverLibraries[0], RTLD_LAZY);
   if (!From)
     return false;
 #define TAP(Name, Symbol, Parameters, ...)                                     \
@@ -82,6 +94,31 @@ static void *findExported(const char *Symbol) {
   return nullptr;
 }
 
+#ifdef MNEME_HIP
+extern "C" __attribute__((visibility("default"))) int
+hipGetProcAddress(const char *Symbol, void **Function, int HipVersion,
+                  uint64_t Flags, int *Status) {
+  using GetProcAddress = int (*)(const char *, void **, int, uint64_t, int *);
+  void *H = loadedDriver();
+  auto Original = reinterpret_cast<GetProcAddress>(
+      H ? dlsym(H, "hipGetProcAddress") : nullptr);
+  if (!Original)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  int E = Original(Symbol, Function, HipVersion, Flags, Status);
+  if (E || !Symbol || !Function || !*Function)
+    return E;
+  if (void *Own = findExported(Symbol))
+    *Function = Own;
+  return E;
+}
+
+/// The function to ask for others, if \p Symbol is one.
+static void *findAsker(const char *Symbol) {
+  return !strcmp(Symbol, "hipGetProcAddress")
+             ? reinterpret_cast<void *>(hipGetProcAddress)
+             : nullptr;
+}
+#else
 /// The function in place of \p Original, which the driver found for \p Symbol.
 static void *findInPlaceOf(void *Original, const char *Symbol, int CudaVersion,
                            uint64_t Flags) {
@@ -167,6 +204,16 @@ static int findFor(int E, const char *Symbol, void **Function, int CudaVersion,
   return E;
 }
 
+/// The function to ask for others, if \p Symbol is one.
+static void *findAsker(const char *Symbol) {
+  if (!strcmp(Symbol, "cuGetProcAddress_v2"))
+    return reinterpret_cast<void *>(cuGetProcAddress_v2);
+  if (!strcmp(Symbol, "cuGetProcAddress"))
+    return reinterpret_cast<void *>(cuGetProcAddress);
+  return nullptr;
+}
+#endif
+
 //===----------------------------------------------------------------------===//
 // dlsym
 //===----------------------------------------------------------------------===//
@@ -210,13 +257,19 @@ static void findOriginal() {
   dl_iterate_phdr(findOwnRange, nullptr);
 }
 
+/// Whether \p Symbol, which may be any, is a name of the driver's.
+static bool isOfDriver(const char *Symbol) {
+  return ForHip ? !strncmp(Symbol, "hip", 3)
+                : Symbol[0] == 'c' && Symbol[1] == 'u' &&
+                      isDriverSymbol(Symbol);
+}
+
 void *mneme_find_symbol(void *Handle, const char *Symbol, void *Caller) {
   static bool Found = (findOriginal(), true);
   (void)Found;
   // Only functions of the driver, and only for others: this library wants the
   // driver's own.
-  if (!Symbol || Symbol[0] != 'c' || Symbol[1] != 'u' ||
-      !isDriverSymbol(Symbol))
+  if (!Symbol || !isOfDriver(Symbol))
     return nullptr;
   auto From = reinterpret_cast<uint64_t>(Caller);
   if (From >= Own.Begin && From < Own.End)
@@ -225,11 +278,9 @@ void *mneme_find_symbol(void *Handle, const char *Symbol, void *Caller) {
   if (Handle == RTLD_DEFAULT || Handle == RTLD_NEXT || !loadedDriver() ||
       Handle != loadedDriver())
     return nullptr;
-  if (!strcmp(Symbol, "cuGetProcAddress_v2"))
-    return reinterpret_cast<void *>(cuGetProcAddress_v2);
-  if (!strcmp(Symbol, "cuGetProcAddress"))
-    return reinterpret_cast<void *>(cuGetProcAddress);
-  void *Function = findExported(Symbol);
+  void *Function = findAsker(Symbol);
+  if (!Function)
+    Function = findExported(Symbol);
   // A program may ask whether the driver has a function.
   return Function && dlsym(loadedDriver(), Symbol) ? Function : nullptr;
 }

@@ -54,7 +54,8 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
     uint64_t V;
     memcpy(&V, L.Args[I], sizeof(V));
     if (!Devs.ownerOf(V) && !Foreign.find(V) && isHostMemory(V))
-      return "an argument points to host memory that is unknown to CUDA";
+      return std::string("an argument points to host memory that is unknown to ") +
+             VendorName;
   }
   return "";
 }
@@ -89,7 +90,8 @@ LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
               : cudaErrorInvalidSymbol;
     }
     if (E)
-      return std::string("the CUDA ") + (T.Image ? "driver" : "runtime") +
+      return std::string("the ") + VendorName + " " +
+             (T.Image ? "driver" : "runtime") +
              " cannot find variable '" + S->V.Name + "' (error " +
              std::to_string(E) + ")";
     uint64_t Home = G.Homes + S->V.Address;

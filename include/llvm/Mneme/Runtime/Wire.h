@@ -18,7 +18,7 @@
 ///
 /// Every answer begins with a string: an error message, or empty. Then:
 ///
-///   Hello       u32 version, u32 pid, string device ("host", "cuda"), string
+///   Hello       u32 version, u32 pid, string device ("host", "cuda", "hip"), string
 ///               environment variable that holds the rank in a distributed run,
 ///               else empty; u64 code base, u64 code size, u32 count, {string
 ///               name, u64 address} of mneme_host_symbols; zeros except on the
