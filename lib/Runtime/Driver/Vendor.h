@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP. Most
-/// functions of HIP have the parameters of a function of CUDA's runtime or
+/// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP.
+/// Most functions of HIP have the parameters of a function of CUDA's runtime or
 /// driver, so that one list serves both:
 ///
 ///   BOTH(Kind, Name, cudaSymbol, hipSymbol, (parameters), arguments...)

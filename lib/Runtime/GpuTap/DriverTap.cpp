@@ -38,8 +38,7 @@ unsigned &mneme::driverLaunchesOfThread() {
 /// Names of the driver's library, the newest first. HIP is its own driver.
 static constexpr const char *DriverLibraries[] = {
 #ifdef MNEME_HIP
-    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5",
-    "libamdhip64.so"
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"
 #else
     "libcuda.so.1"
 #endif
@@ -259,9 +258,9 @@ static void findOriginal() {
 
 /// Whether \p Symbol, which may be any, is a name of the driver's.
 static bool isOfDriver(const char *Symbol) {
-  return ForHip ? !strncmp(Symbol, "hip", 3)
-                : Symbol[0] == 'c' && Symbol[1] == 'u' &&
-                      isDriverSymbol(Symbol);
+  return ForHip
+             ? !strncmp(Symbol, "hip", 3)
+             : Symbol[0] == 'c' && Symbol[1] == 'u' && isDriverSymbol(Symbol);
 }
 
 void *mneme_find_symbol(void *Handle, const char *Symbol, void *Caller) {

@@ -54,7 +54,8 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
     uint64_t V;
     memcpy(&V, L.Args[I], sizeof(V));
     if (!Devs.ownerOf(V) && !Foreign.find(V) && isHostMemory(V))
-      return std::string("an argument points to host memory that is unknown to ") +
+      return std::string(
+                 "an argument points to host memory that is unknown to ") +
              VendorName;
   }
   return "";
@@ -91,9 +92,8 @@ LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
     }
     if (E)
       return std::string("the ") + VendorName + " " +
-             (T.Image ? "driver" : "runtime") +
-             " cannot find variable '" + S->V.Name + "' (error " +
-             std::to_string(E) + ")";
+             (T.Image ? "driver" : "runtime") + " cannot find variable '" +
+             S->V.Name + "' (error " + std::to_string(E) + ")";
     uint64_t Home = G.Homes + S->V.Address;
     if (Home + S->V.Size > G.end())
       return "variable '" + S->V.Name + "' has no address left for it";

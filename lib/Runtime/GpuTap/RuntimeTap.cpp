@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Intercepts calls of the CUDA runtime, or of HIP: exports its functions, for programs
-/// that link the shared runtime, and fills the slots of instrumented code.
+/// Intercepts calls of the CUDA runtime, or of HIP: exports its functions, for
+/// programs that link the shared runtime, and fills the slots of instrumented
+/// code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -1224,11 +1225,10 @@ const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
 #include "TappedFunctions.def"
   };
   // Those of the CUDA runtime are found by symbol only.
-  static const ExportedFunction *const First =
-      std::find_if(std::begin(Exported), std::end(Exported),
-                   [](const ExportedFunction &F) {
-                     return ForHip || isDriverSymbol(F.Symbol);
-                   });
+  static const ExportedFunction *const First = std::find_if(
+      std::begin(Exported), std::end(Exported), [](const ExportedFunction &F) {
+        return ForHip || isDriverSymbol(F.Symbol);
+      });
   Count = std::end(Exported) - First;
   return First;
 }
