@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
-run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy] [--json] [--output=FILE]
+run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy,jit] [--json] [--output=FILE]
 run.py --build=BUILD --only=python [--python=PYTHON]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
@@ -13,6 +13,7 @@ record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
 deploy    what a launch costs with tuned kernels, and the start with a large package
+jit       what the JIT costs: hits, misses, first launches, compilations, many processes at once
 python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
 faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
@@ -23,6 +24,7 @@ memory       restoring and comparing memory beside the device's own copy
 evaluations  replays a second of one process, and where the time goes
 noise        how much two measurements of the same code differ
 tuned        what "deploy" measures, with the GPU's own driver
+jitted       what "jit" measures of launches, with the GPU's own driver
 
 A part that cannot be measured has an "error" in its place. DIR has the programs that
 utils/gpu-programs.py has built; wsm5 is the huge kernel of "evaluations". "bisect" takes md, wsm5 and
@@ -212,7 +214,7 @@ class Runner:
                 seconds = time.monotonic() - start
                 return json.loads(text.splitlines()[-1])["seconds_per_launch"] * 1e9, seconds
 
-            plain, count = self.launches + "-plain", 200000
+            plain, count = self.launches + "-plain", 50000
             cases = {
                 "plain program": lambda: call(count, plain),
                 "instrumented, no package": lambda: call(count, self.launches),
@@ -226,14 +228,126 @@ class Runner:
                 "package of 1 kernel": lambda: call(1, self.launches, one),
                 "package of 1000 kernels": lambda: call(1, self.launches, large),
             }
-            # In turns, as for recording.
-            rounds = [{name: case()[0] for name, case in cases.items()} for _ in range(7)]
+            # In turns, each of which begins with another case: on a GPU, a process may be slower than the one before.
+            rounds = []
+            for turn in range(18):
+                names = list(cases)[turn % len(cases):] + list(cases)[:turn % len(cases)]
+                measured = {name: cases[name]()[0] for name in names}
+                rounds.append({name: measured[name] for name in cases})
             begun = [{name: case()[1] for name, case in starts.items()} for _ in range(15)]
         return {
             "ns_per_launch": {name: min(r[name] for r in rounds) for name in cases},
+            "ns_more_than_plain": {name: median([r[name] - r["plain program"] for r in rounds]) for name in cases},
+            "rounds": rounds,
             "seconds_of_one_launch": {name: min(r[name] for r in begun) for name in starts},
             "package": opened,
         }
+
+    def jit(self):
+        """On the host device and on the emulated GPU, which takes a launch in less than a real one does."""
+        on_host = [self.record_tool, "--no-record", "--device=host", "--"]
+        result = {"host": self.launch_jitted(dict(os.environ), on_host), "calls": self.call_jitted(),
+                  "compile": self.compile_jitted(), "processes": self.share_jitted(64)}
+        emulated = os.path.join(self.build, "lib", "emulated-cuda")
+        if os.path.exists(os.path.join(emulated, "libcudart.so.13")):
+            result["emulated"] = self.launch_jitted(
+                dict(os.environ, LD_LIBRARY_PATH=emulated, MNEME_EMULATED_KERNELS=self.jit_program() + ".bc"))
+        return result
+
+    def jit_program(self):
+        return os.path.join(self.build, "benchmarks", "Jit", "jit")
+
+    def run_jitted(self, directory, words, env=None, wrapper=(), **more):
+        """A run with a server and a cache below DIRECTORY, and what its report says."""
+        report = os.path.join(directory, "report")
+        env = dict(env or os.environ, XDG_RUNTIME_DIR=directory, MNEME_JIT_CACHE=os.path.join(directory, "cache"),
+                   MNEME_JIT_IDLE="2", MNEME_JIT_REPORT=report, **more)
+        if not wrapper:
+            env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
+        text = run([*wrapper, self.jit_program(), *words], env=env)
+        line = [l for l in text.splitlines() if l.startswith("{")][-1]
+        told = json.load(open(report)) if os.path.exists(report) else {}
+        return json.loads(line), told
+
+    def launch_jitted(self, env, wrapper=()):
+        count = "100000"
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            def launches(what, **more):
+                return self.run_jitted(directory, [what, count], env, wrapper, **more)[0]["seconds"] * 1e9
+
+            def plain(program):
+                text = run([*wrapper, program, "launches", count], env=env)
+                return json.loads([l for l in text.splitlines() if l.startswith("{")][-1])["seconds"] * 1e9
+
+            cases = {"plain program": lambda: plain(self.jit_program() + "-plain")} if not wrapper else {}
+            cases.update({
+                "MNEME_JIT=0": lambda: launches("launches", MNEME_JIT="0"),
+                "no annotation": lambda: launches("other"),
+                "after jit_disable()": lambda: launches("disabled"),
+                "hit, 4 scalars": lambda: launches("launches"),
+            })
+            launches("launches")
+            rounds = [{name: case() for name, case in cases.items()} for _ in range(5)]
+            warm = [self.run_jitted(directory, ["first"], env, wrapper) for _ in range(7)]
+            firsts = [r[0] for r in warm]
+            waits = [v["wait_seconds"] for _, told in warm for c in told["code"] for v in c["variants"]]
+            plains = [self.run_jitted(directory, ["first"], env, wrapper, MNEME_JIT="0")[0] for _ in range(7)]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            cold, told = self.run_jitted(directory, ["first"], env, wrapper)
+            if told.get("compiled") != 1:
+                raise Failure("the JIT compiled nothing: " + json.dumps(told))
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            missed = self.run_jitted(directory, ["misses", "20"], env, wrapper, MNEME_JIT_MODE="async")[0]
+        return {
+            "ns_per_launch": {name: min(r[name] for r in rounds) for name in cases},
+            "first_seconds": {"as compiled": min(f["first"] for f in plains), "cache on disk": min(f["first"] for f in firsts),
+                              "of these to read and load": min(waits),
+                              "cold": cold["first"], "second launch": min(f["second"] for f in firsts)},
+            "stall_seconds": missed,
+        }
+
+    def call_jitted(self):
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            def call(**more):
+                return self.run_jitted(directory, ["calls", "4000000"], **more)[0]["seconds"] * 1e9
+
+            call()
+            rounds = [(call(MNEME_JIT="0"), call()) for _ in range(5)]
+            waits = [v["wait_seconds"] for _ in range(5) for c in self.run_jitted(directory, ["calls", "1"])[1]["code"]
+                     for v in c["variants"]]
+        return {"ns_as_compiled": min(r[0] for r in rounds), "ns_hit": min(r[1] for r in rounds),
+                "first_seconds": min(waits)}
+
+    def compile_jitted(self):
+        """Seconds of the compiler for the same kernel and constants, in the server and in a replay."""
+        times = []
+        for _ in range(5):
+            with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+                wrapper = [self.record_tool, "--no-record", "--device=host", "--"]
+                told = self.run_jitted(directory, ["first"], wrapper=wrapper)[1]
+                rec = os.path.join(directory, "rec")
+                self.record(rec, [self.jit_program(), "first"], "--kernel=update")
+                text = run([os.path.join(self.build, "bin", "llvm-mneme-replay"), rec, "--device=host",
+                            "--passes=default<O3>", "--specialize", "--specialize-dims", "--iterations=1"])
+                result = json.loads(text)["Result"]
+                times.append((told["compile_seconds"], sum(result[k] for k in ("preprocess_ir_time", "opt_time", "codegen_time"))))
+        return {"server_seconds": min(t[0] for t in times), "replay_seconds": min(t[1] for t in times)}
+
+    def share_jitted(self, count):
+        """Many processes that want the same code at once."""
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            env = dict(os.environ, XDG_RUNTIME_DIR=directory, MNEME_JIT_CACHE=os.path.join(directory, "cache"),
+                       MNEME_JIT_REPORT=os.path.join(directory, "report-%p"), MNEME_JIT_IDLE="2",
+                       LD_PRELOAD=os.path.join(self.build, "lib", "libmneme_jit.so"))
+            start = time.monotonic()
+            processes = [subprocess.Popen([self.jit_program(), "calls", "1"], env=env, stdout=subprocess.DEVNULL)
+                         for _ in range(count)]
+            if any([p.wait() for p in processes]):
+                raise Failure("a process of the JIT's benchmark failed")
+            seconds = time.monotonic() - start
+            told = [json.load(open(f)) for f in glob.glob(os.path.join(directory, "report-*"))]
+        return {"processes": count, "seconds": seconds, "compiled": sum(t["compiled"] for t in told),
+                "served": sum(t["served"] > 0 for t in told)}
 
     def record_cost(self):
         result = {}
@@ -423,8 +537,16 @@ class FaultRunner:
         self.plugin = os.path.join(options.build, "lib", "FaultPasses.so")
 
     def measure(self):
+        # A machine that is lent for minutes shall not lose what it has found.
+        end, rows = time.monotonic() + self.options.seconds, []
         with tempfile.TemporaryDirectory() as directory:
-            return {"faults": [self.fault(directory, *f) for f in self.FAULTS]}
+            for fault in self.FAULTS:
+                if time.monotonic() > end - 10:
+                    print("no time for the last %d faults" % (len(self.FAULTS) - len(rows)), file=sys.stderr)
+                    break
+                rows.append(self.fault(directory, *fault))
+                print(json.dumps(rows[-1]), file=sys.stderr, flush=True)
+        return {"faults": rows}
 
     def record(self, directory, program):
         folder = os.path.join(directory, program)
@@ -757,13 +879,36 @@ def print_record(result):
 
 def print_deploy(result):
     for name, ns in result["ns_per_launch"].items():
-        print("%-42s %9.1f ns a launch" % (name, ns))
+        print("%-42s %9.1f ns a launch at least, %+.1f ns more than plain (median)" % (name, ns, result["ns_more_than_plain"][name]))
     for name, seconds in result["seconds_of_one_launch"].items():
         print("%-42s %9.3f ms from start to end, one launch" % (name, seconds * 1e3))
     package = result["package"]
     print("%-42s %9.3f ms to open, %.1f ns to find a kernel"
           % ("package of %d kernels" % package["kernels"], package["open_seconds"] * 1e3,
              package["find_seconds"] * 1e9))
+
+
+def print_jit(result):
+    for where in ("host", "emulated", "gpu"):
+        if where not in result:
+            continue
+        r = result[where]
+        title = {"host": "host device", "emulated": "emulated GPU", "gpu": "GPU"}[where] + ", "
+        for name, ns in r["ns_per_launch"].items():
+            print("%-42s %9.1f ns a launch" % (title + name, ns))
+        for name, seconds in r["first_seconds"].items():
+            print("%-42s %9.1f us" % (title + "first launch, " + name if name != "second launch" else title + name,
+                                      seconds * 1e6))
+        print("%-42s %9.1f us, at most %.1f us" % (title + "new value, mode async", r["stall_seconds"]["median"] * 1e6,
+                                                   r["stall_seconds"]["most"] * 1e6))
+    if "calls" in result:
+        calls, compiled, shared = result["calls"], result["compile"], result["processes"]
+        print("%-42s %9.1f ns, as compiled %.1f ns" % ("call of a host function, hit", calls["ns_hit"], calls["ns_as_compiled"]))
+        print("%-42s %9.1f us" % ("first call, cache on disk", calls["first_seconds"] * 1e6))
+        print("%-42s %9.1f ms, a replay's %.1f ms" % ("compilation of a host device kernel",
+              compiled["server_seconds"] * 1e3, compiled["replay_seconds"] * 1e3))
+        print("%-42s %9d compiled, %d served, %.2f s" % ("%d processes that want the same code" % shared["processes"],
+              shared["compiled"], shared["served"], shared["seconds"]))
 
 
 def print_bisect(result):
@@ -838,7 +983,7 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--build", default="build", help="the build folder")
-    parser.add_argument("--only", default="host,replay,record,pages,samplers,deploy")
+    parser.add_argument("--only", default="host,replay,record,pages,samplers,deploy,jit")
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
@@ -852,7 +997,7 @@ def main():
     parser.add_argument("--searches", default="hand,first,heal,full", help="of faults: by hand, and depths of bisection")
     parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
     parser.add_argument("--python", default=sys.executable, help="Python of the part \"python\"")
-    parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU")
+    parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU, and for faults")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     runner = Runner(options)
@@ -863,10 +1008,12 @@ def main():
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
+        "jit": (runner.jit, print_jit),
         "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),
         "tuned": (lambda: runner.launch_tuned(dict(os.environ)), print_deploy),
+        "jitted": (lambda: {"gpu": runner.launch_jitted(dict(os.environ))}, print_jit),
     }
     printers = {"launches": print_launches, "memory": print_memory, "evaluations": print_evaluations, "noise": print_noise}
     result = {"machine": machine()}
@@ -886,7 +1033,7 @@ def main():
             printer(value)
         print(flush=True)
 
-    names = [part for name in options.only.split(",") for part in ([*GPU_PARTS, "tuned"] if name == "gpu" else [name])]
+    names = [part for name in options.only.split(",") for part in ([*GPU_PARTS, "tuned", "jitted"] if name == "gpu" else [name])]
     for name in names:
         if name not in parts and name not in printers:
             parser.error("unknown part '%s'" % name)

@@ -139,7 +139,8 @@ static cl::opt<bool>
 static cl::opt<std::string> App(
     "app",
     cl::desc("The application; its own machine code is the baseline on a GPU. "
-             "Default: the recorded IR at the application's -O level"),
+             "Default: the image of a kernel whose IR was registered, else the "
+             "recorded IR at the application's -O level"),
     cl::value_desc("file"), cl::cat(RetestCat));
 static cl::opt<unsigned>
     Retest("retest",

@@ -9,6 +9,7 @@
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
@@ -24,11 +25,15 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/Signals.h"
 #include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+/// Time limit for looking at the packages of a Python.
+static constexpr double PythonSeconds = 60;
 
 //===----------------------------------------------------------------------===//
 // Interrupts
@@ -134,14 +139,41 @@ openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
   return J;
 }
 
+/// Returns the Python that speaks to the cluster, or an error if it lacks a
+/// package: a worker that cannot start would be restarted several times.
+static Expected<std::string> findEngine(const TuneOptions &O) {
+  std::string Python = sys::Process::GetEnv("MNEME_PYTHON").value_or("python3");
+  std::string Engine = "--engine=" + O.Engine;
+  ErrorOr<std::string> File = sys::findProgramByName(Python);
+  if (!File)
+    return createStringError(
+        formatv("{0} needs Python, and there is no '{1}': set MNEME_PYTHON",
+                Engine, Python)
+            .str());
+  std::vector<StringRef> Args = {*File, "-m", "llvm_mneme.engine", "--check",
+                                 Engine};
+  append_range(Args, O.EngineOptions);
+  std::string Log;
+  if (Error E = runProgram(Args, Log, PythonSeconds)) {
+    std::string Text = toString(std::move(E));
+    if (StringRef(Log).contains("No module named 'llvm_mneme'"))
+      Text = formatv("'{0}' has no package llvm_mneme: pip install "
+                     "'llvm-mneme[{1}]', or set MNEME_PYTHON to a Python that "
+                     "has it",
+                     *File, O.Engine)
+                 .str();
+    return createStringError(formatv("{0}: {1}", Engine, Text).str());
+  }
+  return *File;
+}
+
 /// Returns the command of the worker that evaluates on a cluster.
 static WorkerCommand makeEngineCommand(const TuneOptions &O,
-                                       const TunedKernel &K, bool Resources) {
-  std::string Python =
-      sys::Process::GetEnv("MNEME_PYTHON").value_or("python3");
+                                       const TunedKernel &K, StringRef Python,
+                                       bool Resources) {
   WorkerCommand C{O.Engine,
-                  {Python, "-m", "llvm_mneme.engine", "--engine=" + O.Engine,
-                   "--recording=" + K.File}};
+                  {Python.str(), "-m", "llvm_mneme.engine",
+                   "--engine=" + O.Engine, "--recording=" + K.File}};
   for (const std::string &Id : K.recordIds())
     C.Words.push_back("--record-id=" + Id);
   append_range(C.Words, O.EngineOptions);
@@ -162,8 +194,12 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   for (const Objective &Obj : S.Objectives)
     F.Base.Resources |= needsResources(Obj.Metric);
   F.Workers = O.Workers;
-  if (!O.Engine.empty())
-    F.Workers.push_back(makeEngineCommand(O, K, F.Base.Resources));
+  if (!O.Engine.empty()) {
+    Expected<std::string> Python = findEngine(O);
+    if (!Python)
+      return Python.takeError();
+    F.Workers.push_back(makeEngineCommand(O, K, *Python, F.Base.Resources));
+  }
   return ReplayFarm::create(std::move(F));
 }
 
@@ -423,8 +459,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
                           ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::vector<StudyInstance> Instances;
   for (size_t I = 0; I != Spaces.size(); ++I)
-    Instances.push_back(
-        {K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
+    Instances.push_back({K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
   O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
     return createSampler(O.Sampler, Context);
   };
@@ -487,12 +522,15 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
       openJournal(O, Dir, K, S, *Spaces.front());
   if (!Log)
     return Log.takeError();
-  if (!O.Replay.App.empty() &&
-      StringRef(describeDevice((*Farm)->describe())).starts_with("host")) {
+  bool OnHost =
+      StringRef(describeDevice((*Farm)->describe())).starts_with("host");
+  if (!O.Replay.App.empty() && OnHost)
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");
-    O.Tuner.AppCode = false;
-  }
+  // The image for which IR was registered is the application's own code.
+  const ReplayPlan &First = *(*Farm)->plans().front();
+  O.Tuner.AppCode = !OnHost && (!O.Replay.App.empty() ||
+                                (First.hasIR() && First.hasRecordedImage()));
   Evaluator &E = Judged ? static_cast<Evaluator &>(*Judged) : **Farm;
   return tune(O, K, Dir, **Farm, E, std::move(*Log), std::move(*Verification),
               Spaces);

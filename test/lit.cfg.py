@@ -157,11 +157,11 @@ config.substitutions.append(
     )
 )
 
-# The deployment runtime with ThreadSanitizer.
-deploy_tsan = os.path.join(config.mneme_lib_dir, "tsan", "libmneme_deploy.so")
-if os.path.exists(deploy_tsan):
-    config.available_features.add("deploy-tsan")
-config.substitutions.append(("%deploy_tsan", deploy_tsan))
+# libmneme_jit.so with ThreadSanitizer.
+tsan = os.path.join(config.mneme_lib_dir, "tsan", "libmneme_jit.so")
+if os.path.exists(tsan):
+    config.available_features.add("runtime-tsan")
+config.substitutions.append(("%runtime_tsan", tsan))
 
 # %emulated_amd [VAR=value...] COMMAND runs it with the emulated HIP runtime (test/tools/emulated-hip).
 emulated_hip = os.path.join(config.mneme_lib_dir, "emulated-hip")
@@ -244,7 +244,8 @@ if os.path.exists(python):
             % (os.path.join(config.mneme_src_root, "python"), build, python),
         )
     )
-    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools"]
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel"]
+    packages += ["ipykernel", "jupyter_client"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():

@@ -1,362 +1,511 @@
 #!/usr/bin/env python3
-"""Records and replays kernels of other compilers, on a machine with a GPU, PyTorch and Triton.
+"""Records, replays, tunes and deploys kernels of other compilers, on a machine with a GPU, PyTorch and Triton.
 
-    utils/gpu-others.py --tools DIR --json FILE [--parts=triton,block,...] [--seconds=540]
+    utils/gpu-others.py --tools DIR --output DIR [--steps=A,B,...] [--seconds=540]
 
-DIR has Mneme's tools (utils/gpu-pack.sh), beside lib with its runtimes; the Python package llvm_mneme is in ../python
-or beside this script. Parts, in this order, each until --seconds are over; a part without its package is left out:
+Steps (default: all up to table, in this order; steps joined by + run at the same time); each is a process with a time
+limit of its own:
 
-triton   three kernels of Triton: recorded with their IR, replayed with Triton's own settings and under default<O3>,
-         next to Triton's cubin; the first is tuned, and packed
-block    a torch.compile'd transformer block, forward and backward, random weights: how many of its distinct Triton
-         kernels are recorded, and replayed with which verdict; outputs with and without the recorder
-conv     a small convolutional network, the same
-cublas   a matrix product of cuBLAS: a kernel without IR
-expand   the block's forward pass with expandable segments (cuMemMap)
-numba    five kernels of numba-cuda
-overhead a launch that is not recorded, with and without the recorder
+versions   packages, and the smallest use of the GPU under the recorder
+triton     three kernels of Triton, recorded with their IR
+block      a torch.compile'd transformer block, forward and backward
+conv       a small convolutional network, the same
+cublas     matrix products of cuBLAS: kernels without IR
+cudnn      a convolution of cuDNN, the same
+numba      five kernels of numba-cuda, with their IR
+cupy       kernels that NVRTC has compiled, without IR
+cost       a launch that is not recorded, with and without the recorder
+table      the kernels of triton, block and conv: default<O3> and ptxas next to Triton's own code
+tune       the five of them that take most time, tuned, in packages
+deploy     the block and the network with the packages of tune
+expand     the block's forward pass with expandable segments (cuMemMap)
+graphs     the block with CUDA graphs
+workers    the block, compiled in worker processes
+loader     data loaders that fork
+nccl       an all-reduce
 
-Everything goes to one JSON file; a table goes to standard output.
+Programs are in gpu-others; each runs alone and recorded, and must compute the same bits. A step whose package is not
+installed is left out. tune and deploy use the recordings in --work, and make them if they are not there.
+
+--output gets results.json and report.txt, which are written after every kernel, log.txt with each command and what it
+printed, and kernels.tar.xz: the recorded kernels without their memory, and Triton's PTX.
 """
 import argparse
+import concurrent.futures
+import contextlib
+import fcntl
 import glob
 import json
 import os
 import re
 import shlex
+import shutil
+import signal
+import statistics
 import subprocess
 import sys
+import tarfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
-TRITON = r"""
-import torch, triton, triton.language as tl
-@triton.jit
-def add(x, y, out, n, BLOCK: tl.constexpr):
-    i = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
-    m = i < n
-    tl.store(out + i, tl.load(x + i, mask=m) * 2.0 + tl.load(y + i, mask=m), mask=m)
-@triton.jit
-def softmax(x, out, cols, BLOCK: tl.constexpr):
-    row = tl.program_id(0)
-    i = tl.arange(0, BLOCK)
-    v = tl.load(x + row * cols + i, mask=i < cols, other=-float("inf"))
-    e = tl.exp(v - tl.max(v, 0))
-    tl.store(out + row * cols + i, e / tl.sum(e, 0), mask=i < cols)
-@triton.jit
-def matmul(a, b, c, n, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
-    m = tl.program_id(0) * BM + tl.arange(0, BM)
-    k = tl.program_id(1) * BN + tl.arange(0, BN)
-    s = tl.zeros((BM, BN), dtype=tl.float32)
-    for j in range(0, n, BK):
-        r = j + tl.arange(0, BK)
-        s += tl.dot(tl.load(a + m[:, None] * n + r[None, :]), tl.load(b + r[:, None] * n + k[None, :]))
-    tl.store(c + m[:, None] * n + k[None, :], s)
-torch.manual_seed(0)
-n = 1 << 20
-x, y = (torch.rand(n, device="cuda") for _ in range(2))
-out = torch.empty_like(x)
-add[(triton.cdiv(n, 1024),)](x, y, out, n, BLOCK=1024)
-s = torch.empty(512, 1000, device="cuda")
-softmax[(512,)](torch.rand(512, 1000, device="cuda"), s, 1000, BLOCK=1024)
-a, b = (torch.rand(512, 512, device="cuda", dtype=torch.float16) for _ in range(2))
-c = torch.empty(512, 512, device="cuda")
-matmul[(8, 8)](a, b, c, 512, BM=64, BN=64, BK=32)
-print("sum", out.double().sum().item(), s.double().sum().item(), c.double().sum().item())
-"""
-
-BLOCK = r"""
-import torch
-torch.manual_seed(0)
-torch.use_deterministic_algorithms(True, warn_only=True)
-class Block(torch.nn.Module):
-    def __init__(self, d=256, h=4):
-        super().__init__()
-        self.n1, self.n2, self.h = torch.nn.LayerNorm(d), torch.nn.LayerNorm(d), h
-        self.qkv, self.o = torch.nn.Linear(d, 3 * d), torch.nn.Linear(d, d)
-        self.up, self.down = torch.nn.Linear(d, 4 * d), torch.nn.Linear(4 * d, d)
-    def forward(self, x):
-        b, t, d = x.shape
-        q, k, v = self.qkv(self.n1(x)).chunk(3, -1)
-        q, k, v = (z.view(b, t, self.h, d // self.h).transpose(1, 2) for z in (q, k, v))
-        w = torch.softmax(q @ k.transpose(-1, -2) / (d // self.h) ** 0.5, -1)
-        x = x + self.o((w @ v).transpose(1, 2).reshape(b, t, d))
-        return x + self.down(torch.nn.functional.gelu(self.up(self.n2(x))))
-model = torch.compile(Block().cuda())
-x = torch.rand(4, 128, 256, device="cuda", requires_grad=True)
-y = model(x)
-if BACKWARD:
-    y.square().mean().backward()
-    print("grad", x.grad.double().sum().item())
-print("sum", y.double().sum().item())
-"""
-
-CONV = r"""
-import torch
-torch.manual_seed(0)
-torch.backends.cudnn.deterministic = True
-net = torch.nn.Sequential(
-    torch.nn.Conv2d(3, 16, 3, padding=1), torch.nn.BatchNorm2d(16), torch.nn.ReLU(), torch.nn.MaxPool2d(2),
-    torch.nn.Conv2d(16, 32, 3, padding=1), torch.nn.BatchNorm2d(32), torch.nn.ReLU(), torch.nn.AdaptiveAvgPool2d(1),
-    torch.nn.Flatten(), torch.nn.Linear(32, 10)).cuda()
-model = torch.compile(net)
-x = torch.rand(8, 3, 64, 64, device="cuda")
-loss = torch.nn.functional.cross_entropy(model(x), torch.arange(8, device="cuda"))
-loss.backward()
-print("sum", loss.double().item(), sum(p.grad.double().sum().item() for p in net.parameters()))
-"""
-
-CUBLAS = r"""
-import torch
-torch.manual_seed(0)
-a, b = (torch.rand(512, 512, device="cuda") for _ in range(2))
-print("sum", (a @ b).double().sum().item())
-"""
-
-NUMBA = r"""
-import math
-import numpy as np
-from numba import cuda, float32
-@cuda.jit
-def axpy(r, a, x, y):
-    i = cuda.grid(1)
-    if i < r.size:
-        r[i] = a * x[i] + y[i]
-@cuda.jit
-def wave(r, x):
-    i = cuda.grid(1)
-    if i < r.size:
-        r[i] = math.sin(x[i]) + math.sqrt(x[i])
-@cuda.jit
-def blocksum(r, x):
-    s = cuda.shared.array(256, float32)
-    t = cuda.threadIdx.x
-    s[t] = x[cuda.grid(1)]
-    cuda.syncthreads()
-    n = 128
-    while n:
-        if t < n:
-            s[t] += s[t + n]
-        cuda.syncthreads()
-        n //= 2
-    if t == 0:
-        r[cuda.blockIdx.x] = s[0]
-@cuda.jit
-def transpose(r, x):
-    i, j = cuda.grid(2)
-    if i < x.shape[0] and j < x.shape[1]:
-        r[j, i] = x[i, j]
-@cuda.jit
-def count(r, x):
-    i = cuda.grid(1)
-    if i < x.size:
-        cuda.atomic.add(r, int(x[i] * 16) % 16, 1)
-x = cuda.to_device(np.linspace(0, 1, 4096, dtype=np.float32))
-y, r = cuda.device_array_like(x), cuda.device_array_like(x)
-wave[16, 256](y, x)
-axpy[16, 256](r, 3.0, x, y)
-s = cuda.device_array(16, np.float32)
-blocksum[16, 256](s, x)
-m = cuda.to_device(np.arange(4096, dtype=np.float32).reshape(64, 64))
-t = cuda.device_array((64, 64), np.float32)
-transpose[(4, 4), (16, 16)](t, m)
-c = cuda.to_device(np.zeros(16, np.int32))
-count[16, 256](c, x)
-print("sum", r.copy_to_host().sum(), s.copy_to_host().sum(), t.copy_to_host()[3, 5], c.copy_to_host()[0])
-"""
-
-OVERHEAD = r"""
-import time, torch, triton, triton.language as tl
-@triton.jit
-def nothing(x):
-    tl.store(x, 1.0)
-x = torch.empty(1, device="cuda")
-k = nothing[(1,)](x)
-k = nothing.warmup(x, grid=(1,))
-import ctypes
-driver = ctypes.CDLL("libcuda.so.1")
-k._init_handles()
-args = (ctypes.c_void_p * 3)()
-values = [ctypes.c_uint64(x.data_ptr()), ctypes.c_uint64(0), ctypes.c_uint64(0)]
-for i, v in enumerate(values):
-    args[i] = ctypes.addressof(v)
-launch = driver.cuLaunchKernel
-launch.argtypes = [ctypes.c_void_p] + [ctypes.c_uint] * 7 + [ctypes.c_void_p] * 3
-best = 1e9
-for _ in range(20):
-    torch.cuda.synchronize()
-    begin = time.perf_counter()
-    for _ in range(500):
-        launch(k.function, 1, 1, 1, 32 * k.metadata.num_warps, 1, 1, 0, None, ctypes.addressof(args), None)
-    best = min(best, (time.perf_counter() - begin) / 500)
-    torch.cuda.synchronize()
-print("launch", best * 1e9)
-"""
+# Steps that record: program and its arguments, hook, kernels, more of the environment.
+INDUCTOR = "^triton_"
+RECORDED = {
+    "versions": (["versions.py"], "", "", {}),
+    "triton": (["triton_kernels.py"], "triton", "^(add|softmax|matmul)$", {}),
+    "block": (["transformer.py"], "triton", INDUCTOR, {}),
+    "conv": (["convolutions.py"], "triton", INDUCTOR, {}),
+    "cublas": (["matrix_products.py"], "", "", {}),
+    "cudnn": (["convolution_of_cudnn.py"], "", "", {}),
+    "numba": (["numba_kernels.py"], "numba", "", {}),
+    "cupy": (["cupy_kernels.py"], "", "^(scale|square_add)$", {}),
+    "expand": (["transformer.py", "forward"], "triton", INDUCTOR,
+               {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}),
+    "graphs": (["transformer.py", "graphs"], "triton", INDUCTOR, {}),
+    "workers": (["transformer.py"], "triton", INDUCTOR, {"TORCHINDUCTOR_COMPILE_THREADS": "4"}),
+    "loader": (["data_loader.py"], "", "", {}),
+    "nccl": (["all_reduce.py"], "", "", {}),
+}
+# Seconds at most.
+LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "cupy": 80,
+          "cost": 120, "table": 300, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
+          "nccl": 120}
+FIRST = "versions,triton,block,conv,cublas,cudnn,numba,cupy,cost,table"
+GOOD = ("Match", "MatchWithinTolerance")
 
 
-class Run:
-    def __init__(self, args):
-        self.args = args
+class Step:
+    def __init__(self, args, name):
+        self.args, self.name = args, name
         self.end = time.monotonic() + args.seconds
-        self.results = {}
+        self.facts = {}
         os.makedirs(args.work, exist_ok=True)
-        self.python_path = next((d for d in (os.path.join(HERE, "python"), os.path.join(HERE, "../python"),
-                                             os.path.join(args.tools, "../python")) if os.path.isdir(d)), "")
+        os.makedirs(args.output, exist_ok=True)
 
     def left(self):
         return self.end - time.monotonic()
 
+    @contextlib.contextmanager
+    def locked(self):
+        """Other steps may write the same files."""
+        with open(os.path.join(self.args.work, ".lock"), "w") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            yield
+
+    def say(self, text):
+        with self.locked():
+            print(text, flush=True)
+            with open(os.path.join(self.args.output, "report.txt"), "a") as file:
+                file.write(text + "\n")
+
+    def note(self, **facts):
+        """Adds to this step's results; what other steps have written stays."""
+        self.facts.update(facts)
+        path = os.path.join(self.args.output, "results.json")
+        with self.locked():
+            try:
+                with open(path) as file:
+                    results = json.load(file)
+            except (OSError, ValueError):
+                results = {}
+            results[self.name] = self.facts
+            with open(path + ".new", "w") as file:
+                json.dump(results, file, indent=1)
+            os.replace(path + ".new", path)
+
     def tool(self, name):
         return os.path.abspath(os.path.join(self.args.tools, "llvm-mneme-" + name))
 
-    def run(self, command, seconds, **environment):
-        env = dict(os.environ, PYTHONPATH=os.path.abspath(self.python_path) + os.pathsep + os.environ.get("PYTHONPATH", ""),
-                   TRITON_CACHE_DIR=os.path.join(os.path.abspath(self.args.work), "triton"),
-                   TORCHINDUCTOR_CACHE_DIR=os.path.join(os.path.abspath(self.args.work), "inductor"),
-                   TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER="0", **environment)
-        try:
-            done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                  timeout=max(1, min(seconds, self.left())), errors="replace", env=env)
-            return done.returncode, done.stdout, done.stderr
-        except subprocess.TimeoutExpired as e:
-            text = lambda b: (b or b"").decode(errors="replace") if isinstance(b, bytes) else (b or "")
-            return 124, text(e.stdout), text(e.stderr) + "\ntimed out"
+    def program(self, words):
+        return [sys.executable, os.path.join(self.args.programs, words[0]), *words[1:]]
 
-    def note(self, part, **facts):
-        self.results.setdefault(part, {}).update(facts)
-        with open(self.args.json, "w") as file:
-            json.dump(self.results, file, indent=1)
+    def environment(self, hook="", more=None):
+        """For programs: no library of a CUDA toolkit in place of those that PyTorch brings."""
+        work = os.path.abspath(self.args.work)
+        package = next((d for d in (os.path.join(HERE, "python"), os.path.join(HERE, "../python")) if os.path.isdir(d)), "")
+        paths = [p for p in os.environ.get("LD_LIBRARY_PATH", "").split(":") if p and "cuda" not in os.path.basename(os.path.dirname(p))
+                 and "CUPTI" not in p]
+        env = dict(os.environ, LD_LIBRARY_PATH=":".join(paths), MNEME_HOOK=hook, PYTHONFAULTHANDLER="1", PYTHONUNBUFFERED="1",
+                   PYTHONPATH=os.path.abspath(package) + ":" + os.environ.get("PYTHONPATH", ""),
+                   TRITON_CACHE_DIR=os.path.join(work, "triton-cache"),
+                   TORCHINDUCTOR_CACHE_DIR=os.path.join(work, "inductor-cache"),
+                   TORCHINDUCTOR_COMPILE_THREADS="1", TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER="0",
+                   CUPY_CACHE_DIR=os.path.join(work, "cupy-cache"), NUMBA_CACHE_DIR=os.path.join(work, "numba-cache"))
+        env.update(more or {})
+        return env
 
-    def record(self, part, source, package, kernels="", seconds=120, **environment):
-        """Runs a program alone and recorded. Returns the folder, or None."""
-        path = os.path.join(self.args.work, part + ".py")
-        hook = "try:\n    import llvm_mneme.%s\nexcept ImportError as e:\n    print('no hook', e)\n" % package if package else ""
-        with open(path, "w") as file:
-            file.write(hook + source)
-        code, plain, error = self.run([sys.executable, path], seconds, **environment)
-        if code:
-            self.note(part, skipped=error.strip()[-300:])
-            print("%-9s left out: %s" % (part, error.strip().splitlines()[-1] if error.strip() else code))
-            return None
-        folder = os.path.join(self.args.work, part + ".rec")
-        subprocess.run(["rm", "-rf", folder])
+    def run(self, command, seconds, env=None):
+        """Exit code (124: no time), standard output and standard error of a command. All of its processes end."""
         begin = time.monotonic()
-        code, out, error = self.run([self.tool("record"), "--any-executable", "--device=cuda", "--max-recordings=1", "-o", folder] +
-                                    (["--kernel=" + kernels] if kernels else []) + ["--", sys.executable, path], 2 * seconds, **environment)
-        same = [l for l in plain.splitlines() if "sum" in l or "grad" in l] == [l for l in out.splitlines() if "sum" in l or "grad" in l]
-        summary = [l for l in error.splitlines() if l.startswith("mneme")]
-        self.note(part, exit=code, same_output=same, summary=summary, seconds=time.monotonic() - begin,
-                  plain=plain[-400:], recorded=out[-400:])
-        print("%-9s exit %d, %s output; %s" % (part, code, "same" if same else "OTHER",
-                                              next((l for l in summary if "launches seen" in l), error.strip()[-200:])))
+        limit = max(1, min(seconds, self.left()))
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   errors="replace", env=env, start_new_session=True, cwd=self.args.work)
+        late = False
+        try:
+            out, err = process.communicate(timeout=limit)
+        except subprocess.TimeoutExpired:
+            late = True
+            os.killpg(process.pid, signal.SIGKILL)
+            out, err = process.communicate()
+        code = 124 if late else process.returncode
+        with self.locked(), open(os.path.join(self.args.output, "log.txt"), "a") as log:
+            log.write("+ [%s] %s\nexit code %d after %.1f s\n" % (self.name, shlex.join(command), code, time.monotonic() - begin))
+            for text in (out, err):
+                log.write(text if len(text) < 12000 else text[:4000] + "\n[...]\n" + text[-8000:])
+                log.write("\n" if text and not text.endswith("\n") else "")
+        return code, out, err
+
+    def why(self, code, out, err):
+        """What a failed command said, shortly."""
+        if code == 124:
+            return "timed out"
+        lines = [l for l in (err.strip() or out.strip()).splitlines() if l.strip()]
+        errors = [l for l in lines if re.search(r"error|Error|Fatal|fault", l)]
+        return "exit code %d: %s" % (code, (errors or lines or [""])[-1].strip()[:300])
+
+    # Recording.
+
+    def folder(self, name):
+        return os.path.join(os.path.abspath(self.args.work), name + ".rec")
+
+    def record(self, name):
+        """Runs a program alone, twice if it does not compute the same, and recorded. Returns whether there are recordings."""
+        words, hook, kernels, more = RECORDED[name]
+        env = self.environment(hook, more)
+        results = lambda text: [l for l in text.splitlines() if l.startswith("result ")]
+        loaded = lambda text: sorted(set(l.split()[2] + " " + l.split()[1] for l in text.splitlines() if l.startswith("loaded ")))
+        begin = time.monotonic()
+        code, plain, err = (0, "", "") if self.args.record_only else self.run(self.program(words), 120, env)
+        plain_seconds = time.monotonic() - begin
+        if code:
+            self.note(left_out=self.why(code, plain, err))
+            self.say("%-8s left out: alone, the program fails: %s" % (name, self.why(code, plain, err)))
+            return False
+        folder = self.folder(name)
+        shutil.rmtree(folder, ignore_errors=True)
+        begin = time.monotonic()
+        command = [self.tool("record"), "--any-executable", "--device=cuda", "--max-recordings=1", "-o", folder]
+        code, out, err = self.run(command + (["--kernel=" + kernels] if kernels else []) + ["--"] + self.program(words), 150, env)
+        seconds = time.monotonic() - begin
+        same, deterministic = results(plain) == results(out) if plain else None, None
+        if not same and code == 0 and plain:
+            deterministic = results(plain) == results(self.run(self.program(words), 100, env)[1])
+        summary = [l for l in err.splitlines() if "mneme" in l]
+        files = [json.load(open(p)) for p in sorted(glob.glob(folder + "/*.json"))]
+        kernels = [f for f in files if f.get("instances")]
+        seen = [l for l in loaded(out) if re.search(RECORDED[name][2] or ".", l.split()[0])]
+        self.note(exit=code, same=same, deterministic=deterministic, summary=summary, plain_seconds=plain_seconds, seconds=seconds,
+                  loaded=seen, recorded=sorted(f["DemangledName"] or f["KernelName"] for f in kernels),
+                  with_ir=sum(not f.get("Image", {}).get("Only", False) for f in kernels),
+                  plain=results(plain), output=results(out))
+        verdict = "not run alone" if not plain else "same output" if same else "OTHER OUTPUT" + (" (two runs without the recorder agree)" if deterministic else "")
+        self.say("%-8s %s, %s, %d kernels recorded%s, %.0f s (alone %.0f s)" % (
+            name, "exit 0" if code == 0 else self.why(code, out, err), verdict, len(kernels),
+            " of %d that Triton loaded" % len(seen) if seen else "", seconds, plain_seconds))
         for line in summary:
-            if "skipped:" in line or "warning" in line:
-                print("          " + line)
-        return folder if os.path.isdir(folder) else None
+            if re.search(r"seen|skipped|warning|error|not recorded", line):
+                self.say("         " + line[:300])
+        if "there are:" in err:
+            self.say(err[err.index("there are:"):][:2000])
+        return bool(kernels)
 
-    def replay(self, part, folder, seconds=25):
-        """Replays each kernel as recorded, and its IR under default<O3>."""
+    def recordings(self, name):
+        """Kernel files of a step's recordings."""
+        paths = sorted(glob.glob(self.folder(name) + "/*.json"))
+        return [(p, k) for p, k in ((p, json.load(open(p))) for p in paths) if k.get("instances")]
+
+    # Replays.
+
+    def replay(self, path, kernel, *options, seconds=40):
+        """The verdict and everything else of a replay, or its error."""
+        command = [self.tool("replay"), path, "--device=cuda:0", "--record-id=" + sorted(kernel["instances"])[0], *options]
+        code, out, err = self.run(command, seconds)
+        try:
+            result = json.loads(out[out.index("{"):])["Result"]
+            says = result.get("error") or (err.strip().splitlines() or [""])[-1]
+            result["says"] = " ".join(str(says).split())[:300]
+            return result
+        except (ValueError, KeyError):
+            return {"verdict": "error", "says": self.why(code, out, err)}
+
+    def name_of(self, kernel):
+        return kernel["DemangledName"] or kernel["KernelName"]
+
+    def verify(self, path, kernel):
+        """One replay with the recorded settings; a tolerance only if the kernel has atomics."""
+        only = kernel.get("Image", {}).get("Only", False)
+        text = path + ".ll"
+        result = self.replay(path, kernel, "--iterations=1", "--warmup=0", *([] if only else ["--output-ll=" + text]))
+        atomics = not only and os.path.exists(text) and bool(re.search(r"atomicrmw|cmpxchg|\b(atom|red)\.", open(text).read()))
+        if result["verdict"] == "Mismatch" and atomics:
+            exact = result
+            result = self.replay(path, kernel, "--iterations=1", "--warmup=0", "--dtype=f32", "--tolerance=rel:1e-4")
+            result["exact"] = exact
+        result.update(kernel=self.name_of(kernel), file=os.path.basename(path), ir=not only, atomics=atomics)
+        return result
+
+    def verify_all(self, name):
+        with concurrent.futures.ThreadPoolExecutor(self.args.jobs) as pool:
+            jobs = [pool.submit(self.verify, p, k) for p, k in self.recordings(name)]
+            rows = []
+            for job in concurrent.futures.as_completed(jobs):
+                row = job.result()
+                rows.append(row)
+                self.note(replays=rows)
+                if row["verdict"] not in GOOD or row["atomics"] or not row["ir"]:
+                    self.say("         %-48s %s%s%s" % (row["kernel"][:48], row["verdict"], " (atomics)" if row["atomics"] else "",
+                                                       ": " + str(row["says"])[:250] if row["says"] else ""))
+        good = sum(r["verdict"] in GOOD for r in rows)
+        total = max(len(rows), len(self.facts.get("loaded") or []))
+        self.note(matches=good, replayed=len(rows), of=total)
+        if rows:
+            self.say("         %d of %d kernels replayed with a Match (%.0f %%)" % (good, total, 100 * good / total))
+
+    def record_and_verify(self):
+        if self.record(self.name):
+            self.verify_all(self.name)
+
+    def versions(self):
+        code, out, err = self.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.used", "--format=csv,noheader"], 20) \
+            if shutil.which("nvidia-smi") else (0, "no nvidia-smi\n", "")
+        self.say(out.strip() or err.strip())
+        code, out, err = self.run([self.tool("replay"), "--list-devices"], 40)
+        self.say(out.strip() or self.why(code, out, err))
+        self.say(self.run(self.program(["versions.py"]), 80, self.environment())[1].strip())
+        self.record_and_verify()
+
+    def cost(self):
+        """Alternates, so that both see the same machine."""
+        env, times = self.environment("triton"), {"alone": [], "recorder": []}
+        record = [self.tool("record"), "--any-executable", "--device=cuda", "--kernel=^none$", "-o", self.folder("cost"), "--"]
+        for _ in range(4):
+            for name, before in (("alone", []), ("recorder", record)):
+                code, out, err = self.run(before + self.program(["launch_cost.py"]), 50, env)
+                found = re.findall(r"^launch ([\d.]+)", out, re.M)
+                if not found:
+                    self.say("cost     %s: %s" % (name, self.why(code, out, err)))
+                    return
+                times[name].append(float(found[0]))
+            self.note(ns=times, more_ns=min(times["recorder"]) - min(times["alone"]))
+        text = {name: "%.0f [%.0f, %.0f]" % (statistics.median(t), min(t), max(t)) for name, t in times.items()}
+        self.say("cost     ns a launch: %s alone, %s with the recorder" % (text["alone"], text["recorder"]))
+
+    # Times.
+
+    def compiled(self, names=("triton", "block", "conv")):
+        """Recorded kernels of Triton, with how long their own code takes: longest first."""
+        found = []
+        for name in names:
+            if not self.recordings(name):
+                Step.record(self, name)
+            found += [(name, p, k) for p, k in self.recordings(name) if not k.get("Image", {}).get("Only", False)]
+        return found
+
+    def assemblers(self):
+        """The options that select each ptxas of PyTorch and Triton, and none for the toolkit's."""
+        code = ("import importlib.util as u, os\n"
+                "for name, path in ('triton', 'backends/nvidia/bin/ptxas'), ('torch', 'bin/ptxas'):\n"
+                "  print(os.path.join(os.path.dirname(u.find_spec(name).origin), path))")
+        found = [p for p in self.run([sys.executable, "-c", code], 30)[1].split() if os.path.exists(p)]
+        return [["--ptxas=" + p] for p in found] + [[]]
+
+    def build_of(self, cubin):
+        """What a cubin says of the ptxas that made it."""
+        found = re.search(rb"Cuda compilation tools, release [^\0]*", open(cubin, "rb").read())
+        return found.group().decode(errors="replace") if found else None
+
+    def assembler_of(self, image):
+        """The options that select the ptxas which made an image."""
+        if not hasattr(self, "by_build"):
+            self.by_build = {}
+            for options in self.assemblers():
+                program = options[0].split("=")[1] if options else "ptxas"
+                path = shutil.which(program) or os.path.join(os.environ.get("CUDA_HOME", "/usr/local/cuda"), "bin/ptxas")
+                said = self.run([path, "--version"], 10)[1] if os.path.exists(path) else ""
+                release = re.search(r"release [\d.]+, V[\d.]+", said)
+                if release:
+                    self.by_build.setdefault(release.group(), options)
+            self.note(assemblers={b: o for b, o in self.by_build.items()})
+        # Before CUDA 13, cubins do not say that; Triton brings such a ptxas.
+        build = self.build_of(image)
+        return next((o for b, o in self.by_build.items() if b in build), []) if build else next(iter(self.by_build.values()), [])
+
+    def table(self):
         rows = []
-        for path in sorted(glob.glob(os.path.join(folder, "*.json"))):
-            kernel = json.load(open(path))
-            if not kernel.get("instances") or self.left() < 5:
-                continue
-            only = kernel.get("Image", {}).get("Only", False)
-            row = {"kernel": kernel["DemangledName"] or kernel["KernelName"], "ir": not only}
-            base = [self.tool("replay"), path, "--device=cuda:0", "--record-id=" + sorted(kernel["instances"])[0]]
-            sides = [("own", ["--baseline=app"])] + ([] if only else [("O3", ["--passes=default<O3>", "--baseline=app"])])
-            for name, options in sides:
-                code, out, error = self.run(base + options, seconds)
-                try:
-                    result = json.loads(out)["Result"]
-                    row[name] = {"verdict": result.get("verdict"), "error": result.get("error"), "result": result}
-                except (ValueError, KeyError):
-                    row[name] = {"verdict": "error", "error": error.strip()[-300:]}
+        self.say("table    times of the kernel's own cubin by that of the replay: above 1, the replay is faster")
+        for name, path, kernel in self.compiled():
+            if self.left() < 8:
+                self.say("         no time left for %s and later ones" % self.name_of(kernel))
+                break
+            image = os.path.join(os.path.dirname(path), kernel["Image"]["File"])
+            ptxas = self.assembler_of(image)
+            row = {"step": name, "kernel": self.name_of(kernel), "file": os.path.basename(path), "ptxas": ptxas, "build": self.build_of(image)}
             rows.append(row)
-            verdicts = ", ".join("%s %s%s" % (n, row[n]["verdict"], " (%s)" % str(row[n]["error"])[:120] if row[n]["error"] else "")
-                                 for n, _ in sides)
-            print("          %-50s %s" % (row["kernel"][:50], verdicts))
-            self.note(part, kernels=rows)
-        good = sum(r["own"]["verdict"] in ("Match", "MatchWithinTolerance") for r in rows)
-        self.note(part, matches=good, replayed=len(rows))
-        print("          %d of %d replayed with a Match" % (good, len(rows)))
-        return rows
+            cells = []
+            for side, options in (("own", ["--compare-with-app=" + image]), ("O3", ["--passes=default<O3>"])):
+                row[side] = self.replay(path, kernel, "--baseline=app", *options, *ptxas, seconds=20)
+                self.note(rows=rows)
+                speedup = (row[side].get("baseline") or {}).get("speedup")
+                cells.append("%s %s %s" % (side, row[side]["verdict"], "%.3f [%.3f, %.3f]" % (speedup["value"], *speedup["interval"]) if speedup
+                                          else row[side]["says"][:150]))
+            same = (row["own"].get("compare_with_app") or {}).get("identical")
+            base = ((row["O3"].get("baseline") or {}).get("measurement") or {}).get("median")
+            self.say("         %-6s %-44s %8s us  %-16s %s" % (name, row["kernel"][:44], "%.2f" % (base / 1e3) if base else "",
+                                                             "same code" if same else "other code", ";  ".join(cells)))
+        times = [r["O3"]["baseline"]["speedup"]["value"] for r in rows if (r.get("O3", {}).get("baseline") or {}).get("speedup")]
+        if times:
+            self.say("         default<O3>: geometric mean %.3f of %d kernels; the same code as Triton's: %d of %d" % (
+                statistics.geometric_mean(times), len(times), sum(bool((r["own"].get("compare_with_app") or {}).get("identical")) for r in rows), len(rows)))
 
-    def triton(self):
-        folder = self.record("triton", TRITON, "triton", "add|softmax|matmul")
-        if not folder:
-            return
-        self.replay("triton", folder)
-        path = sorted(glob.glob(os.path.join(folder, "*.json")))[0]
-        code, out, error = self.run([self.tool("tune"), path, "--device=cuda:0", "--budget=20", "--storage=" +
-                                     os.path.join(self.args.work, "study"), "--export=package:" +
-                                     os.path.join(self.args.work, "triton.mneme")], 90)
-        self.note("triton", tune_exit=code, tune=(out + error)[-1500:])
-        print("          tune: exit %d; %s" % (code, (out + error).strip().splitlines()[-1] if (out + error).strip() else ""))
+    def tune(self):
+        timed = []
+        for name, path, kernel in self.compiled(("block", "conv")):
+            result = self.replay(path, kernel, "--passes=", "--iterations=5")
+            timed.append(((result.get("measurement") or {}).get("median") or 0, name, path, kernel))
+        rows = []
+        for time_ns, name, path, kernel in sorted(timed, key=lambda t: -t[0])[:5]:
+            if self.left() < self.args.budget + 20:
+                self.say("         no time left")
+                break
+            package = os.path.join(os.path.abspath(self.args.work), "%d.mneme" % len(rows))
+            ptxas = self.assembler_of(os.path.join(os.path.dirname(path), kernel["Image"]["File"]))
+            study = package + ".study"
+            for old in (package, study):
+                subprocess.run(["rm", "-rf", old], check=True)
+            code, out, err = self.run([self.tool("tune"), path, "--record-id=" + sorted(kernel["instances"])[0], "--device=cuda:0",
+                                       "--preset=" + self.args.preset, "--budget=%d" % self.args.budget, "--explain=off", "--assess=off", "--quiet",
+                                       "--deployable=on", "--format=json", "--results-dir=" + study, "--export=package:" + package, *ptxas],
+                                      self.args.budget + 60)
+            row = {"step": name, "kernel": self.name_of(kernel), "ns": time_ns, "exit": code, "package": os.path.exists(package) and package}
+            try:
+                summary = json.load(open(os.path.join(study, "summary.json")))
+                row["summary"] = summary
+                test = summary["outcome"]["final_test"]
+                best = (test["candidates"] or [{}])[0]
+                speedup = (test["confirmed"] or {}).get("speedup") or best.get("speedup") or {}
+                row["speedup"] = speedup
+                text = "%.3fx [%.3f, %.3f]%s of %s" % (speedup.get("value", 0), speedup.get("low") or 0, speedup.get("high") or 0,
+                                                       " CONFIRMED" if test["confirmed"] else "", "Triton's cubin" if summary["outcome"]["baseline_is_app_code"] else "the recorded IR")
+            except (OSError, ValueError, KeyError, TypeError) as e:
+                text = "%r: %s" % (e, self.why(code, out, err))
+            rows.append(row)
+            self.note(rows=rows)
+            self.say("tune     %-44s %8.2f us  %s%s" % (row["kernel"][:44], time_ns / 1e3, text, ", package" if row["package"] else ""))
 
-    def block(self):
-        folder = self.record("block", "BACKWARD = True\n" + BLOCK, "triton", "^triton_")
-        if folder:
-            self.replay("block", folder)
+    def pack_untuned(self):
+        """A package with default<O3> for each kernel of the block, if no study has a winner."""
+        best = next(filter(os.path.exists, (os.path.join(HERE, d, "best.py") for d in (".", "../test/llvm-mneme-deploy/Inputs"))))
+        package = os.path.join(self.args.work, "O3.mneme")
+        subprocess.run(["rm", "-f", package], check=True)
+        for path, kernel in self.recordings("block"):
+            launch = sorted(kernel["instances"])[0]
+            code, out, err = self.run([self.tool("replay"), path, "--device=cuda:0", "--record-id=" + launch, "--iterations=1", "--warmup=0",
+                                       "--deployable", "--passes=default<O3>"], 30)
+            if code:
+                continue
+            with open(path + ".replay", "w") as file:
+                file.write(out)
+            self.run([sys.executable, best, path + ".replay", path + ".best", json.loads(out)["Result"]["gpu"]["name"], os.path.dirname(path)], 20)
+            self.run([self.tool("deploy"), "pack", "--scope=kernel", "-o", package, os.path.dirname(path), path + ".best"], 30)
+        return [package] if os.path.exists(package) else []
 
-    def conv(self):
-        folder = self.record("conv", CONV, "triton", "^triton_")
-        if folder:
-            self.replay("conv", folder)
+    def deploy(self):
+        packages = sorted(glob.glob(os.path.join(self.args.work, "[0-9].mneme")))
+        if not packages:
+            packages = self.pack_untuned()
+            self.say("deploy   no study has a winner: default<O3> of the block's kernels instead")
+        plains, env = {}, self.environment("triton")
+        for name, options in (("block", []), ("block", ["--verify=1"]), ("conv", [])):
+            report = os.path.join(self.args.work, "deployed.json")
+            words = RECORDED[name][0]
+            if name not in plains:
+                plains[name] = self.run(self.program(words), 60, env)[1]
+            plain = plains[name]
+            code, out, err = self.run([self.tool("deploy"), "run", "--device=cuda", "--report=" + report, *options, *packages, "--",
+                                       *self.program(words)], 80, env)
+            try:
+                served = json.load(open(report))
+            except (OSError, ValueError):
+                served = {}
+            results = [[l for l in text.splitlines() if l.startswith("result")] for text in (plain, out)]
+            self.note(**{name + "".join(options): {"exit": code, "same": results[0] == results[1], "report": served, "error": err[-2000:]}})
+            self.say("deploy   %s: %s, %s, %s launches served, %s verified" % (
+                name + " ".join(["", *options]), "exit 0" if code == 0 else self.why(code, out, err), "same output" if results[0] and results[0] == results[1] else "OTHER OUTPUT",
+                served.get("served"), served.get("verified")))
 
-    def cublas(self):
-        folder = self.record("cublas", CUBLAS, "", "gemm|cutlass|cublas|sgemm|xmma|nvjet")
-        if folder:
-            self.replay("cublas", folder)
+    def take(self):
+        getattr(self, self.name, self.record_and_verify)()
 
-    def expand(self):
-        folder = self.record("expand", "BACKWARD = False\n" + BLOCK, "triton", "^triton_",
-                             PYTORCH_CUDA_ALLOC_CONF="expandable_segments:True", PYTORCH_ALLOC_CONF="expandable_segments:True")
-        if folder:
-            self.replay("expand", folder)
 
-    def numba(self):
-        folder = self.record("numba", NUMBA, "numba")
-        if folder:
-            self.replay("numba", folder)
+def pack_kernels(args):
+    """The recorded kernels, for a look at them elsewhere: at most 15 MiB."""
+    path = os.path.join(args.output, "kernels.tar.xz")
+    with tarfile.open(path, "w:xz") as tar:
+        for pattern in ("*.rec/*.json", "*.rec/*.bc", "*.rec/*.cubin", "*.rec/*.ptx", "triton-cache/*/*.ptx"):
+            for file in sorted(glob.glob(os.path.join(args.work, pattern))):
+                if os.path.getsize(file) < 1 << 20:
+                    tar.add(file, os.path.relpath(file, args.work))
+    if os.path.getsize(path) > 15 << 20:
+        os.remove(path)
 
-    def overhead(self):
-        path = os.path.join(self.args.work, "overhead.py")
-        with open(path, "w") as file:
-            file.write(OVERHEAD)
-        times = {}
-        for name, before in (("plain", []), ("recorder", [self.tool("record"), "--any-executable", "--device=cuda",
-                                                         "--kernel=^no_such_kernel$", "-o", os.path.join(self.args.work, "none"), "--"])):
-            found = []
-            for _ in range(3):
-                code, out, error = self.run(before + [sys.executable, path], 60)
-                found += [float(x) for x in re.findall(r"launch ([\d.]+)", out)]
-            times[name] = min(found) if found else None
-        self.note("overhead", **times)
-        print("overhead  ns per launch: %s" % times)
+
+def run_step(args, step, end):
+    """Runs a step as a process of its own. Returns whether it worked."""
+    parent = Step(args, step)
+    limit = min(LIMITS[step], end - time.monotonic() - 5)
+    if limit < 15:
+        parent.say("%-8s no time left" % step)
+        return False
+    begin = time.monotonic()
+    # A little more than the step gives itself.
+    process = subprocess.Popen([sys.executable, os.path.abspath(__file__), *sys.argv[1:], "--one=" + step, "--seconds=%f" % (limit - 3)],
+                               start_new_session=True, stderr=subprocess.PIPE, errors="replace")
+    try:
+        _, err = process.communicate(timeout=limit)
+        code = process.returncode
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        _, err = process.communicate()
+        code = 124
+    if code:
+        parent.say("%-8s FAILED: %s" % (step, parent.why(code, "", err)))
+        with parent.locked(), open(os.path.join(args.output, "log.txt"), "a") as log:
+            log.write("[%s] failed with %d\n%s\n" % (step, code, err))
+    parent.say("-- %s: %.0f s" % (step, time.monotonic() - begin))
+    with parent.locked():
+        pack_kernels(args)
+    return code == 0
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--tools", required=True)
-    parser.add_argument("--json", default="others.json")
-    parser.add_argument("--work", default="run-others")
-    parser.add_argument("--parts", default="triton,block,cublas,conv,expand,numba,overhead")
+    parser.add_argument("--tools", required=True, metavar="DIR")
+    parser.add_argument("--output", default="mneme-others", metavar="DIR")
+    parser.add_argument("--work", default="/tmp/mneme-others", metavar="DIR")
+    parser.add_argument("--programs", default=os.path.join(HERE, "gpu-others"), metavar="DIR", help="instead of the folder gpu-others")
+    parser.add_argument("--steps", default=FIRST)
     parser.add_argument("--seconds", type=float, default=540)
+    parser.add_argument("--budget", type=int, default=20, help="seconds of search for each kernel of tune")
+    parser.add_argument("--preset", default="standard", help="the search space of tune")
+    parser.add_argument("--jobs", type=int, default=4, help="replays at the same time where no time is measured")
+    parser.add_argument("--record-only", action="store_true", help="do not run the programs without the recorder")
+    parser.add_argument("--one", metavar="STEP", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    run = Run(args)
-    for part in args.parts.split(","):
-        if run.left() < 10:
-            print("%-9s no time left" % part)
-            continue
-        try:
-            getattr(run, part)()
-        except Exception as e:  # One part must not cost the others.
-            run.note(part, failed=repr(e))
-            print("%-9s FAILED: %r" % (part, e))
-    run.note("machine", left=run.left())
+    for key in ("tools", "output", "work", "programs"):
+        setattr(args, key, os.path.abspath(getattr(args, key)))
+    groups = [group.split("+") for group in args.steps.split(",")]
+    for step in sum(groups, []):
+        if step not in LIMITS:
+            parser.error("unknown step '%s'" % step)
+    if args.one:
+        Step(args, args.one).take()
+        return 0
+    end = time.monotonic() + args.seconds
+    with concurrent.futures.ThreadPoolExecutor(len(max(groups, key=len))) as pool:
+        good = [all(list(pool.map(lambda step: run_step(args, step, end), group))) for group in groups]
+    return 0 if all(good) else 1
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -15,6 +15,7 @@
 #   --amd=ARCH,...    for a machine with an AMD GPU and ROCm: gfx90a,gfx942. Packs the tools, unit tests and
 #                     the programs of gpu-memory-amd.txt, compiled for these processors
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
+#   --proteus=DIR     sources of Proteus (commit e587017), whose test programs are built for the step jit
 #   --tests=PATTERN   unit tests to pack (default: *)
 #   --limit=MIB       fail when both archives together are larger (default: 54)
 #   --level=N         of xz for mneme-gpu.tar.xz (default: 9)
@@ -22,7 +23,7 @@ set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= tests='*' limit=54 level=9 out= amd=
+BUILD=$ROOT/build build=1 programs= proteus= tests='*' limit=54 level=9 out= amd=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
@@ -34,6 +35,7 @@ for arg in "$@"; do
     --no-build) build=0 ;;
     --amd=*) amd=${arg#*=} ;;
     --programs=*) programs=$(realpath "${arg#*=}") ;;
+    --proteus=*) proteus=$(realpath "${arg#*=}") ;;
     --tests=*) tests=${arg#*=} ;;
     --limit=*) limit=${arg#*=} ;;
     --level=*) level=${arg#*=} ;;
@@ -100,6 +102,20 @@ for name in $([ -n "$amd" ] || sed 's/#.*//; s/|.*//; s/-static//' "$ROOT/utils/
   fi
 done
 
+# Annotated programs of the tests, and those of Proteus.
+rm -rf "$work/jit"
+mkdir -p "$work/jit"
+for source in "$ROOT"/test/Jit/Cuda/*.cu; do
+  clang++-22 -std=c++17 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version \
+    -isystem "$CUDA_PATH/include/cccl" -I"$ROOT/include" -fpass-plugin="$BUILD/lib/MnemePass.so" "$source" \
+    -L"$CUDA_PATH/lib64" -lcudart -o "$work/jit/$(basename "$source" .cu)"
+done
+if [ -n "$proteus" ]; then
+  # Those that do not compile are listed.
+  python3 "$ROOT/utils/proteus-tests.py" --source "$proteus" --output "$work/proteus" --build "$BUILD" \
+    --cuda-path "$CUDA_PATH" --groups gpu,rdc,scale --prebuild 2>/dev/null | grep -v ' passed' || true
+fi
+
 # One folder, laid out as the build folder is.
 pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
@@ -123,13 +139,15 @@ for variant in $([ -n "$amd" ] || echo examples examples-static); do
   done
 done
 cp "$work"/memory/* "$pack/memory/"
+cp -r "$work/jit" "$pack/"
+if [ -n "$proteus" ]; then cp -r "$work/proteus" "$pack/"; fi
 # The programs that benchmarks/run.py starts.
 (cd "$BUILD/benchmarks" && find . -type f \( -executable -o -name '*.cubin' \) ! -name '*.so' ! -path '*/CMakeFiles/*') |
   while read -r file; do
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp "$ROOT"/utils/{gpu-*,rst.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
+cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/utils/"
 if [ -n "$programs" ]; then

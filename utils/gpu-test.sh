@@ -4,8 +4,9 @@
 #   utils/gpu-test.sh [options] <folder of the archives>
 #
 #   --limit=S         seconds for everything (default: 540)
-#   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune, deploy (default:
-#                     all but tune and deploy, in this order; on an AMD GPU smoke and memory)
+#   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune, deploy, jit,
+#                     others, python (default: up to bench, in this order; on an AMD GPU smoke
+#                     and memory)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
 #   --device=NAME     cuda:0 (default), or hip:0 on a machine with an AMD GPU; what else replays is found by the tools
@@ -16,12 +17,16 @@
 #   --tune-options=S  more options of it, as for a shell
 #   --deploy=A,B      parts of utils/gpu-deploy.py (default: right,tuned)
 #   --deploy-options=S  more options of it, as for a shell
+#   --jit=A,B,...     parts of utils/gpu-jit.py (default: programs,figures,proteus)
+#   --others=A,B,...  steps of utils/gpu-others.py (default: its own)
+#   --others-options=S  more options of it, as for a shell
+#   --python-options=S  options of utils/gpu-python.py, as for a shell
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
 limit=540 steps= output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
-deploy=right,tuned deploy_options= archives=
+deploy=right,tuned deploy_options= jit=programs,figures,proteus others= others_options= python_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -40,6 +45,10 @@ for arg in "$@"; do
     --tune-options=*) tune_options=${arg#*=} ;;
     --deploy=*) deploy=${arg#*=} ;;
     --deploy-options=*) deploy_options=${arg#*=} ;;
+    --jit=*) jit=${arg#*=} ;;
+    --others=*) others=${arg#*=} ;;
+    --others-options=*) others_options=${arg#*=} ;;
+    --python-options=*) python_options=${arg#*=} ;;
     -h | --help)
       sed -n '2,/^set/{/^set/d;s/^# \{0,1\}//;p}' "$0"
       exit 0
@@ -235,9 +244,30 @@ deploy() {
     --seconds="$(($(left) - 10))" $deploy_options 2>>"$log" | tee -a "$report"
 }
 
+jit() {
+  say "== JIT"
+  limited 1800 python3 "$work/utils/gpu-jit.py" --root="$work" --work="$work/run-jit" --parts="$jit" \
+    --json="$output/jit.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
+}
+
+others() {
+  say "== kernels of other compilers"
+  # shellcheck disable=SC2086
+  limited 1800 python3 "$work/utils/gpu-others.py" --tools="$work/bin" --output="$output" --work="$work/run-others" \
+    ${others:+--steps="$others"} --seconds="$(($(left) - 5))" $others_options 2>>"$log"
+}
+
+python() {
+  say "== Python"
+  # shellcheck disable=SC2086
+  limited 1800 python3 "$work/utils/gpu-python.py" --tools="$work/bin" --examples="$work/examples" \
+    --plugin="$work/lib/FaultPasses.so" --work="$work/run-python" --device="$device" --json="$output/python.json" \
+    --seconds="$(($(left) - 60))" $python_options 2>>"$log" | tee -a "$report"
+}
+
 failed=
 for step in ${steps//,/ }; do
-  case $step in smoke | memory | examples | bisect | hecbench | bench | tune | deploy) ;; *) die "unknown step '$step'" ;; esac
+  case $step in smoke | memory | examples | bisect | hecbench | bench | tune | deploy | jit | others | python) ;; *) die "unknown step '$step'" ;; esac
   start=$SECONDS
   "$step" || failed="$failed $step"
   say "-- $step: $((SECONDS - start)) s"

@@ -2,6 +2,8 @@
 """Runs the test programs of Proteus with Mneme's JIT.
 
   utils/proteus-tests.py --source PROTEUS --output FOLDER [--only NAME...]
+  utils/proteus-tests.py --source PROTEUS --output FOLDER --prebuild
+  utils/proteus-tests.py --prebuilt FOLDER --output FOLDER --device cuda
 
 PROTEUS is a checkout of github.com/Olympus-HPC/proteus; nothing of it is needed
 in Mneme's repository. Each program of tests/cpu, tests/gpu (also with -fgpu-rdc)
@@ -17,9 +19,11 @@ with the cache of the second run. A program passes if
 * not more variants were compiled than the expectations list, and
 * the last run compiled nothing.
 
-Kernels run on the host device, or with --device=cuda on a GPU.
+Kernels run on the host device, or with --device=cuda on a GPU. --prebuild only compiles; --prebuilt runs what it left,
+on a machine that may have neither a compiler nor the sources.
 """
 import argparse
+import glob
 import json
 import os
 import re
@@ -27,6 +31,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -40,6 +45,7 @@ class Program:
     def __init__(self, group, name, folder, sources, force=False, plugin=None, library=()):
         self.group, self.name, self.folder, self.sources = group, name, folder, sources
         self.force, self.plugin, self.library = force, plugin, list(library)
+        self.app = self.about = None  # Of a prebuilt program.
         self.result = {"group": group, "name": name}
 
 
@@ -104,6 +110,24 @@ def run(command, log, **kwargs):
     return done
 
 
+# Where prebuilt programs look for the pass plugin.
+PLUGIN = "/tmp/mneme-proteus/JITTestPass.so"
+
+
+def read_prebuilt(folder):
+    shutil.rmtree(os.path.dirname(PLUGIN), ignore_errors=True)
+    os.makedirs(os.path.dirname(PLUGIN))
+    shutil.copy(os.path.join(folder, os.path.basename(PLUGIN)), PLUGIN)
+    for path in sorted(glob.glob(os.path.join(folder, "*", "program.json"))):
+        about = json.load(open(path))
+        where = os.path.dirname(path)
+        p = Program(about["group"], about["name"], where, [], force=about["force"])
+        p.app = os.path.join(where, "app")
+        environment = {k: v.replace("%S", where) for k, v in about["environment"].items()}
+        p.about = ([tuple(c) for c in about["checks"]], about["expected"], environment)
+        yield p
+
+
 class Runner:
     def __init__(self, args):
         self.args = args
@@ -112,6 +136,8 @@ class Runner:
         self.output = os.path.abspath(args.output)
         os.makedirs(self.output, exist_ok=True)
         self.plugin = os.path.join(self.output, "JITTestPass.so")
+        # What programs have as its path.
+        self.plugin_path = PLUGIN if args.prebuild or args.prebuilt else self.plugin
 
     def build_plugin(self):
         source = os.path.join(self.args.source, "tests", "JITTestPass.cpp")
@@ -124,7 +150,7 @@ class Runner:
         flags = ["-O2", "-w", "-std=c++17", "-I" + os.path.join(HERE, "include", "mneme-proteus"),
                  "-I" + os.path.join(HERE, "include"), "-I" + p.folder,
                  "-fpass-plugin=" + os.path.join(self.build, "lib", "MnemePass.so"),
-                 '-DPROTEUS_TEST_JIT_PASS_PLUGIN_PATH="%s"' % self.plugin]
+                 '-DPROTEUS_TEST_JIT_PASS_PLUGIN_PATH="%s"' % self.plugin_path]
         app = os.path.join(folder, "app")
         if p.group == "cpu":
             extra = []
@@ -169,7 +195,7 @@ class Runner:
         elif p.group != "cpu":
             env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
         try:
-            done = run(command, log, env=env, cwd=os.path.dirname(app), timeout=self.args.timeout)
+            done = run(command, log, env=env, cwd=self.output, timeout=self.args.timeout)
         except subprocess.TimeoutExpired:
             return None, None, None
         summary = None
@@ -179,7 +205,7 @@ class Runner:
 
     def check(self, checks, output, folder):
         """The expectations, by FileCheck."""
-        if not checks:
+        if not checks or not shutil.which(self.args.filecheck):
             return True
         expected = os.path.join(folder, "expected.txt")
         with open(expected, "w") as f:
@@ -190,6 +216,30 @@ class Runner:
             f.write(done.stdout)
         return done.returncode == 0
 
+    def prebuild(self, p):
+        """Compiles a program, and leaves what running it needs beside it."""
+        if p.name in SKIPPED:
+            return p.result.update(status="skipped", why=SKIPPED[p.name])
+        folder = os.path.join(self.output, p.group + "-" + p.name)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder)
+        checks, expected, environment = expectations(p)
+        for name, value in environment.items():
+            if os.path.exists(value):
+                shutil.copy(value, folder)
+                environment[name] = os.path.join("%S", os.path.basename(value))
+        log_path = os.path.join(folder, "log.txt")
+        with open(log_path, "w") as log:
+            app = self.compile(p, folder, log)
+        if not app:
+            return p.result.update(status="failed", why="does not compile")
+        for path in glob.glob(os.path.join(folder, "*.o")) + [log_path]:
+            os.remove(path)
+        with open(os.path.join(folder, "program.json"), "w") as f:
+            json.dump({"group": p.group, "name": p.name, "force": p.force, "checks": checks, "expected": expected,
+                       "environment": environment}, f, indent=1)
+        p.result.update(status="passed", why="")
+
     def run(self, p):
         r = p.result
         if p.name in SKIPPED:
@@ -197,9 +247,9 @@ class Runner:
         folder = os.path.join(self.output, p.group + "-" + p.name)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
-        checks, expected, environment = expectations(p)
+        checks, expected, environment = p.about or expectations(p)
         with open(os.path.join(folder, "log.txt"), "w") as log:
-            app = self.compile(p, folder, log)
+            app = p.app or self.compile(p, folder, log)
             if not app:
                 return r.update(status="failed", why="does not compile")
             plain = self.execute(p, app, {"MNEME_JIT": "0"}, None, log)
@@ -273,7 +323,10 @@ def summary(results):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--source", required=True, help="checkout of Proteus")
+    parser.add_argument("--source", help="checkout of Proteus")
+    parser.add_argument("--prebuild", action="store_true", help="only compile the programs")
+    parser.add_argument("--prebuilt", metavar="FOLDER", help="run what --prebuild left")
+    parser.add_argument("--seconds", type=float, default=1e9, help="start no program after this time")
     parser.add_argument("--output", required=True, help="folder for programs, logs and results.json")
     parser.add_argument("--build", default=os.path.join(HERE, "build"), help="build folder of Mneme")
     parser.add_argument("--groups", default="cpu,gpu,rdc,scale", help="of cpu, gpu, rdc, scale")
@@ -286,15 +339,26 @@ def main():
     parser.add_argument("--cuda-path", default="/usr/local/cuda")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
     args = parser.parse_args()
+    if not args.source and not args.prebuilt:
+        parser.error("expected --source or --prebuilt")
     runner = Runner(args)
-    runner.build_plugin()
-    programs = [*read_cpu(args.source), *read_gpu(args.source)]
+    if args.prebuilt:
+        programs = [*read_prebuilt(os.path.abspath(args.prebuilt))]
+    else:
+        runner.build_plugin()
+        programs = [*read_cpu(args.source), *read_gpu(args.source)]
+    end = time.monotonic() + args.seconds
     groups = args.groups.split(",")
     results = []
     for p in programs:
         if p.group not in groups or (args.only and p.name not in args.only):
             continue
-        runner.run(p)
+        if time.monotonic() > end:
+            p.result.update(status="skipped", why="out of time")
+        elif args.prebuild:
+            runner.prebuild(p)
+        else:
+            runner.run(p)
         results.append(p.result)
         print("%s %s: %s %s" % (p.group, p.name, p.result["status"], p.result["why"]), file=sys.stderr)
     with open(os.path.join(runner.output, "results.json"), "w") as f:

@@ -87,7 +87,7 @@ class Immediate(BaseExecutor):
     capacity = 1
 
     def _submit(self, future, fields, data):
-        answer = {"failure": "", "error": "", "stopped": False, "metrics": {"time": 1000.0 + (future.config.block_x or 0)}, "samples": [1.0],
+        answer = {"failure": "", "error": "", "compared": "exact", "stopped": False, "metrics": {"time": 1000.0 + (future.config.block_x or 0)}, "samples": [1.0],
                   "ir": "", "assembly": "", "code": str(future.config.block_x), "duplicate": None, "duplicate_of": None,
                   "compile_seconds": 0, "run_seconds": 0, "started": 0, "ended": 0, "worker": "", "device": "", "id": 0}  # fmt: skip
         future.set_result(Result(answer, future.config, future.instance))
@@ -185,7 +185,7 @@ class SimulatedNode:
             self.loop.call_at(begin + SECONDS, self.put, ticket)
 
     def put(self, ticket):
-        answer = {"type": "result", "failure": "", "error": "", "stopped": False, "metrics": {"time": 1000.0}, "samples": [1000.0, 1001.0, 1002.0],
+        answer = {"type": "result", "failure": "", "error": "", "compared": "exact", "stopped": False, "metrics": {"time": 1000.0}, "samples": [1000.0, 1001.0, 1002.0],
                   "ir": "0" * 32, "assembly": "", "code": "1" * 32, "duplicate": None, "duplicate_of": None,
                   "compile_seconds": 0.01, "run_seconds": 0.01, "started": 1.0, "ended": 2.0, "worker": "x:1", "device": "x/host"}  # fmt: skip
         self.done.append((ticket, answer, ""))
@@ -285,7 +285,7 @@ def make_cluster(kernel, workers, engine):
         import ray
         from llvm_mneme.engine.ray_backend import RayExecutor as Base
 
-        ray.init(num_cpus=nodes, log_to_driver=False, logging_level="error")
+        ray.init("local", num_cpus=nodes, log_to_driver=False, logging_level="error")
         options, end = {"cpus": 1}, ray.shutdown
 
     class Executor(Base):

@@ -77,7 +77,7 @@ ApplicationJudge::pack(const ReplayPlan &Base,
   if (!K)
     return K.takeError();
   TunedPackage P;
-  P.Kernels.push_back(std::move(*K));
+  updatePackage(P, std::move(*K));
   addLinks(P, Kernels);
   return P;
 }

@@ -45,6 +45,13 @@ mneme::readApplication(StringRef Path) {
   return Kernels;
 }
 
+void mneme::addLink(TunedPackage &P, LinkedKernel L) {
+  llvm::erase_if(P.Links, [&](const LinkedKernel &Old) {
+    return Old.LinkHash == L.LinkHash && Old.Name == L.Name;
+  });
+  P.Links.push_back(std::move(L));
+}
+
 unsigned mneme::addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels) {
   unsigned Added = 0;
   for (const ApplicationKernel &K : Kernels) {
@@ -54,10 +61,7 @@ unsigned mneme::addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels) {
           return Has.StaticHash == *Static;
         }))
       continue;
-    llvm::erase_if(P.Links, [&](const LinkedKernel &Old) {
-      return Old.LinkHash == *Link && Old.Name == K.Name;
-    });
-    P.Links.push_back({*Link, K.Name, *Static});
+    addLink(P, {*Link, K.Name, *Static});
     ++Added;
   }
   return Added;

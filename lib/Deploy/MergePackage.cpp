@@ -120,6 +120,8 @@ Error mneme::mergePackage(TunedPackage &Into, TunedPackage From) {
 }
 
 void mneme::updatePackage(TunedPackage &Into, PackagedKernel K) {
+  if (K.LoadedFrom)
+    addLink(Into, {*K.LoadedFrom, K.Name, K.StaticHash});
   PackagedKernel *Known = findKernel(Into, K.StaticHash);
   if (!Known) {
     Into.Kernels.push_back(std::move(K));

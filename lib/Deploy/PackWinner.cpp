@@ -210,6 +210,7 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
     return createStringError("the recording has no static hash");
   K.StaticHash = *Hash;
   K.Name = Recorded.KernelName;
+  K.LoadedFrom = parseDigest128(Recorded.Image.Digest);
   for (const KernelArg &A : Recorded.Args)
     K.Args.push_back({A.Size, A.Offset});
   PackagedVariant &V = K.Variants.emplace_back();

@@ -33,9 +33,11 @@ static MeasuredSpeedup measure(ArrayRef<double> Plain, ArrayRef<double> Tuned) {
 StringRef ProvedVariant::agreement() const {
   if (!Promised || !Measured.hasInterval())
     return "";
-  if (Measured.Ratio->High < Promised->Low)
+  // The study's interval is that of one process.
+  constexpr double Close = 1 + DefaultMinEffect;
+  if (Measured.Ratio->High * Close < Promised->Low)
     return "slower";
-  return Measured.Ratio->Low > Promised->High ? "faster" : "yes";
+  return Measured.Ratio->Low > Promised->High * Close ? "faster" : "yes";
 }
 
 /// Returns the provenance of a variant; empty if it has none.

@@ -9,6 +9,7 @@
 #include "CompileRequest.h"
 #include "Facts.h"
 #include "LinkImage.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -20,6 +21,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -122,6 +124,15 @@ static Error applyTuned(const JitJob &Job, const PayloadKernel &K,
   return Error::success();
 }
 
+/// Whether code runs on the GPU of the request, also if it is for that GPU only
+/// (sm_90a).
+static bool isForArchitecture(const Module &M, const JitRequest &Q) {
+  StringRef Arch =
+      M.getFunction(Q.Symbol)->getFnAttribute("target-cpu").getValueAsString();
+  return Arch.consume_front(Q.Arch) &&
+         Arch.find_first_of("0123456789") == StringRef::npos;
+}
+
 static Expected<JitResult> compileKernel(const JitJob &Job,
                                          std::vector<Payload> Payloads,
                                          size_t Unit, KernelConfig Config) {
@@ -162,6 +173,14 @@ static Expected<JitResult> compileKernel(const JitJob &Job,
   CO.OptLevel = OptLevel;
   CO.Plugins = Job.Plugins;
   CO.CudaPath = Job.CudaPath;
+  if (Q.Target == JitTarget::Cuda) {
+    // Code for another architecture of the same family, or for an older one.
+    if (!isForArchitecture(**M, Q))
+      CO.Arch = Q.Arch;
+    CO.Deployable = true;
+    if (std::string Why = findUndeployable(**M); !Why.empty())
+      return createStringError(Why);
+  }
   CO.Specialize.MaxThreads = MaxThreads;
   CO.Specialize.MinBlocks = MaxThreads ? Config.MinBlocks : 0;
   Expected<KernelCompiler> C = KernelCompiler::create(**M, CO);
@@ -188,6 +207,10 @@ static Expected<JitResult> compileKernel(const JitJob &Job,
     Result.Image.Host = toExecutorKernel(Info, /*Entry=*/0);
     return std::move(Result);
   }
+  for (auto [Slot, V] : enumerate(getVariableSlots(**M)))
+    Result.Image.Variables.push_back({V.Name, V.Size, Slot});
+  for (const SharedVariable &V : getVariableCopies(**M))
+    Result.Image.Variables.push_back({V.Name, V.Size, MNEME_VARIABLE_COPY});
   if (Error E = C->emitImage(**M, Compiled))
     return std::move(E);
   Result.Image.Cubin.assign(Compiled.Image.begin(), Compiled.Image.end());

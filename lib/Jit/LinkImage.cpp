@@ -7,86 +7,30 @@
 //===----------------------------------------------------------------------===//
 
 #include "LinkImage.h"
-#include "llvm/ADT/StringMap.h"
-#include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/ExecutionEngine/JITLink/x86_64.h"
 #include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
+#include "llvm/Mneme/Device/Host/SegmentCollector.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
-#include <sys/mman.h>
 
 using namespace llvm;
 using namespace llvm::jitlink;
 using namespace llvm::mneme;
 using ::mneme::JitImage;
 
-static constexpr uint64_t PageSize = 4096;
+/// Address 0 would be null.
+static constexpr uint64_t Base = SegmentCollector::PageSize;
+static constexpr uint64_t MaxSize = uint64_t(1) << 30;
 
 /// Addresses of external symbols while linking: too far away for any reference
 /// but a word, so that JITLink goes through its table of words (GOT).
 static constexpr uint64_t FirstExternal = uint64_t(1) << 62;
 static constexpr uint64_t ExternalStride = 16;
 
-static uint32_t toProt(orc::MemProt P) {
-  uint32_t Prot = 0;
-  if ((P & orc::MemProt::Read) != orc::MemProt::None)
-    Prot |= PROT_READ;
-  if ((P & orc::MemProt::Write) != orc::MemProt::None)
-    Prot |= PROT_WRITE;
-  if ((P & orc::MemProt::Exec) != orc::MemProt::None)
-    Prot |= PROT_EXEC;
-  return Prot;
-}
-
 namespace {
-/// The segments in one piece of memory, from address 0 on.
-class ImageMemory final : public JITLinkMemoryManager {
-public:
-  explicit ImageMemory(JitImage &Image) : Image(Image) {}
-
-  void allocate(const JITLinkDylib *, LinkGraph &G,
-                OnAllocatedFunction OnAllocated) override {
-    BasicLayout Layout(G);
-    // The linker keeps pointers to working memory.
-    Image.Segments.reserve(
-        std::distance(Layout.segments().begin(), Layout.segments().end()));
-    for (auto &[Group, Seg] : Layout.segments()) {
-      JitImage::Segment &Out = Image.Segments.emplace_back();
-      Out.Offset = Image.Size;
-      Out.Size = Seg.ContentSize + Seg.ZeroFillSize;
-      Out.Protection = toProt(Group.getMemProt());
-      Out.Contents.resize(Out.Size);
-      // Address 0 would be null.
-      Seg.Addr = orc::ExecutorAddr(PageSize + Out.Offset);
-      Seg.WorkingMem = Out.Contents.data();
-      Image.Size = alignTo(Image.Size + Out.Size, PageSize);
-    }
-    if (Error E = Layout.apply())
-      return OnAllocated(std::move(E));
-    OnAllocated(std::make_unique<Allocation>());
-  }
-
-  void deallocate(std::vector<FinalizedAlloc> Allocs,
-                  OnDeallocatedFunction Done) override {
-    for (FinalizedAlloc &A : Allocs)
-      A.release();
-    Done(Error::success());
-  }
-
-private:
-  class Allocation final : public InFlightAlloc {
-  public:
-    void abandon(OnAbandonedFunction Done) override { Done(Error::success()); }
-    void finalize(OnFinalizedFunction Done) override {
-      Done(FinalizedAlloc(orc::ExecutorAddr(1)));
-    }
-  };
-  JitImage &Image;
-};
-
 class ImageContext final : public JITLinkContext {
 public:
-  ImageContext(ImageMemory &Memory, JitImage &Image, StringRef Entry,
+  ImageContext(SegmentCollector &Memory, JitImage &Image, StringRef Entry,
                Error &Failure)
       : JITLinkContext(nullptr), Memory(Memory), Image(Image), Entry(Entry),
         Failure(Failure) {}
@@ -127,7 +71,7 @@ private:
   Error collect(LinkGraph &G);
   Error collectEdge(const LinkGraph &G, const Block &B, const Edge &E);
 
-  ImageMemory &Memory;
+  SegmentCollector &Memory;
   JitImage &Image;
   StringRef Entry;
   Error &Failure;
@@ -138,7 +82,7 @@ Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
                                 const Edge &E) {
   if (!E.isRelocation())
     return Error::success();
-  uint64_t At = B.getFixupAddress(E).getValue() - PageSize;
+  uint64_t At = B.getFixupAddress(E).getValue() - Base;
   uint64_t Target = E.getTarget().getAddress().getValue();
   bool IsExternal = Target >= FirstExternal;
   switch (E.getKind()) {
@@ -150,8 +94,8 @@ Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
     else if (E.getTarget().isAbsolute())
       return Error::success();
     else
-      Image.Fixups.push_back({At, JitImage::Fixup::Base,
-                              int64_t(Target - PageSize) + E.getAddend()});
+      Image.Fixups.push_back(
+          {At, JitImage::Fixup::Base, int64_t(Target - Base) + E.getAddend()});
     return Error::success();
   case x86_64::Delta64:
   case x86_64::Delta32:
@@ -184,7 +128,7 @@ Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
 Error ImageContext::collect(LinkGraph &G) {
   bool HasEntry = false;
   for (Symbol *S : G.defined_symbols()) {
-    uint64_t Offset = S->getAddress().getValue() - PageSize;
+    uint64_t Offset = S->getAddress().getValue() - Base;
     if (S->hasName() && S->isCallable())
       Image.Functions.push_back({(*S->getName()).str(), Offset, S->getSize()});
     if (S->hasName() && *S->getName() == Entry) {
@@ -197,7 +141,7 @@ Error ImageContext::collect(LinkGraph &G) {
   if (Section *Frames = G.findSectionByName(".eh_frame")) {
     SectionRange Range(*Frames);
     if (Range.getSize()) {
-      Image.FrameOffset = Range.getStart().getValue() - PageSize;
+      Image.FrameOffset = Range.getStart().getValue() - Base;
       Image.FrameSize = Range.getSize();
     }
   }
@@ -208,7 +152,8 @@ Error ImageContext::collect(LinkGraph &G) {
   return Error::success();
 }
 
-Expected<JitImage> llvm::mneme::linkImage(MemoryBufferRef Object, StringRef Entry) {
+Expected<JitImage> llvm::mneme::linkImage(MemoryBufferRef Object,
+                                          StringRef Entry) {
   // Keeps the pool alive: JITLink uses names when it returns from the
   // callbacks.
   auto Names = std::make_shared<orc::SymbolStringPool>();
@@ -217,16 +162,21 @@ Expected<JitImage> llvm::mneme::linkImage(MemoryBufferRef Object, StringRef Entr
     return Graph.takeError();
   JitImage Image;
   Error Failure = Error::success();
-  ImageMemory Memory(Image);
+  std::vector<LinkedSegment> Segments;
+  SegmentCollector Memory(Base, MaxSize, Segments);
   // JITLink calls back before it returns, so nothing here runs later.
   link(std::move(*Graph),
        std::make_unique<ImageContext>(Memory, Image, Entry, Failure));
   if (Failure)
     return std::move(Failure);
-  // Zeros at the end need no room in files.
-  for (JitImage::Segment &S : Image.Segments) {
+  for (LinkedSegment &S : Segments) {
+    uint64_t Offset = S.Address - Base, Size = S.Contents.size();
+    Image.Size = alignTo(Offset + Size, SegmentCollector::PageSize);
+    // Zeros at the end need no room in files.
     size_t Last = S.Contents.find_last_not_of('\0');
     S.Contents.resize(Last == std::string::npos ? 0 : Last + 1);
+    Image.Segments.push_back(
+        {Offset, Size, S.Protection, std::move(S.Contents)});
   }
   return std::move(Image);
 }

@@ -69,6 +69,12 @@ findParameters(const LoadImageRequest &Q, const KernelImage &Image) {
 // Without IR
 //===----------------------------------------------------------------------===//
 
+/// Whether a parameter can be a pointer or an integer: structs of such a size
+/// may be aligned less.
+static bool isScalar(const ImageParam &P) {
+  return is_contained({1, 2, 4, 8}, P.Size) && P.Offset % P.Size == 0;
+}
+
 /// Makes a module with the interface of a kernel, whose code an image has.
 static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
                                              StringRef Kernel, StringRef Arch,
@@ -80,12 +86,10 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
   M->setDataLayout(M->getTargetTriple().computeDataLayout());
   SmallVector<Type *, 8> Types;
   for (const ImageParam &P : Params) {
-    bool IsWord = P.Size == 1 || P.Size == 2 || P.Size == 4 || P.Size == 8;
+    bool IsInteger = isScalar(P) && !(P.IsPointer && P.Size == 8);
     Types.push_back(
-        P.IsPointer && P.Size == 8
-            ? static_cast<Type *>(PointerType::get(Context, 0))
-        : IsWord ? static_cast<Type *>(IntegerType::get(Context, 8 * P.Size))
-                 : PointerType::get(Context, 0));
+        IsInteger ? static_cast<Type *>(IntegerType::get(Context, 8 * P.Size))
+                  : PointerType::get(Context, 0));
   }
   auto *F = Function::Create(
       FunctionType::get(Type::getVoidTy(Context), Types, /*isVarArg=*/false),
@@ -93,7 +97,7 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
   F->setCallingConv(CallingConv::PTX_Kernel);
   F->addFnAttr("target-cpu", Arch);
   for (auto [I, P] : enumerate(Params)) {
-    if (P.Size == 1 || P.Size == 2 || P.Size == 4 || P.Size == 8)
+    if (isScalar(P))
       continue;
     // The alignment that leads to the offset.
     uint64_t Alignment = P.Offset ? P.Offset & -P.Offset : 16;

@@ -115,8 +115,13 @@ Error DeviceLink::addSymbols(size_t Unit) {
 std::string DeviceLink::uniqueName(const GlobalValue &G, size_t Unit) const {
   if (Names.lookup(G.getName()) <= 1)
     return G.getName().str();
-  return (G.getName() + UnitInfix + StringRef(Units[Unit].Hash).take_front(16))
-      .str();
+  const std::string &Hash = Units[Unit].Hash;
+  std::string Name =
+      (G.getName() + UnitInfix + StringRef(Hash).take_front(16)).str();
+  // Files that include nothing but the same header have equal units.
+  size_t Equal = count_if(ArrayRef(Units).take_front(Unit),
+                          [&](const Payload &P) { return P.Hash == Hash; });
+  return Equal ? Name + "_" + std::to_string(Equal) : Name;
 }
 
 /// Makes the unit's names and definitions those of the linked image.

@@ -51,9 +51,8 @@ static GlobalSet findClosure(ArrayRef<const Constant *> Roots) {
 
 /// Returns the members of llvm.used or llvm.compiler.used to keep: without them
 /// the optimizer could do more than it did in the application.
-static SmallVector<GlobalValue *> collectKeptUsed(const Module &M,
-                                                  bool Compiler,
-                                                  const GlobalSet &Closure) {
+static SmallVector<GlobalValue *>
+collectKeptUsed(const Module &M, bool Compiler, const GlobalSet &Closure) {
   SmallVector<GlobalValue *, 8> Used;
   collectUsedGlobalVariables(M, Used, Compiler);
   SmallVector<GlobalValue *> Kept;
@@ -172,9 +171,8 @@ ImageNotes mneme::describeImage(const Module &M, StringRef Kernel) {
 }
 
 void mneme::writeNotes(Module &M, const ImageNotes &Notes) {
-  if (any_of(Notes.Variables, [&](const ImageVariable &V) {
-        return !M.getNamedGlobal(V.Name);
-      }))
+  if (any_of(Notes.Variables,
+             [&](const ImageVariable &V) { return !M.getNamedGlobal(V.Name); }))
     setImageVariables(M, Notes.Variables);
   if (Notes.HasOtherKernels && M.getTargetTriple().isNVPTX())
     setHasOtherKernels(M);
@@ -220,9 +218,11 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
 }
 
 Error mneme::checkComplete(const Module &Extracted) {
-  // Functions that ptxas provides; it rejects all others.
-  constexpr StringLiteral System[] = {"vprintf", "malloc", "free",
-                                      "__assertfail"};
+  // Functions that ptxas provides, which rejects all others, and those that
+  // LLVM's NVVMReflect pass folds.
+  constexpr StringLiteral System[] = {"vprintf",        "malloc",
+                                      "free",           "__assertfail",
+                                      "__nvvm_reflect", "__nvvm_reflect_ocl"};
   for (const Function &F : Extracted)
     if (F.isDeclaration() && !F.isIntrinsic() &&
         !is_contained(System, F.getName()))

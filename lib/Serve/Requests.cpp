@@ -214,6 +214,7 @@ void Server::sendResult(Evaluation E) {
   R.Id = T.Id;
   R.Failure = E.Failure;
   R.Error = std::move(E.Error);
+  R.Level = E.Level;
   R.Stopped = E.Stopped;
   R.Metrics = std::move(E.Metrics);
   R.Samples = std::move(E.Samples);
@@ -238,6 +239,8 @@ void Server::handle(Client &C, message::Compare &M) {
     return refuse(C, M.Id, Reason::Request, Instance.takeError());
   if (M.Configs.empty())
     return refuse(C, M.Id, Reason::Request, "nothing to compare");
+  if (!M.Rounds)
+    return refuse(C, M.Id, Reason::Request, "rounds: expected at least 1");
   if (Error E = openFarm())
     return refuse(C, M.Id, FarmLost.empty() ? Reason::Setup : Reason::Lost,
                   std::move(E));

@@ -14,11 +14,10 @@ Everything is loaded on first use, so that importing the package is fast.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ._tables import PROTOCOL, VERSION as __version__
+TYPE_CHECKING = False  # as in typing, which takes longer to import than all of this
 
 _PLACES = {
+    "_tables": ("PROTOCOL", "VERSION"),
     "config": ("Config",),
     "errors": (
         "ClosedError",
@@ -44,10 +43,12 @@ _PLACE_OF = {name: module for module, names in _PLACES.items() for name in names
 _MODULES = ("dataset", "engine", "plots")
 
 # `from llvm_mneme import *` must not replace the built-in open().
-__all__ = ["PROTOCOL", "__version__", *(n for n in _PLACE_OF if n != "open"), *_MODULES]
+__all__ = ["__version__", *(n for n in _PLACE_OF if n != "open"), *_MODULES]
 
 if TYPE_CHECKING:
     from . import dataset, engine, plots
+    from ._tables import PROTOCOL, VERSION
+    from ._tables import VERSION as __version__
     from .config import Config
     from .errors import (
         ClosedError,
@@ -75,6 +76,8 @@ def __getattr__(name: str) -> object:
 
     if name in _MODULES:
         return import_module("." + name, __name__)
+    if name == "__version__":
+        name = "VERSION"
     place = _PLACE_OF.get(name)
     if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -24,7 +24,7 @@ _BATCH = 16384
 
 # Names and Arrow types of the columns, besides one for each metric.
 _TEXTS: tuple[str, ...] = ("kernel", "static_hash", "record_id", "arch", "recorded_opt_level", "group", "group_launch", "config")
-_TEXTS += ("passes", "failure", "error", "ir_hash", "assembly_hash", "code_hash", "duplicate", "worker", "device")
+_TEXTS += ("passes", "failure", "error", "compared", "ir_hash", "assembly_hash", "code_hash", "duplicate", "worker", "device")
 _TEXTS += ("source_ir", "mneme_version")
 _NUMBERS = ("compile_seconds", "run_seconds", "started", "ended")
 
@@ -63,6 +63,8 @@ class _Kernels:
 
 
 def _row(result: Result, kernels: _Kernels) -> dict[str, Any]:
+    if not isinstance(result, Result):
+        raise RequestError(f"expected results, got {result!r}")
     data = result._data
     instance = result.instance
     row = dict(kernels.part(instance))
@@ -80,6 +82,7 @@ def _row(result: Result, kernels: _Kernels) -> dict[str, Any]:
     row["verified"] = not data["failure"]
     row["failure"] = data["failure"]
     row["error"] = data["error"]
+    row["compared"] = data["compared"]
     row["stopped"] = data["stopped"]
     metrics = data["metrics"]
     for name in METRICS:

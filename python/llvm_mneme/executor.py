@@ -9,6 +9,7 @@ import atexit
 import os
 import threading
 import weakref
+from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
@@ -125,6 +126,8 @@ def collect_instances(instances: Instances) -> list[Instance]:
         found = list(instances.values())
     elif isinstance(instances, Instance):
         found = [instances]
+    elif not isinstance(instances, Iterable):
+        raise RecordingError(f"expected a recording, a kernel, launches or a path, got {instances!r}")
     else:
         found = [i for one in instances for i in collect_instances(one)]
     if not found:
@@ -157,6 +160,12 @@ def make_options(
     if launch_timeout is not None:
         words.append(f"--launch-timeout={float(launch_timeout)}")
     return [*words, *options]
+
+
+def check_count(name: str, value: object, least: int) -> None:
+    """Raises an error unless an argument is an integer that is large enough."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        raise RequestError(f"{name}: expected an integer of at least {least}, got {value!r}")
 
 
 _open_executors: weakref.WeakSet[BaseExecutor] = weakref.WeakSet()
@@ -291,8 +300,6 @@ class BaseExecutor:
     def _map(
         self, configs: Iterable[Union[None, Mapping[str, object]]], ahead: Optional[int], options: dict[str, Any]
     ) -> Iterator[Result]:
-        from collections import deque
-
         waiting: deque[EvaluationFuture] = deque()
         most = max(1, ahead if ahead is not None else 4 * self.capacity)
         try:
@@ -319,6 +326,7 @@ class BaseExecutor:
         application's own machine code. Raises :class:`RequestError` if a configuration fails.
         """
         self._check_open()
+        check_count("pairs", pairs, 1)
         chosen = [Config(c) for c in configs]
         if len(chosen) < 2:
             raise RequestError(f"expected two or more configurations to compare, got {len(chosen)}")
@@ -421,8 +429,8 @@ class Executor(BaseExecutor):
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)
         self._futures: dict[EvaluationFuture, _Request] = {}
-        self._waiting: dict[str, list[EvaluationFuture]] = {}
-        self._sent: dict[str, int] = {}
+        self._waiting: dict[str, deque[EvaluationFuture]] = {}
+        self._sent: dict[str, set[_Request]] = {}
         kernels = {i.kernel.path: i.kernel for i in self.instances}
         self._servers: dict[str, Server] = {}
         self._opened: dict[str, dict[str, Any]] = {}
@@ -441,8 +449,8 @@ class Executor(BaseExecutor):
         records = ",".join(i.record_id for i in self.instances if i.kernel.path == path)
         server = Server(path, [*self._options, f"--record-id={records}"], self._note)
         self._servers[path] = server
-        self._waiting.setdefault(path, [])
-        self._sent[path] = 0
+        self._waiting.setdefault(path, deque())
+        self._sent[path] = set()
         self._opened[path], _ = server.call("open")
         return server
 
@@ -508,17 +516,30 @@ class Executor(BaseExecutor):
         request = _Request("submit", fields, data)
         future._request = request
         path = future.instance.kernel.path
+        try:
+            with self._lock:
+                self._futures[future] = request
+                if len(self._sent[path]) >= _MOST_SENT:
+                    self._waiting[path].append(future)
+                    return
+            self._send(future, request, path)
+        except BaseException:
+            # A wrong request, or an interrupt, after which the result may come nevertheless.
+            self._forget(future, request, path)
+            raise
+
+    def _forget(self, future: EvaluationFuture, request: _Request, path: str) -> None:
         with self._lock:
-            self._futures[future] = request
-            if self._sent[path] >= _MOST_SENT:
-                self._waiting[path].append(future)
-                return
-        self._send(future, request, path)
+            self._sent[path].discard(request)
+            self._futures.pop(future, None)
+            if future in self._waiting[path]:
+                self._waiting[path].remove(future)
+            self._idle.notify_all()
 
     def _send(self, future: EvaluationFuture, request: _Request, path: str) -> None:
         with self._lock:
             server = self._servers[path]
-            self._sent[path] += 1
+            self._sent[path].add(request)
             request.server = server
             request.is_sent = True
 
@@ -529,11 +550,6 @@ class Executor(BaseExecutor):
             request.number = server.send(request.type, request.fields, handler, request.data)
         except (ServerLostError, ClosedError):
             self._take(future, request, path, server, None)
-        except BaseException:
-            with self._lock:
-                self._sent[path] -= 1
-                del self._futures[future]
-            raise
 
     def _take(
         self,
@@ -548,8 +564,8 @@ class Executor(BaseExecutor):
             return
         with self._lock:
             self._futures.pop(future, None)
-            self._sent[path] -= server is self._servers.get(path)
-            following = self._waiting[path].pop(0) if self._waiting[path] else None
+            self._sent[path].discard(request)
+            following = self._waiting[path].popleft() if self._waiting[path] else None
             self._idle.notify_all()
         try:
             if answer is None:
@@ -568,7 +584,12 @@ class Executor(BaseExecutor):
         except InvalidStateError:
             pass  # cancelled meanwhile
         if following is not None:
-            self._send(following, self._futures[following], path)
+            assert following._request is not None
+            try:
+                self._send(following, following._request, path)
+            except RequestError as error:
+                self._forget(following, following._request, path)
+                following.set_exception(error)
 
     def _try_again(self, future: EvaluationFuture, request: _Request, path: str, server: Server) -> bool:
         """Submits an evaluation to a new server, once."""
@@ -594,7 +615,7 @@ class Executor(BaseExecutor):
             chosen = list(self._futures) if futures is None else [f for f in futures if f in self._futures]
             waiting = {f for queue in self._waiting.values() for f in queue}.intersection(chosen)
             for path, queue in self._waiting.items():
-                self._waiting[path] = [f for f in queue if f not in waiting]
+                self._waiting[path] = deque(f for f in queue if f not in waiting)
             for future in waiting:
                 del self._futures[future]
             numbers: dict[Server, list[int]] = {}

@@ -12,15 +12,18 @@ pipeline and code generator on it, with libdevice; NVVM's own are a baseline
 (``--baseline=app``), not something that a replay repeats.
 """
 
+from __future__ import annotations
+
 import functools
 import glob
 import importlib.util
 import os
+from typing import Any, Optional
 
 from . import register
 
 
-def _libdevice():
+def _libdevice() -> Optional[bytes]:
     """The bitcode of libdevice, or None."""
     roots = [os.environ.get(name) for name in ("CUDA_HOME", "CUDA_PATH")]
     roots.append("/usr/local/cuda")
@@ -37,13 +40,13 @@ def _libdevice():
         return None
 
 
-def _arch(library):
+def _arch(library: Any) -> str:
     from numba.cuda.cudadrv import devices
 
     return "sm_%d%d" % tuple(devices.get_context().device.compute_capability)
 
 
-def register_library(library, cubin, arch):
+def register_library(library: Any, cubin: bytes, arch: str) -> bool:
     """Registers a compiled kernel: a CUDACodeLibrary and its cubin."""
     modules = list(library.llvm_strs)
     # Device functions that other libraries of the kernel define.
@@ -56,14 +59,14 @@ def register_library(library, cubin, arch):
     return register.register_ir(cubin, library._entry_name, modules, options)
 
 
-def enable():
+def enable() -> None:
     """Wraps the method. Importing the module in a program that is recorded does this."""
     from numba.cuda.codegen import CUDACodeLibrary
 
     original = CUDACodeLibrary.get_cufunc
 
     @functools.wraps(original)
-    def get_cufunc(self):
+    def get_cufunc(self: Any) -> Any:
         if self._entry_name is not None and not getattr(self, "_mneme_done", False):
             self._mneme_done = True
             cubin = self.get_cubin()

@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Optional, Union
 
@@ -46,23 +47,29 @@ def convergence(study: Study, ax: Any = None) -> Any:
     ax = _axes(ax, figsize=(7, 4))
     metric, direction = study.objectives[0]
     good = [t for t in study.trials if t.state == "complete"]
-    factor, unit = _scale([t.values[0] for t in good]) if metric == "time" else (1, "")  # type: ignore[index]
+    recorded = study.baseline.time if metric == "time" and study.baseline is not None else None
+    known = [t.values[0] for t in good] + ([recorded] if recorded else [])  # type: ignore[index]
+    factor, unit = _scale(known) if metric == "time" else (1, "")
     values = [t.values[0] / factor for t in good]  # type: ignore[index]
     pruned = [t for t in study.trials if t.state == "pruned"]
-    ax.scatter([t.number for t in good], values, s=14, color=_SOFT, label="verified", zorder=2)
+    if good:
+        ax.scatter([t.number for t in good], values, s=14, color=_SOFT, label="verified", zorder=2)
     if pruned:
+        # Their times may be far above the others': those are at the top.
+        highest = 1.15 * max(values, default=math.inf)
         ax.scatter(
             [t.number for t in pruned],
-            [t.values[0] / factor for t in pruned],  # type: ignore[index]
+            [min(t.values[0] / factor, highest) for t in pruned],  # type: ignore[index]
             s=14, marker="v", color="#9a9a9a", label="stopped early", zorder=2,
         )  # fmt: skip
     best: list[float] = []
     pick = min if direction == "minimize" else max
     for value in values:
         best.append(value if not best else pick(best[-1], value))
-    ax.step([t.number for t in good], best, where="post", color=_GOOD, lw=2, label="best so far", zorder=3)
-    if metric == "time" and study.baseline is not None and study.baseline.time:
-        ax.axhline(study.baseline.time / factor, color=_LINE, lw=1, ls="--", label="as recorded")
+    if good:
+        ax.step([t.number for t in good], best, where="post", color=_GOOD, lw=2, label="best so far", zorder=3)
+    if recorded:
+        ax.axhline(recorded / factor, color=_LINE, lw=1, ls="--", label="as recorded")
     failed = [t.number for t in study.trials if t.state == "failed"]
     if failed:
         top = ax.get_ylim()[1]
@@ -92,19 +99,22 @@ def parallel(study: Study, ax: Any = None, most: int = 200) -> Any:
 
     norm = colors.Normalize(min(values) / factor, max(values) / factor)
     for index in reversed(range(len(trials))):
-        color = cm.viridis_r(norm(values[index] / factor))
+        color = cm.viridis(norm(values[index] / factor))
         points = [c[0][index] for c in columns]
         ax.plot(range(len(names)), points, color=color, lw=2.5 if index == 0 else 1, alpha=1 if index == 0 else 0.6)
     for at, (_, ticks) in enumerate(columns):
         ax.axvline(at, color=_LINE, lw=0.8)
         for place, text in ticks:
-            ax.annotate(text, (at, place), xytext=(4, 0), textcoords="offset points", fontsize=7, va="center")
+            ax.annotate(
+                text, (at, place), xytext=(4, 0), textcoords="offset points", fontsize=7, va="center", zorder=5,
+                bbox={"boxstyle": "square,pad=0.1", "fc": "white", "ec": "none", "alpha": 0.8},
+            )  # fmt: skip
     ax.set_xticks(range(len(names)), names, fontsize=8)
     ax.set_yticks([])
     ax.set_xlim(-0.1, len(names) - 1 + 0.4)
     for side in ax.spines.values():
         side.set_visible(False)
-    ax.figure.colorbar(cm.ScalarMappable(norm, "viridis_r"), ax=ax, label=_label(metric, unit), pad=0.02)
+    ax.figure.colorbar(cm.ScalarMappable(norm, "viridis"), ax=ax, label=_label(metric, unit), pad=0.02)
     ax.set_title(f"{study.instance.kernel.name.partition('(')[0]}: the best {len(trials)} trials")
     return ax
 
@@ -144,6 +154,10 @@ def resources(study: Study, metric: str = "reg_usage", ax: Any = None) -> Any:
         ax.scatter([best.metrics[metric]], [best.metrics["time"] / factor], s=90, facecolors="none", edgecolors=_BAD, lw=1.5)
         ax.annotate("best", (best.metrics[metric], best.metrics["time"] / factor), xytext=(8, -3),
                     textcoords="offset points", fontsize=8, color=_BAD)  # fmt: skip
+    if all(m == int(m) for m, _ in points):
+        ax.xaxis.get_major_locator().set_params(integer=True)
+        if len({m for m, _ in points}) == 1:
+            ax.set_xlim(points[0][0] - 2, points[0][0] + 2)
     ax.set(xlabel=_label(metric), ylabel=_label("time", unit), title=study.instance.kernel.name.partition("(")[0])
     ax.grid(alpha=0.3)
     return ax

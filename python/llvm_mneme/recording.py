@@ -261,6 +261,8 @@ class Instance:
     def pointee(self, argument: Union[int, Argument]) -> Optional[Buffer]:
         """Returns the buffer that a pointer argument points into; None if it points into none."""
         if isinstance(argument, int):
+            if not 0 <= argument < len(self.args):
+                raise RecordingError(f"launch {self.record_id} has no argument {argument}: it has {len(self.args)}")
             argument = self.args[argument]
         value = argument.value
         if argument.kind != "pointer" or not isinstance(value, int):

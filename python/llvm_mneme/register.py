@@ -7,15 +7,21 @@
 only if llvm-mneme-record runs the program; otherwise it costs one comparison.
 """
 
+from __future__ import annotations
+
 import ctypes
 import json
 import struct
+from collections.abc import Callable, Mapping
+from typing import Any, Optional, Union
+
+Text = Union[str, bytes, bytearray, memoryview]
 
 
-def _find():
+def _find() -> Optional[Callable[..., int]]:
     """The function of the recorder in this process, or None."""
     try:
-        function = ctypes.CDLL(None)["__mneme_register_ir"]
+        function: Any = ctypes.CDLL(None)["__mneme_register_ir"]
     except AttributeError:
         return None
     function.restype = ctypes.c_int
@@ -33,16 +39,21 @@ def _find():
 _function = _find()
 
 
-def is_recording():
+def is_recording() -> bool:
     """Whether the recorder is in this process and takes IR."""
     return _function is not None
 
 
-def _to_bytes(data):
+def _to_bytes(data: Text) -> bytes:
     return data.encode() if isinstance(data, str) else bytes(data)
 
 
-def register_ir(image, symbol, ir, options=None):
+def register_ir(
+    image: Text,
+    symbol: Optional[str],
+    ir: Union[Text, list[Text], tuple[Text, ...]],
+    options: Optional[Mapping[str, Any]] = None,
+) -> bool:
     """Binds LLVM IR to a kernel of an image.
 
     image: the bytes that the program passes to the driver (cubin, PTX or fat binary).
@@ -58,15 +69,16 @@ def register_ir(image, symbol, ir, options=None):
     image = _to_bytes(image)
     if isinstance(ir, (list, tuple)):
         parts = [_to_bytes(part) for part in ir]
-        ir = b"MNEMEIR1" + b"".join(struct.pack("<Q", len(p)) + p for p in parts)
-    ir = _to_bytes(ir)
+        code = b"MNEMEIR1" + b"".join(struct.pack("<Q", len(p)) + p for p in parts)
+    else:
+        code = _to_bytes(ir)
     return bool(
         _function(
             image,
             len(image),
             symbol.encode() if symbol else None,
-            ir,
-            len(ir),
+            code,
+            len(code),
             json.dumps(options).encode() if options else None,
         )
     )

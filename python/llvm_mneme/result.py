@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 _FIELDS = (
     "failure",
     "error",
+    "compared",
     "stopped",
     "metrics",
     "samples",
@@ -72,6 +73,11 @@ class Result(MetricTable):
     def verified(self) -> bool:
         """The launch left the memory that was recorded."""
         return not self._data["failure"]
+
+    @property
+    def compared(self) -> str:
+        """The most lenient level at which memory was compared: exact, tolerance, envelope or unordered."""
+        return self._data["compared"]
 
     @property
     def stopped(self) -> bool:

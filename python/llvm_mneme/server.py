@@ -9,7 +9,6 @@ import json
 import os
 import socket
 import subprocess
-import tempfile
 import threading
 import weakref
 from collections.abc import Callable, Sequence
@@ -20,6 +19,7 @@ from .errors import ClosedError, ForkedError, RequestError, ServerLostError, Sui
 from .suite import find_suite, version_of, wrong_version
 
 MAX_IR_BYTES = 64 << 20
+_MOST_LINE = {"compare": 64 << 20, "space": 64 << 20}  # docs/ServeProtocol.rst; the others: 16 MiB
 _CHUNK = 1 << 18
 _ERROR = "llvm-mneme-replay: error: "
 
@@ -61,7 +61,7 @@ class Server:
         self.closed = False
         self.tool = tool or find_suite().tool("replay")
         ours, theirs = socket.socketpair()
-        self._errors = tempfile.TemporaryFile()
+        self._errors = open(os.memfd_create("llvm-mneme"), "w+b")
         try:
             self._process = subprocess.Popen(
                 [self.tool, "serve", database, *options],
@@ -124,19 +124,39 @@ class Server:
             try:
                 # JSON has no NaN, and the server accepts none.
                 line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-            except ValueError as error:
+            except ValueError:
                 del self._handlers[number]
-                raise RequestError(f"a number is not finite: {error}") from None
+                raise RequestError(f"a number of the request {type!r} is not finite") from None
             except TypeError as error:
                 del self._handlers[number]
                 raise RequestError(str(error)) from None
-            try:
-                self._socket.sendall(line)
-                if data:
-                    self._socket.sendall(data)
-            except OSError:
-                pass  # The reading thread reports it to the handler.
+            # The server ends the connection after a longer line.
+            most = _MOST_LINE.get(type, 16 << 20)
+            if len(line) > most:
+                del self._handlers[number]
+                raise RequestError(f"a request of {len(line) >> 20} MiB: the limit of {type!r} is {most >> 20} MiB")
+            self._write(line + data if len(data) < _CHUNK else line, data if len(data) >= _CHUNK else b"")
         return number
+
+    def _write(self, *parts: bytes) -> None:
+        """Writes whole messages: an interrupt (Ctrl-C) is raised afterwards. The third one ends the connection."""
+        interrupts: list[BaseException] = []
+        for part in parts:
+            view, sent = memoryview(part), [0]
+            while sum(sent) < len(part):
+                try:
+                    # In C code: an interrupt cannot come between sending and counting.
+                    sent.extend(map(self._socket.send, (view[sum(sent) :],)))
+                except OSError:
+                    return  # The reading thread reports it to the handler.
+                except BaseException as interrupt:
+                    interrupts.append(interrupt)
+                    if len(interrupts) == 3:
+                        self._lost = "an interrupt cut off a message to the server"
+                        self._socket.shutdown(socket.SHUT_RDWR)
+                        raise
+        if interrupts:
+            raise interrupts[0]
 
     def call(self, type: str, data: bytes = b"", **fields: Any) -> tuple[dict[str, Any], Any]:
         """Sends a request and waits for its answer. Raises the error of ``failed``."""
@@ -311,11 +331,13 @@ def check_ir(ir: object) -> bytes:
         ir = ir._source_bytes()
     elif hasattr(ir, "as_bitcode"):  # llvmlite
         ir = ir.as_bitcode()
-    data = ir.encode() if isinstance(ir, str) else ir
-    if not isinstance(data, (bytes, bytearray, memoryview)):
+    if not isinstance(ir, (str, bytes, bytearray, memoryview)):
         raise RequestError(f"expected IR as text, bitcode or a module, got {type(ir).__name__}")
-    if len(data) > MAX_IR_BYTES:
-        raise RequestError(f"IR of {len(data) >> 20} MiB: the limit is {MAX_IR_BYTES >> 20} MiB")
-    if not data:
+    if not len(ir):
         raise RequestError("the IR is empty")
-    return bytes(data)
+    # Looked at before it is copied, too.
+    data = bytes() if len(ir) > MAX_IR_BYTES else ir.encode() if isinstance(ir, str) else bytes(ir)
+    size = max(len(ir), len(data))
+    if size > MAX_IR_BYTES:
+        raise RequestError(f"IR of {size >> 20} MiB: the limit is {MAX_IR_BYTES >> 20} MiB")
+    return data

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import sys
 from typing import NamedTuple, Optional
 
@@ -33,12 +32,14 @@ class Suite(NamedTuple):
 
 def _places() -> list[tuple[str, str]]:
     """Returns the folders to search, each with its origin."""
+    from shutil import which
+
     places = []
     root = os.environ.get("MNEME_ROOT")
     if root:
         # A wrong MNEME_ROOT must not be hidden by another suite.
         return [(os.path.join(root, "bin"), "MNEME_ROOT"), (root, "MNEME_ROOT")]
-    found = shutil.which(_TOOL)
+    found = which(_TOOL)
     if found:
         places.append((os.path.dirname(os.path.realpath(found)), "PATH"))
     prefixes = [sys.prefix, sys.base_prefix, "/usr/local", "/usr"]

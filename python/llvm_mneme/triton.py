@@ -14,10 +14,14 @@ and flags of the code generator and of ptxas. Triton's passes on MLIR, and the e
 it makes in the PTX text, are not repeated: what the debug info of the PTX says, differs.
 """
 
+from __future__ import annotations
+
 import importlib.util
 import json
 import os
 import re
+from collections.abc import Mapping
+from typing import Any, Optional
 
 from . import register
 
@@ -25,22 +29,22 @@ from . import register
 os.environ.setdefault("TORCHINDUCTOR_USE_STATIC_CUDA_LAUNCHER", "0")
 
 
-def _read(path, mode="r"):
-    with open(path, mode) as f:
+def _read(path: str) -> bytes:
+    with open(path, "rb") as f:
         return f.read()
 
 
-def _arch_of(ptx):
+def _arch_of(ptx: str) -> Optional[str]:
     match = re.search(r"^\.target\s+(sm_\w+)", ptx, re.M)
     return match.group(1) if match else None
 
 
-def _ptx_features(ptx):
+def _ptx_features(ptx: str) -> Optional[str]:
     match = re.search(r"^\.version\s+(\d+)\.(\d+)", ptx, re.M)
     return "+ptx%s%s" % match.groups() if match else None
 
 
-def configuration(metadata, ptx):
+def configuration(metadata: Mapping[str, Any], ptx: str) -> dict[str, Any]:
     """The settings with which Triton compiles LLVM IR, for llvm-mneme-replay.
 
     metadata: the dict of the kernel's JSON file. ptx: its PTX, which says what version
@@ -49,7 +53,7 @@ def configuration(metadata, ptx):
     fusion = metadata.get("enable_fp_fusion", True)
     options = ["-lineinfo"] + ([] if fusion else ["--fmad=false"])
     options += (metadata.get("ptx_options") or "").split()
-    config = {
+    config: dict[str, Any] = {
         "passes": "",
         "codegen_opt": 3,
         "fp_fusion": "fast" if fusion else "standard",
@@ -65,7 +69,7 @@ def configuration(metadata, ptx):
     return config
 
 
-def register_files(files):
+def register_files(files: Mapping[str, str]) -> bool:
     """Registers a compiled kernel.
 
     files: Triton's metadata group, a dict of file names ("add.llir") and their paths.
@@ -75,25 +79,25 @@ def register_files(files):
     if not all(kind in paths for kind in (".llir", ".cubin", ".ptx", ".json")):
         return False
     metadata = json.loads(_read(paths[".json"]))
-    ptx = _read(paths[".ptx"])
+    ptx = _read(paths[".ptx"]).decode()
     llir = re.sub(
         "emissionKind: (LineTablesOnly|FullDebug)",
         "emissionKind: DebugDirectivesOnly",
-        _read(paths[".llir"]),
+        _read(paths[".llir"]).decode(),
     )
     return register.register_ir(
-        _read(paths[".cubin"], "rb"),
+        _read(paths[".cubin"]),
         metadata["name"],
         llir,
         configuration(metadata, ptx),
     )
 
 
-def _on_load(module, function, name, metadata_group, hash):
+def _on_load(module: object, function: object, name: str, metadata_group: Mapping[str, str], hash: str) -> None:
     register_files(metadata_group)
 
 
-def enable():
+def enable() -> None:
     """Adds the hook. Importing the module in a program that is recorded does this."""
     from triton import knobs
 

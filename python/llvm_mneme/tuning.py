@@ -8,6 +8,8 @@ from __future__ import annotations
 import json
 import math
 import os
+import signal
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from queue import Empty, SimpleQueue
@@ -16,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 from ._tables import SAMPLERS
 from .config import Config
 from .errors import MnemeError, RequestError, nearest, need
-from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances
+from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count
 from .recording import Instance
 from .result import Result
 from .space import BoundSpace, InvalidPoint, Params, Space
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
 _RACE_FACTOR = 1.05
 _MOST_INVALID = 1000
 _AHEAD_DIVISOR = 64
+# An interrupt is seen after this time at the latest.
+_WAIT_SECONDS = 0.2
 
 
 class Trial:
@@ -140,7 +144,10 @@ class _Given(_Proposer):
     def ask(self, count: int) -> list[tuple[Params, Config, Any]]:
         found: list[tuple[Params, Config, Any]] = []
         for _ in range(_MOST_INVALID):
-            points = list(self.sampler.ask(count))
+            points = self.sampler.ask(count)
+            if not isinstance(points, Iterable):
+                raise RequestError(f"ask() of the sampler: expected a list of points, got {points!r}")
+            points = list(points)
             for given in points:
                 params = dict(given)
                 try:
@@ -420,6 +427,33 @@ class _Journal:
         self._file.close()
 
 
+class _Interrupts:
+    """Notes the first interrupt (Ctrl-C) instead of raising it, which could be in the middle of taking a result.
+
+    The second one raises. Other handlers than Python's own stay.
+    """
+
+    def __init__(self) -> None:
+        self.came = False
+        self._is_set = False
+
+    def __enter__(self) -> _Interrupts:
+        is_main = threading.current_thread() is threading.main_thread()
+        if is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._note)
+            self._is_set = True
+        return self
+
+    def _note(self, number: int, frame: Any) -> None:
+        if self.came:
+            raise KeyboardInterrupt
+        self.came = True
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_set:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 class _Search:
     """One call of :func:`tune`."""
 
@@ -483,28 +517,35 @@ class _Search:
         try:
             self.resume()
             self.measure_baseline()
-            while True:
-                reason = self._reason(began)
-                if reason or not self._start():
-                    self.study.end = reason or "exhausted"
-                    if not reason and not self.study.trials:
-                        raise RequestError("no point of the space satisfies its constraint")
-                    break
-                self._take(0.2)
-            if self.study.end == "budget":
-                self.executor._cancel(list(self.running))
-            while self.running or self.baseline_futures:
-                self._take(None)
+            with _Interrupts() as interrupts:
+                self._loop(began, interrupts)
         except KeyboardInterrupt:
             self.study.end = "interrupted"
-            self.executor._cancel(list(self.running))
-            self._take(0)
         finally:
+            if self.study.end == "interrupted":
+                self.executor._cancel(list(self.running))
+                self._take(0)
             # Proposals that were never evaluated must not stay open in an Optuna study.
             for trial in [*self.running.values(), *self.ahead]:
                 trial.state, trial.failure = "failed", "Cancelled"
                 self.proposer.tell(trial, None)
             self.study.seconds = time.monotonic() - began
+
+    def _loop(self, began: float, interrupts: _Interrupts) -> None:
+        while not interrupts.came:
+            reason = self._reason(began)
+            if reason or not self._start():
+                self.study.end = reason or "exhausted"
+                if not reason and not self.study.trials:
+                    raise RequestError("no point of the space satisfies its constraint")
+                break
+            self._take(_WAIT_SECONDS)
+        if self.study.end == "budget":
+            self.executor._cancel(list(self.running))
+        while (self.running or self.baseline_futures) and not interrupts.came:
+            self._take(_WAIT_SECONDS)
+        if interrupts.came:
+            self.study.end = "interrupted"
 
     def _reason(self, began: float) -> str:
         count = len(self.study.trials) + len(self.running)
@@ -540,10 +581,10 @@ class _Search:
             future.add_done_callback(lambda ended: self.done.put(ended))
         return True
 
-    def _take(self, seconds: Optional[float]) -> None:
+    def _take(self, seconds: float) -> None:
         """Takes finished trials; waits for one."""
         try:
-            future = self.done.get(timeout=seconds) if seconds != 0 else self.done.get_nowait()
+            future = self.done.get(timeout=seconds) if seconds else self.done.get_nowait()
             while True:
                 self._end(future)
                 future = self.done.get_nowait()
@@ -713,9 +754,13 @@ def tune(
             )  # fmt: skip
     if options:
         raise RequestError(f"unknown option {next(iter(options))!r}")
-    for name, number in (("trials", trials), ("budget", budget)):
-        if number is not None and not (number > 0 and math.isfinite(number)):
-            raise RequestError(f"impossible {name}={number}")
+    if not isinstance(space, Space):
+        raise RequestError(f"expected a Space, got {space!r}")
+    for name, number, least in (("trials", trials, 1), ("seed", seed, 0), ("retest", retest, 0), ("pairs", pairs, 1)):
+        if number is not None:
+            check_count(name, number, least)
+    if budget is not None and not (budget > 0 and math.isfinite(budget)):
+        raise RequestError(f"budget: expected a positive number of seconds, got {budget!r}")
     if trials is None and budget is None:
         trials = 200
     launch = on.instance(instance)

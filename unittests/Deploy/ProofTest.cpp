@@ -37,6 +37,9 @@ TEST(ProofTest, Agreement) {
   EXPECT_EQ(Ask({1.7, 1.6, 1.8}), "yes");
   EXPECT_EQ(Ask({1.3, 1.2, 1.39}), "slower");
   EXPECT_EQ(Ask({1.7, 1.61, 1.8}), "faster");
+  // Closer than 0.5 %.
+  EXPECT_EQ(Ask({1.3, 1.2, 1.394}), "yes");
+  EXPECT_EQ(Ask({1.7, 1.607, 1.8}), "yes");
   // A single pair has no interval.
   EXPECT_EQ(Ask({1.7, 1.7, 1.7}, 1), "");
   EXPECT_EQ(makeVariant(std::nullopt, 0, Promised).agreement(), "");

@@ -127,10 +127,9 @@ define i32 @back(i32 %x) { ret i32 %x }
 )";
 
 TEST(DeviceLinkTest, TakesWhatTheKernelNeeds) {
-  std::vector<Payload> Units = {makeUnit("main.cu", Main),
-                                makeUnit("library.cu", Library),
-                                makeUnit("deep.cu", Deep),
-                                makeUnit("back.cu", Back)};
+  std::vector<Payload> Units = {
+      makeUnit("main.cu", Main), makeUnit("library.cu", Library),
+      makeUnit("deep.cu", Deep), makeUnit("back.cu", Back)};
   Linked L(Units, "k");
   ASSERT_TRUE(L.M) << L.Message;
   for (StringRef Name : {"k", "shared", "helper", "deep", "back"}) {
@@ -163,6 +162,26 @@ TEST(DeviceLinkTest, TakesWhatTheKernelNeeds) {
   EXPECT_TRUE((*Variables)->getNamedGlobal("unused"));
   for (const Function &F : **Variables)
     EXPECT_TRUE(F.isDeclaration()) << F.getName().str();
+}
+
+TEST(DeviceLinkTest, LinksEqualUnits) {
+  const char *Template = R"(
+@text = internal addrspace(1) constant i32 5
+define weak_odr ptx_kernel void @k(ptr %p) {
+  %v = load i32, ptr addrspace(1) @text
+  store i32 %v, ptr %p
+  ret void
+}
+)";
+  Linked L({makeUnit("a.cu", Template), makeUnit("b.cu", Template)}, "k", 1);
+  ASSERT_TRUE(L.M) << L.Message;
+  LLVMContext Context;
+  Expected<DeviceLink> Link = DeviceLink::create(
+      {makeUnit("a.cu", Template), makeUnit("b.cu", Template)}, Context);
+  ASSERT_THAT_EXPECTED(Link, Succeeded());
+  Expected<std::unique_ptr<Module>> Variables = Link->linkVariables();
+  ASSERT_THAT_EXPECTED(Variables, Succeeded());
+  EXPECT_EQ((*Variables)->global_size(), 2u);
 }
 
 TEST(DeviceLinkTest, LinksAUnitTwiceButItsLocalsOnce) {
@@ -218,8 +237,7 @@ TEST(DeviceLinkTest, HashDoesNotDependOnTheOtherUnits) {
       "library.cu", std::string(Library) + "define void @more() { ret void }");
   EXPECT_EQ(Hash, computeStaticHash(*Linked({A, Changed, C, D}, "k").M));
   // One that it does.
-  Payload Other =
-      makeUnit("back.cu", "define i32 @back(i32 %x) { ret i32 1 }");
+  Payload Other = makeUnit("back.cu", "define i32 @back(i32 %x) { ret i32 1 }");
   EXPECT_NE(Hash, computeStaticHash(*Linked({A, B, C, Other}, "k").M));
 }
 
@@ -305,15 +323,15 @@ define ptx_kernel void @k() {
             "variable 'v' is defined in 'a.cu' and in 'b.cu'");
 
   auto Flagged = [](const Payload &P, int Value) {
-    return makeUnit(P.Source,
-                    (Twine("define void @") + (Value ? "f" : "g") +
-                     "() { ret void }\n!llvm.module.flags = !{!0}\n"
-                     "!0 = !{i32 1, !\"flag\", i32 " +
-                     Twine(Value) + "}\n" +
-                     (Value ? "" : "declare void @f()\n"
-                                   "define ptx_kernel void @k() {\n"
-                                   "  call void @f()\n  ret void\n}"))
-                        .str());
+    return makeUnit(P.Source, (Twine("define void @") + (Value ? "f" : "g") +
+                               "() { ret void }\n!llvm.module.flags = !{!0}\n"
+                               "!0 = !{i32 1, !\"flag\", i32 " +
+                               Twine(Value) + "}\n" +
+                               (Value ? ""
+                                      : "declare void @f()\n"
+                                        "define ptx_kernel void @k() {\n"
+                                        "  call void @f()\n  ret void\n}"))
+                                  .str());
   };
   EXPECT_THAT(Linked({Flagged(Main, 0), Flagged(A, 1)}, "k").Message,
               HasSubstr("cannot link the device code of 'a.cu': "));

@@ -20,7 +20,7 @@ struct TunedStub {};
 namespace {
 
 TEST(StubTable, FindsWhatWasAdded) {
-  StubTable T;
+  StubTable<TunedStub> T;
   EXPECT_EQ(nullptr, T.find(16));
   std::vector<TunedStub> Stubs(1000);
   // Keys that differ in their low or their high bits only.
@@ -40,7 +40,7 @@ TEST(StubTable, FindsWhatWasAdded) {
 }
 
 TEST(StubTable, ReadersDoNotWait) {
-  StubTable T;
+  StubTable<TunedStub> T;
   constexpr size_t Count = 5000, NumThreads = 16;
   std::vector<TunedStub> Stubs(Count);
   std::atomic<size_t> Added{0};

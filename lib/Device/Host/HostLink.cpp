@@ -13,17 +13,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/ExecutionEngine/JITLink/JITLink.h"
 #include "llvm/ExecutionEngine/Orc/SymbolStringPool.h"
-#include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Device/Host/SegmentCollector.h"
 #include <sys/mman.h>
 
 using namespace llvm;
 using namespace llvm::jitlink;
 using namespace llvm::mneme;
-
-/// Every segment starts on a page boundary, so that it can be protected.
-static constexpr uint64_t SegmentAlign = 4096;
 
 static uint32_t toProt(orc::MemProt P) {
   uint32_t Prot = 0;
@@ -37,60 +33,50 @@ static uint32_t toProt(orc::MemProt P) {
 }
 
 namespace {
-/// Places segments one after the other in [Base, +Size).
-class SegmentCollector final : public JITLinkMemoryManager {
-  uint64_t Next, End;
-  std::vector<LinkedSegment> &Segments;
-
-  class Allocation final : public InFlightAlloc {
-  public:
-    void abandon(OnAbandonedFunction Done) override { Done(Error::success()); }
-    void finalize(OnFinalizedFunction Done) override {
-      // Anything but the invalid address: nothing is ever deallocated.
-      Done(FinalizedAlloc(orc::ExecutorAddr(1)));
-    }
-  };
-
+class Allocation final : public JITLinkMemoryManager::InFlightAlloc {
 public:
-  SegmentCollector(uint64_t Base, uint64_t Size,
-                   std::vector<LinkedSegment> &Segments)
-      : Next(alignTo(Base, SegmentAlign)), End(Base + Size),
-        Segments(Segments) {}
-
-  void allocate(const JITLinkDylib *, LinkGraph &G,
-                OnAllocatedFunction OnAllocated) override {
-    BasicLayout Layout(G);
-    // The linker keeps pointers to working memory, so the strings must not
-    // move.
-    Segments.reserve(
-        std::distance(Layout.segments().begin(), Layout.segments().end()));
-    for (auto &[Group, Seg] : Layout.segments()) {
-      uint64_t Size = Seg.ContentSize + Seg.ZeroFillSize;
-      if (Next > End || Size > End - Next)
-        return OnAllocated(createStringError(
-            "object needs more than the " + Twine(End - Next) +
-            " bytes that are left for code at 0x" + utohexstr(Next)));
-      LinkedSegment &Out = Segments.emplace_back();
-      Out.Address = Next;
-      Out.Protection = toProt(Group.getMemProt());
-      Out.Contents.resize(Size);
-      Seg.Addr = orc::ExecutorAddr(Next);
-      Seg.WorkingMem = Out.Contents.data();
-      Next = alignTo(Next + Size, SegmentAlign);
-    }
-    if (Error E = Layout.apply())
-      return OnAllocated(std::move(E));
-    OnAllocated(std::make_unique<Allocation>());
-  }
-
-  void deallocate(std::vector<FinalizedAlloc> Allocs,
-                  OnDeallocatedFunction Done) override {
-    for (FinalizedAlloc &A : Allocs)
-      A.release();
-    Done(Error::success());
+  void abandon(OnAbandonedFunction Done) override { Done(Error::success()); }
+  void finalize(OnFinalizedFunction Done) override {
+    // Anything but the invalid address: nothing is ever deallocated.
+    Done(JITLinkMemoryManager::FinalizedAlloc(orc::ExecutorAddr(1)));
   }
 };
+} // namespace
 
+void SegmentCollector::allocate(const JITLinkDylib *, LinkGraph &G,
+                                OnAllocatedFunction OnAllocated) {
+  BasicLayout Layout(G);
+  // The linker keeps pointers to working memory, so the strings must not
+  // move.
+  Segments.reserve(
+      std::distance(Layout.segments().begin(), Layout.segments().end()));
+  for (auto &[Group, Seg] : Layout.segments()) {
+    uint64_t Size = Seg.ContentSize + Seg.ZeroFillSize;
+    if (Next > End || Size > End - Next)
+      return OnAllocated(createStringError(
+          "object needs more than the " + Twine(End - Next) +
+          " bytes that are left for code at 0x" + utohexstr(Next)));
+    LinkedSegment &Out = Segments.emplace_back();
+    Out.Address = Next;
+    Out.Protection = toProt(Group.getMemProt());
+    Out.Contents.resize(Size);
+    Seg.Addr = orc::ExecutorAddr(Next);
+    Seg.WorkingMem = Out.Contents.data();
+    Next = alignTo(Next + Size, PageSize);
+  }
+  if (Error E = Layout.apply())
+    return OnAllocated(std::move(E));
+  OnAllocated(std::make_unique<Allocation>());
+}
+
+void SegmentCollector::deallocate(std::vector<FinalizedAlloc> Allocs,
+                                  OnDeallocatedFunction Done) {
+  for (FinalizedAlloc &A : Allocs)
+    A.release();
+  Done(Error::success());
+}
+
+namespace {
 class LinkContext final : public JITLinkContext {
   SegmentCollector &Memory;
   StringRef Entry;

@@ -315,15 +315,28 @@ DeviceModule Program::moduleOf(const IndexEntry &Entry) {
   return Module;
 }
 
+static bool isVariableOf(const IndexEntry &E, const DeviceModule &Module) {
+  return E.Number == Module.Copy && E.Kind == MNEME_INDEX_VARIABLE &&
+         std::count(Module.Payloads.begin(), Module.Payloads.end(), E.Payload);
+}
+
+std::vector<std::pair<const void *, IndexEntry>>
+Program::variables(const DeviceModule &Module) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  std::vector<std::pair<const void *, IndexEntry>> Found;
+  for (const auto &[HostPtr, All] : Entries)
+    for (const IndexEntry &E : All)
+      if (isVariableOf(E, Module))
+        Found.push_back({HostPtr, E});
+  return Found;
+}
+
 const void *Program::findShadow(const DeviceModule &Module,
                                 const std::string &Name, IndexEntry &Entry) {
   std::lock_guard<std::mutex> Guard(Lock);
   for (const auto &[HostPtr, All] : Entries)
     for (const IndexEntry &E : All)
-      if (E.Number == Module.Copy && E.Kind == MNEME_INDEX_VARIABLE &&
-          E.Name == Name &&
-          std::count(Module.Payloads.begin(), Module.Payloads.end(),
-                     E.Payload)) {
+      if (E.Name == Name && isVariableOf(E, Module)) {
         Entry = E;
         return HostPtr;
       }

@@ -97,6 +97,11 @@ public:
   const void *findShadow(const DeviceModule &Module, const std::string &Name,
                          IndexEntry &Entry);
 
+  /// Returns the variables of a module that the host knows, by their shadows.
+  /// May throw.
+  std::vector<std::pair<const void *, IndexEntry>>
+  variables(const DeviceModule &Module);
+
   /// Sets the compute capability times ten of the device, or of the first one.
   void setDevice(unsigned Architecture);
 

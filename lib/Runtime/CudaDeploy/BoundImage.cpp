@@ -15,7 +15,7 @@ using namespace mneme;
 
 BoundImage *BoundImage::find(const TunedVariant &V, const TunedStub &Stub) {
   auto *I = static_cast<BoundImage *>(V.Bound.load(std::memory_order_acquire));
-  while (I && I->Object != Stub.Module.Copy)
+  while (I && I->Module.Copy != Stub.Module.Copy)
     I = I->Next;
   return I;
 }
@@ -29,53 +29,56 @@ void BoundImage::add(TunedVariant &V, std::unique_ptr<BoundImage> New) {
 // Variables
 //===----------------------------------------------------------------------===//
 
-std::string BoundImage::prepare(const CudaDriver &Driver, int Device,
-                                const TunedStub &Stub) {
+std::vector<ImageVariable> BoundImage::listVariables(const TunedVariant &V) {
+  std::vector<ImageVariable> List;
+  for (const MnemePackageGuard &G : V.Tables.Guards)
+    if (G.What == MNEME_GUARD_VARIABLE)
+      List.push_back({V.Tables.From->text(G.Offset), G.Low, G.High});
+  return List;
+}
+
+std::string BoundImage::prepare(const CudaDriver &Driver, int Device) {
   auto State = std::make_unique<DeviceState>();
   std::vector<WrittenVariable *> NewCopied;
   CUdeviceptr Slots = 0;
   size_t SlotsSize = 0;
-  const Package &P = *Variant.Tables.From;
   auto FindOwn = [&](const char *Name, CUdeviceptr &Own, size_t &Size) {
     CUresult E = Driver.LibraryGetGlobal(&Own, &Size, Library, Name);
     return E == CUDA_ERROR_NOT_FOUND ? CUDA_SUCCESS : E;
   };
   if (CUresult E = FindOwn(MNEME_VARIABLE_SLOTS, Slots, SlotsSize))
     return "its variables cannot be found: " + Driver.describe(E);
-  for (const MnemePackageGuard &G : Variant.Tables.Guards) {
-    if (G.What != MNEME_GUARD_VARIABLE)
-      continue;
-    std::string Name = P.text(G.Offset);
+  for (const ImageVariable &V : Variables) {
     auto Fail = [&](const std::string &Why) {
-      return "variable '" + Name + "' " + Why;
+      return "variable '" + V.Name + "' " + Why;
     };
     IndexEntry Entry;
-    const void *Shadow = Program::get().findShadow(Stub.Module, Name, Entry);
+    const void *Shadow = Program::get().findShadow(Module, V.Name, Entry);
     if (!Shadow || (Entry.Flags & MNEME_VARIABLE_MANAGED))
       return Fail("is not in the application");
-    if (Entry.Size != G.Low)
+    if (Entry.Size != V.Size)
       return Fail("has " + std::to_string(Entry.Size) + " bytes instead of " +
-                  std::to_string(G.Low));
+                  std::to_string(V.Size));
     void *Apps = findVariable(Entry.Object, Shadow);
     if (!Apps)
       return Fail("is unknown to the CUDA runtime");
-    Part New = {0, reinterpret_cast<CUdeviceptr>(Apps), G.Low, Name};
-    if (G.High == MNEME_VARIABLE_COPY) {
+    Part New = {0, reinterpret_cast<CUdeviceptr>(Apps), V.Size, V.Name};
+    if (V.Slot == MNEME_VARIABLE_COPY) {
       size_t Size = 0;
-      if (CUresult E = FindOwn(Name.c_str(), New.Own, Size))
+      if (CUresult E = FindOwn(V.Name.c_str(), New.Own, Size))
         return Fail("cannot be found in the image: " + Driver.describe(E));
       // The optimized code may not use it.
       if (!New.Own)
         continue;
-      if (Size != G.Low)
+      if (Size != V.Size)
         return Fail("has another size in the image");
       NewCopied.push_back(&VariableWrites::get().find(Shadow));
       State->Copies.push_back(std::move(New));
     } else if (Slots) {
       constexpr size_t SlotSize = 8;
-      if (G.High >= SlotsSize / SlotSize)
+      if (V.Slot >= SlotsSize / SlotSize)
         return Fail("has no slot in the image");
-      New.Own = Slots + G.High * SlotSize;
+      New.Own = Slots + V.Slot * SlotSize;
       State->Slots.push_back(std::move(New));
     }
   }

@@ -33,15 +33,24 @@ namespace mneme {
 /// it. The runtime's last error stays as it was.
 void *findVariable(const MnemeHook *Object, const void *Shadow);
 
-/// The image of a variant for the variables of one loaded object. Lives as long
-/// as the process.
+/// A variable of the application that an image uses.
+struct ImageVariable {
+  std::string Name;
+  uint64_t Size; ///< Bytes.
+  uint64_t Slot; ///< In MNEME_VARIABLE_SLOTS, or MNEME_VARIABLE_COPY.
+};
+
+/// An image for the variables of one loaded object. Lives as long as the
+/// process.
 class BoundImage {
 public:
   static constexpr int MaxDevices = 64;
 
-  BoundImage(const TunedVariant &V, const TunedStub &Stub)
-      : Variant(V), Object(Stub.Module.Copy) {}
+  BoundImage(std::vector<ImageVariable> Variables, DeviceModule Module)
+      : Variables(std::move(Variables)), Module(std::move(Module)) {}
 
+  /// Returns the variables that guards list. May throw.
+  static std::vector<ImageVariable> listVariables(const TunedVariant &V);
   /// Returns the image of \p V for the object of \p Stub; null if there is
   /// none.
   static BoundImage *find(const TunedVariant &V, const TunedStub &Stub);
@@ -57,14 +66,13 @@ public:
   }
   bool hasCopies() const { return !Copied.empty(); }
 
-  // With TunedKernels::lock() held. These may throw, with nothing done.
+  // By one thread at a time. These may throw, with nothing done.
 
   /// Adds the image to those of its variant.
   static void add(TunedVariant &V, std::unique_ptr<BoundImage> New);
   /// Finds the variables on the current device. \returns an error message;
   /// empty on success.
-  std::string prepare(const CudaDriver &Driver, int Device,
-                      const TunedStub &Stub);
+  std::string prepare(const CudaDriver &Driver, int Device);
   /// After \p Device was reset.
   void forget(int Device) { On[Device] = nullptr; }
 
@@ -104,8 +112,8 @@ private:
   CUresult update(const CudaDriver &Driver, const DeviceState &State,
                   CUstream S) const;
 
-  const TunedVariant &Variant;
-  uint32_t Object;
+  const std::vector<ImageVariable> Variables;
+  const DeviceModule Module; ///< Of the application's kernel.
   CUlibrary Library = nullptr;
   CUkernel Code = nullptr;
   BoundImage *Next = nullptr;

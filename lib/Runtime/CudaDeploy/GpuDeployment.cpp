@@ -12,6 +12,8 @@
 #include "Shortage.h"
 
 #include <algorithm>
+#include <atomic>
+#include <chrono>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -25,6 +27,9 @@ static constexpr int MaxDevices = BoundImage::MaxDevices;
 /// the runtime changes the context later than that.
 static thread_local int SelectedDevice
     __attribute__((tls_model("initial-exec"))) = -1;
+
+thread_local unsigned CallUnderWay::Depth
+    __attribute__((tls_model("initial-exec"))) = 0;
 
 GpuDeployment &GpuDeployment::get() {
   // Never destroyed, because applications may use it while they exit.
@@ -83,31 +88,60 @@ int GpuDeployment::currentDevice() const {
   return L && !L->Driver->CtxGetDevice(&Device) ? Device : -1;
 }
 
+/// Sets what is looked up for launches on the current device. \returns false if
+/// that is unknown. \p Device is set if that was needed; otherwise it stays -1.
+bool GpuDeployment::findArch(const GpuList &L, int &Device, unsigned &Variation,
+                             unsigned &Arch) const {
+  if (L.All.empty())
+    return false;
+  if (!L.AreAlike &&
+      (L.Driver->CtxGetDevice(&Device) || size_t(Device) >= L.All.size()))
+    return false;
+  Variation = L.AreAlike ? 0 : Device + 1;
+  Arch = L.All[L.AreAlike ? 0 : Device].Facts.Arch;
+  return true;
+}
+
 /// Returns what \p Stub leads to on the current device; null if that is
 /// unknown.
-/// \p Device is set if that was needed; otherwise it stays -1.
 TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
                                int &Device) const {
-  TunedKernels &Kernels = TunedKernels::get();
-  if (L.All.empty())
-    return nullptr;
-  if (L.AreAlike)
-    return Kernels.find(Stub, 0, L.All[0].Facts.Arch);
-  if (L.Driver->CtxGetDevice(&Device) || size_t(Device) >= L.All.size())
-    return nullptr;
-  return Kernels.find(Stub, Device + 1, L.All[Device].Facts.Arch);
+  unsigned Variation = 0, Arch = 0;
+  return findArch(L, Device, Variation, Arch)
+             ? TunedKernels::get().find(Stub, Variation, Arch)
+             : nullptr;
 }
 
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// Sets the device of a launch if it is not known yet. \returns why the launch
+/// cannot be served, if so.
+Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
+                                   int &Device) const {
+  if (Device < 0 && All.Driver->CtxGetDevice(&Device))
+    return Fallback::NoContext;
+  if (size_t(Device) >= All.All.size() ||
+      (SelectedDevice >= 0 && SelectedDevice != Device))
+    return Fallback::OtherDevice;
+  if (All.All.size() > 1 && reinterpret_cast<uintptr_t>(L.Stream) > 2) {
+    // The driver would launch on the stream's device, and the runtime fails.
+    CUcontext Current = nullptr, Owner = nullptr;
+    if (!All.Driver->StreamGetCtx ||
+        All.Driver->StreamGetCtx(L.Stream, &Owner) ||
+        All.Driver->CtxGetCurrent(&Current) || Current != Owner)
+      return Fallback::OtherStream;
+  }
+  return Fallback::None;
+}
+
 /// Sets the stub, the variant, the device and the plan of \p C. \returns false
 /// after the launch was counted, if nothing serves it.
 bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   TunedKernels &Kernels = TunedKernels::get();
   const GpuList *All = list();
-  C.Stub = All ? find(*All, L.Stub, C.Device) : nullptr;
+  C.Stub = !All ? nullptr : L.Found ? L.Found : find(*All, L.Stub, C.Device);
   if (!C.Stub) {
     Kernels.countEarly();
     return false;
@@ -123,30 +157,34 @@ bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   };
   if (C.Stub->Problem != Fallback::None)
     return Refuse(C.Stub->Problem);
-  if (C.Device < 0 && All->Driver->CtxGetDevice(&C.Device))
-    return Refuse(Fallback::NoContext);
-  if (size_t(C.Device) >= All->All.size() ||
-      (SelectedDevice >= 0 && SelectedDevice != C.Device))
-    return Refuse(Fallback::OtherDevice);
-  if (All->All.size() > 1 && reinterpret_cast<uintptr_t>(L.Stream) > 2) {
-    // The driver would launch on the stream's device, and the runtime fails.
-    CUcontext Current = nullptr, Owner = nullptr;
-    if (!All->Driver->StreamGetCtx ||
-        All->Driver->StreamGetCtx(L.Stream, &Owner) ||
-        All->Driver->CtxGetCurrent(&Current) || Current != Owner)
-      return Refuse(Fallback::OtherStream);
-  }
+  if (Fallback F = findDevice(*All, L, C.Device); F != Fallback::None)
+    return Refuse(F);
   C.Variant = Kernels.select(*K, L.Facts, All->All[C.Device].Facts, C.Plan);
   return C.Variant;
 }
 
+void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
+  Attributes = All;
+  NumAttributes = Count;
+  for (uint32_t I = 0; I != Count; ++I) {
+    const CudaLaunchAttribute &A = All[I];
+    if (A.Id == CudaLaunchAttributeCooperative)
+      Facts.Cooperative = A.Words[0];
+    if (A.Id == CudaLaunchAttributeClusterDim)
+      Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
+  }
+}
+
 int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
+  CallUnderWay Here;
   TunedKernels &Kernels = TunedKernels::get();
-  if (!Kernels.isActive())
-    return Own();
+  if (!Kernels.isActive()) {
+    LaunchCompiler *C = compiler();
+    return C ? launchCompiled(*C, L, Own) : Own();
+  }
   Choice C;
   if (!select(L, C))
-    return launchOwn(Own);
+    return launchOther(L, Own);
   TunedVariant &V = *C.Variant;
   Fallback F = check(L, C);
   CUresult Refusal = CUDA_SUCCESS;
@@ -206,6 +244,12 @@ static bool isKnownAttribute(uint32_t Id) {
   return false;
 }
 
+static bool hasKnownAttributes(const GpuLaunch &L) {
+  return std::all_of(
+      L.Attributes, L.Attributes + L.NumAttributes,
+      [](const CudaLaunchAttribute &A) { return isKnownAttribute(A.Id); });
+}
+
 static bool isCaptureError(CUresult E) {
   return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
          E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
@@ -232,9 +276,8 @@ static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
 /// Whether the variant can be launched now. Loads it if necessary.
 Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
   TunedVariant &V = *C.Variant;
-  for (uint32_t I = 0; I != L.NumAttributes; ++I)
-    if (!isKnownAttribute(L.Attributes[I].Id))
-      return Fallback::UnknownAttribute;
+  if (!hasKnownAttributes(L))
+    return Fallback::UnknownAttribute;
   int Status = 0;
   // Fails while a stream is captured that the default stream waits for.
   if (CUresult E = list()->Driver->StreamIsCapturing(L.Stream, &Status))
@@ -287,6 +330,60 @@ CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
   return E;
 }
 
+/// Launches code that is compiled while the program runs. A captured launch is
+/// not served: the graph may get other arguments later.
+int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
+                                  OwnLaunch Own) {
+  const GpuList *All = list();
+  int Device = -1;
+  unsigned Variation = 0, Arch = 0;
+  CompiledKernel *K = All && findArch(*All, Device, Variation, Arch)
+                          ? C.find(L.Stub, Variation, Arch)
+                          : nullptr;
+  if (!K || !K->isOn())
+    return launchOwn(Own);
+  const CudaDriver &Driver = *All->Driver;
+  Fallback F = findDevice(*All, L, Device);
+  if (F == Fallback::None && !hasKnownAttributes(L))
+    F = Fallback::UnknownAttribute;
+  int Status = 0;
+  if (F == Fallback::None &&
+      (Driver.StreamIsCapturing(L.Stream, &Status) || Status))
+    F = Fallback::Capture;
+  if (F != Fallback::None) {
+    K->count(F);
+    return launchOwn(Own);
+  }
+  CompiledLaunch Code = K->select(L);
+  if (!Code.Code ||
+      (!(Code.Code->Prepared.load(std::memory_order_acquire) >> Device & 1) &&
+       !K->prepare(Code, Device)))
+    return launchOwn(Own);
+  CUresult E = change([&] {
+    CUresult E = Code.Code->Bound
+                     ? Code.Code->Bound->refresh(Driver, Device, L.Stream,
+                                                 /*IsCaptured=*/false)
+                     : CUDA_SUCCESS;
+    F = E ? Fallback::Variables : Fallback::Refused;
+    LaunchPlan Same;
+    std::copy(L.Facts.Grid, L.Facts.Grid + 3, Same.Grid);
+    std::copy(L.Facts.Block, L.Facts.Block + 3, Same.Block);
+    Same.DynamicShared = uint32_t(L.Facts.DynamicShared);
+    auto Function = reinterpret_cast<CUfunction>(Code.Code->Kernel);
+    return E ? E : launchCode(Driver, Function, L, Same);
+  });
+  if (!E)
+    return cudaSuccess;
+  int OwnError = launchOwn(Own);
+  // A launch that is invalid for the application's own kernel, too, says
+  // nothing about the code.
+  if (!attempt([&] {
+        K->fail(Code, F, OwnError ? "" : Driver.describe(E).c_str());
+      }))
+    K->fail(Code, F, "");
+  return OwnError;
+}
+
 void GpuDeployment::noteFault(int E) {
   attempt([&] {
     // The runtime and the driver have the same numbers.
@@ -298,6 +395,51 @@ void GpuDeployment::noteFault(int E) {
 //===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
+
+/// Shared by the timer and the driver's thread; the last one to leave frees it.
+class LaunchTimer::Gate {
+public:
+  /// Closes \p S. \returns null if that is not possible.
+  static Gate *close(const CudaDriver &D, CUstream S) {
+    Gate *G = D.LaunchHostFunc ? new (std::nothrow) Gate : nullptr;
+    if (G && D.LaunchHostFunc(S, wait, G)) {
+      delete G;
+      return nullptr;
+    }
+    return G;
+  }
+  void open() {
+    IsOpen.store(true, std::memory_order_release);
+    leave();
+  }
+
+private:
+  /// The launch may need more than the stream allows while it is held back, for
+  /// example to load code, so that nobody would open.
+  static constexpr std::chrono::milliseconds MaxWait{2};
+
+  static void wait(void *Data) {
+    Gate *G = static_cast<Gate *>(Data);
+    auto End = std::chrono::steady_clock::now() + MaxWait;
+    while (!G->IsOpen.load(std::memory_order_acquire) &&
+           std::chrono::steady_clock::now() < End)
+      ;
+    G->leave();
+  }
+  void leave() {
+    if (Users.fetch_sub(1, std::memory_order_acq_rel) == 1)
+      delete this;
+  }
+
+  std::atomic<bool> IsOpen{false};
+  std::atomic<int> Users{2};
+};
+
+void LaunchTimer::open() {
+  if (Closed)
+    Closed->open();
+  Closed = nullptr;
+}
 
 void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
   // A captured launch does not run now.
@@ -311,7 +453,12 @@ void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
   for (CUevent &Event : Events)
     if (D.EventCreate(&Event, /*Flags=*/0))
       Event = nullptr;
-  if (!Events[0] || !Events[1] || D.EventRecord(Events[0], S))
+  if (!Events[0] || !Events[1]) {
+    Variant = nullptr;
+    return;
+  }
+  Closed = Gate::close(D, S);
+  if (D.EventRecord(Events[0], S))
     Variant = nullptr;
 }
 
@@ -320,13 +467,15 @@ void LaunchTimer::stop() {
     return;
   RelaxedCapture Relaxed(*Driver);
   float Milliseconds = 0;
-  if (!Driver->EventRecord(Events[1], Stream) &&
-      !Driver->EventSynchronize(Events[1]) &&
+  CUresult Recorded = Driver->EventRecord(Events[1], Stream);
+  open();
+  if (!Recorded && !Driver->EventSynchronize(Events[1]) &&
       !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
     TunedKernels::get().addTime(*Variant, uint64_t(Milliseconds * 1e6));
 }
 
 LaunchTimer::~LaunchTimer() {
+  open();
   for (CUevent Event : Events)
     if (Event)
       Driver->EventDestroy(Event);
@@ -434,7 +583,8 @@ Fallback GpuDeployment::prepareBound(TunedVariant &V, const TunedStub &Stub,
   return prepareImage(Driver, V, [&]() -> std::string {
     BoundImage *Image = BoundImage::find(V, Stub);
     if (!Image) {
-      auto New = std::make_unique<BoundImage>(V, Stub);
+      auto New = std::make_unique<BoundImage>(BoundImage::listVariables(V),
+                                              Stub.Module);
       CUlibrary Library = nullptr;
       CUkernel Code = nullptr;
       if (std::string Error = loadImage(Driver, V, Library, Code);
@@ -447,7 +597,7 @@ Fallback GpuDeployment::prepareBound(TunedVariant &V, const TunedStub &Stub,
     if (Image->isPrepared(Device))
       return "";
     std::string Error = explainAttributes(Driver, V, Image->code(), Device);
-    return Error.empty() ? Image->prepare(Driver, Device, Stub) : Error;
+    return Error.empty() ? Image->prepare(Driver, Device) : Error;
   });
 }
 
@@ -460,7 +610,7 @@ void GpuDeployment::preload(TunedVariant &V, const TunedStub &Stub,
                             int Device) {
   const CudaDriver &Driver = *list()->Driver;
   TunedKernels &Kernels = TunedKernels::get();
-  bool NeedsAll = V.DependsOnArguments || copiesVariables(V.Tables);
+  bool NeedsAll = V.DependsOnArguments || mneme::copiesVariables(V.Tables);
   if (V.isDisabled() || (NeedsAll && !Kernels.capturesAll()) ||
       V.Tables.Fields->Grade > Kernels.policy().MaxGrade ||
       !runsOn(V.Tables, list()->All[Device].Facts))
@@ -520,28 +670,27 @@ void GpuDeployment::preload() {
 
 void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
                                     int Value) {
+  int Device = isActive() ? currentDevice() : -1;
+  int Unused = -1;
+  unsigned Variation = 0, Arch = 0;
+  if (Device < 0 || !findArch(*list(), Unused, Variation, Arch))
+    return;
+  if (LaunchCompiler *C = compiler())
+    if (CompiledKernel *K = C->find(HostPtr, Variation, Arch))
+      C->setAttribute(*K, {Device, Attribute, Value});
+  if (TunedStub *Stub = TunedKernels::get().find(HostPtr, Variation, Arch))
+    mirrorAttribute(*Stub, Attribute, Value);
+}
+
+void GpuDeployment::mirrorAttribute(TunedStub &Stub, int Attribute, int Value) {
   TunedKernels &Kernels = TunedKernels::get();
   int Device = Kernels.isActive() ? currentDevice() : -1;
-  if (Device < 0)
+  if (Device < 0 || !Stub.Kernel)
     return;
-  int Unused = -1;
-  TunedStub *Stub = find(*list(), HostPtr, Unused);
-  if (!Stub || !Stub->Kernel)
-    return;
-  TunedKernel &K = *Stub->Kernel;
+  TunedKernel &K = *Stub.Kernel;
   FunctionAttribute A = {Device, Attribute, Value};
   std::lock_guard<std::mutex> Guard(Kernels.lock());
-  bool Ok = attempt([&] {
-    auto I = std::find_if(K.Attributes.begin(), K.Attributes.end(),
-                          [&](const FunctionAttribute &Known) {
-                            return Known.Device == Device &&
-                                   Known.Attribute == Attribute;
-                          });
-    if (I == K.Attributes.end())
-      K.Attributes.push_back(A);
-    else
-      *I = A;
-  });
+  bool Ok = attempt([&] { setFunctionAttribute(K.Attributes, A); });
   const CudaDriver &Driver = *list()->Driver;
   for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
     if (V->Prepared >> Device & 1)
@@ -560,14 +709,12 @@ void GpuDeployment::forget(int Device) {
     return;
   Buffers.forgetAll(Device);
   Preloaded[Device] = 0;
+  if (LaunchCompiler *C = compiler())
+    C->forget(Device);
   TunedKernels &Kernels = TunedKernels::get();
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   Kernels.forEach([&](TunedKernel &K) {
-    K.Attributes.erase(std::remove_if(K.Attributes.begin(), K.Attributes.end(),
-                                      [&](const FunctionAttribute &A) {
-                                        return A.Device == Device;
-                                      }),
-                       K.Attributes.end());
+    forgetFunctionAttributes(K.Attributes, Device);
     for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
       V->Prepared.fetch_and(~(uint64_t(1) << Device));
       BoundImage::forEach(*V, [&](BoundImage &I) { I.forget(Device); });

@@ -8,8 +8,9 @@
 ///
 /// \file
 /// Serves launches on NVIDIA GPUs through the CUDA driver, beside the
-/// application's own CUDA runtime. Images are loaded as libraries of the
-/// driver, which belong to no context.
+/// application's own CUDA runtime: with tuned kernels of packages, and with
+/// code that is compiled while the program runs (LaunchCompiler.h). Images are
+/// loaded as libraries of the driver, which belong to no context.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +20,7 @@
 #include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
+#include "LaunchCompiler.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
@@ -28,13 +30,17 @@
 
 namespace mneme {
 
-/// A launch through the CUDA runtime.
+/// A launch through the CUDA runtime or the driver.
 struct GpuLaunch {
-  const void *Stub;
+  const void *Stub; ///< Null through the driver.
   LaunchFacts Facts;
   CUstream Stream; ///< The driver's.
   const CudaLaunchAttribute *Attributes = nullptr;
   uint32_t NumAttributes = 0;
+  TunedStub *Found = nullptr; ///< Through the driver: what it leads to.
+
+  /// Adds attributes, which mean the same to both.
+  void addAttributes(const CudaLaunchAttribute *All, uint32_t Count);
 };
 
 /// The application's own launch, which returns the runtime's error.
@@ -51,7 +57,23 @@ private:
   int (*Call)(void *);
 };
 
-/// Measures one launch with events in its stream, and waits for it to end.
+/// A call of the application that is being made. Driver calls of the CUDA
+/// runtime inside it are part of it.
+class CallUnderWay {
+public:
+  CallUnderWay() { ++Depth; }
+  CallUnderWay(const CallUnderWay &) = delete;
+  CallUnderWay &operator=(const CallUnderWay &) = delete;
+  ~CallUnderWay() { --Depth; }
+  static bool isInside() { return Depth; }
+
+private:
+  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
+};
+
+/// Measures one launch with events in its stream, and waits for it to end. The
+/// stream waits until all of them are enqueued, so that the time that the host
+/// takes to launch does not count.
 class LaunchTimer {
 public:
   LaunchTimer() = default;
@@ -64,8 +86,12 @@ public:
   void stop();
 
 private:
+  class Gate;
+  void open();
+
   const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
   TunedVariant *Variant = nullptr;
+  Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
   CUstream Stream = nullptr;
   CUevent Events[2] = {};
 };
@@ -75,15 +101,24 @@ class GpuDeployment {
 public:
   static GpuDeployment &get();
 
-  /// Launches a variant instead of the application's kernel, or calls \p Own,
-  /// if nothing was executed and no state of the application has changed. Calls
-  /// both to verify the launch. \returns the runtime's error.
+  /// Before slots are filled.
+  void setCompiler(LaunchCompiler *C) {
+    Compiler.store(C, std::memory_order_relaxed);
+  }
+  /// Whether any launches may be served.
+  bool isActive() const { return TunedKernels::get().isActive() || compiler(); }
+
+  /// Launches a variant or compiled code instead of the application's kernel,
+  /// or calls \p Own, if nothing was executed and no state of the application
+  /// has changed. Calls both to verify the launch. \returns the runtime's
+  /// error.
   int launch(const GpuLaunch &L, OwnLaunch Own);
 
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    DeviceGate::Visit Here(TunedKernels::get().verifies() ? &Gate : nullptr);
+    CallUnderWay Here;
+    DeviceGate::Visit In(TunedKernels::get().verifies() ? &Gate : nullptr);
     return noteError(Call());
   }
   /// The same for a call that allocates \p Size() bytes at \p Ptr, or frees
@@ -113,7 +148,7 @@ public:
   /// Makes a call that writes a variable in \p S.
   template <typename Fn>
   int writeVariable(const void *Shadow, CUstream S, Fn Call) {
-    if (!TunedKernels::get().copiesVariables())
+    if (!copiesVariables())
       return change(Call);
     return change([&] {
       return VariableWrites::get().write(Shadow, S, Call,
@@ -123,7 +158,7 @@ public:
   /// Makes a call after which the application may write a variable by other
   /// means.
   template <typename Fn> int shareVariable(const void *Shadow, Fn Call) {
-    if (TunedKernels::get().copiesVariables())
+    if (copiesVariables())
       VariableWrites::get().setUnknown(Shadow);
     return change(Call);
   }
@@ -164,10 +199,24 @@ public:
 
   /// After the application set an attribute of a kernel: sets the variants'.
   void mirrorAttribute(const void *Stub, int Attribute, int Value);
+  void mirrorAttribute(TunedStub &Stub, int Attribute, int Value);
   /// After the calling thread selected a device.
   void noteDevice(int Device);
   /// Returns the device of the current context; -1 if there is none.
   int currentDevice() const;
+  /// Returns the driver once the application has initialized it; null before.
+  const CudaDriver *driver() const {
+    const GpuList *L = list();
+    return L ? L->Driver : nullptr;
+  }
+  /// Returns the first device of an architecture; null if there is none.
+  const DeployDevice *deviceOf(unsigned Arch) const {
+    const GpuList *L = list();
+    for (size_t I = 0; L && I != L->All.size(); ++I)
+      if (L->All[I].Facts.Arch == Arch)
+        return &L->All[I].Facts;
+    return nullptr;
+  }
   /// After a device was reset: kernels lose their attributes.
   void forget(int Device);
 
@@ -189,7 +238,11 @@ private:
     return Known ? Known : const_cast<GpuDeployment *>(this)->findGpus();
   }
   const GpuList *findGpus();
+  bool findArch(const GpuList &L, int &Device, unsigned &Variation,
+                unsigned &Arch) const;
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
+  Fallback findDevice(const GpuList &All, const GpuLaunch &L,
+                      int &Device) const;
   /// What a launch is served with.
   struct Choice {
     TunedStub *Stub = nullptr;
@@ -203,6 +256,11 @@ private:
   Fallback check(const GpuLaunch &L, Choice &C);
   Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
   CUresult fire(const GpuLaunch &L, const Choice &C);
+  int launchOther(const GpuLaunch &L, OwnLaunch Own) {
+    LaunchCompiler *C = compiler();
+    return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
+  }
+  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OwnLaunch Own);
   int launchOwn(OwnLaunch Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
@@ -214,11 +272,15 @@ private:
   Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);
   void preload();
   void preload(TunedVariant &V, const TunedStub &Stub, int Device);
-  const CudaDriver *driver() const {
-    const GpuList *L = list();
-    return L ? L->Driver : nullptr;
+  LaunchCompiler *compiler() const {
+    return Compiler.load(std::memory_order_relaxed);
+  }
+  /// Whether images may have copies of variables that the application writes.
+  bool copiesVariables() const {
+    return TunedKernels::get().copiesVariables() || compiler();
   }
 
+  std::atomic<LaunchCompiler *> Compiler{nullptr};
   std::atomic<const GpuList *> Gpus{nullptr};
   // Used only if launches are verified.
   DeviceGate Gate;

@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "DriverKernels.h"
 #include "GpuDeployment.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
@@ -98,14 +99,8 @@ static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
     return Own();
   GpuLaunch L = {Stub,
                  describe(C->Grid, C->Block, Args, C->DynamicShared, false),
-                 Convert(C->Stream), C->Attributes, C->NumAttributes};
-  for (uint32_t I = 0; I != C->NumAttributes; ++I) {
-    const CudaLaunchAttribute &A = C->Attributes[I];
-    if (A.Id == CudaLaunchAttributeCooperative)
-      L.Facts.Cooperative = A.Words[0];
-    if (A.Id == CudaLaunchAttributeClusterDim)
-      L.Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
-  }
+                 Convert(C->Stream)};
+  L.addAttributes(C->Attributes, C->NumAttributes);
   return GpuDeployment::get().launch(L, Own);
 }
 
@@ -152,10 +147,10 @@ static int onSetDevice(const CudaRuntime &R, int Device) {
 }
 
 static int onDeviceReset(const CudaRuntime &R) {
-  bool IsActive = TunedKernels::get().isActive();
-  int Device = IsActive ? GpuDeployment::get().currentDevice() : -1;
+  GpuDeployment &D = GpuDeployment::get();
+  int Device = D.isActive() ? D.currentDevice() : -1;
   int E = R.DeviceReset();
-  GpuDeployment::get().forget(Device);
+  D.forget(Device);
   return E;
 }
 
@@ -307,22 +302,6 @@ CAPTURE(DeviceSynchronize, waitForAll)
 #define TAP(Name, Symbol, Parameters, ...)
 #include "DeployedFunctions.def"
 
-// The CUDA runtime gets these functions from the driver itself, and does not
-// come here.
-#define LAUNCH(Symbol, Kind, Parameters, ...)                                  \
-  extern "C" __attribute__((visibility("default"))) int Symbol Parameters {    \
-    static auto Original =                                                     \
-        reinterpret_cast<int(*) Parameters>(dlsym(RTLD_NEXT, #Symbol));        \
-    if (!Original)                                                             \
-      return CUDA_ERROR_NOT_INITIALIZED;                                       \
-    int E =                                                                    \
-        GpuDeployment::get().change([&] { return Original(__VA_ARGS__); });    \
-    if (!E)                                                                    \
-      TunedKernels::get().countForeign();                                      \
-    return E;                                                                  \
-  }
-#include "DriverLaunches.def"
-
 #define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
 #include "InterceptedRuntimes.inc"
 
@@ -344,8 +323,8 @@ void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
   return nullptr;
 }
 
-/// A recorder takes precedence: it records the application's own kernels. It may
-/// have been preloaded without its launcher.
+/// A recorder takes precedence: it records the application's own kernels. It
+/// may have been preloaded without its launcher.
 static bool findRecorder() {
   const char *Launcher = secure_getenv(MNEME_ENV_SOCKET);
   if (Launcher && *Launcher)
@@ -360,7 +339,7 @@ static bool findRecorder() {
   return true;
 }
 
-static bool isRecording() {
+bool mneme::isRecording() {
   static bool Found = findRecorder();
   return Found;
 }
@@ -371,14 +350,18 @@ __attribute__((constructor)) static void checkPackages() {
 }
 
 void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
+  // Linkers pad merged sections with zeros.
+  for (MnemeHook *H = Begin; H < End; ++H)
+    if (void *Fn = H->Name ? findCompilerFunction(H->Name) : nullptr)
+      H->Fn = Fn;
   if (Begin >= End || isRecording())
     return;
   TunedKernels::get().start();
   TunedKernels::get().noteKernels();
-  if (!TunedKernels::get().isActive())
+  GpuDeployment::get().setCompiler(startCompiler());
+  if (!GpuDeployment::get().isActive())
     return;
   for (MnemeHook *H = Begin; H < End; ++H)
-    // Linkers pad merged sections with zeros.
-    if (H->Name && H->Fn)
+    if (H->Name && H->Fn && !findCompilerFunction(H->Name))
       patchSlot(*H, Begin);
 }

@@ -47,7 +47,7 @@ void TunedKernels::startIfStrict() {
 /// taken after \p Lock elsewhere. No other thread uses the packages before
 /// Active is set.
 void TunedKernels::start() {
-  if (std::exchange(Started, true))
+  if (Started.exchange(true))
     return;
   const char *Paths = secure_getenv(MNEME_ENV_TUNED);
   if (Paths && !*Paths)
@@ -252,6 +252,24 @@ TunedStub &TunedKernels::addStub(const std::string &StaticHash,
   return *AllStubs.back();
 }
 
+TunedStub *TunedKernels::findInImage(const std::string &Digest,
+                                     const char *Name) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto New = std::make_unique<TunedStub>();
+  findKernel(
+      *New,
+      [&](const Package &P) {
+        return P.findKernel(reinterpret_cast<const uint8_t *>(Digest.data()),
+                            Name);
+      },
+      // The digest covers them.
+      [](PackageRange<MnemePackageArg>) { return true; });
+  if (!New->Kernel)
+    return nullptr;
+  AllStubs.push_back(std::move(New));
+  return AllStubs.back().get();
+}
+
 TunedStub *TunedKernels::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
   if (!isActive() || !Stub)
     return nullptr;
@@ -294,6 +312,26 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
   }
   countFallback(Closest->FellBack, Reason);
   return nullptr;
+}
+
+void mneme::setFunctionAttribute(std::vector<FunctionAttribute> &All,
+                                 const FunctionAttribute &A) {
+  auto I =
+      std::find_if(All.begin(), All.end(), [&](const FunctionAttribute &Known) {
+        return Known.Device == A.Device && Known.Attribute == A.Attribute;
+      });
+  if (I == All.end())
+    All.push_back(A);
+  else
+    *I = A;
+}
+
+void mneme::forgetFunctionAttributes(std::vector<FunctionAttribute> &All,
+                                     int Device) {
+  All.erase(std::remove_if(
+                All.begin(), All.end(),
+                [&](const FunctionAttribute &A) { return A.Device == Device; }),
+            All.end());
 }
 
 //===----------------------------------------------------------------------===//

@@ -78,6 +78,11 @@ struct FunctionAttribute {
   int Value;
   static constexpr int CacheConfig = -1;
 };
+/// Sets an attribute among those of a kernel. May throw.
+void setFunctionAttribute(std::vector<FunctionAttribute> &All,
+                          const FunctionAttribute &A);
+/// After a device was reset.
+void forgetFunctionAttributes(std::vector<FunctionAttribute> &All, int Device);
 
 /// A kernel with its variants in all packages.
 struct TunedKernel {
@@ -139,6 +144,9 @@ public:
   /// throw.
   TunedStub &addStub(const std::string &StaticHash,
                      const std::vector<MnemePackageArg> &Args);
+  /// The same for a kernel of an image with the given digest (16 bytes). Null
+  /// if no package has it.
+  TunedStub *findInImage(const std::string &Digest, const char *Name);
 
   /// Returns the first variant that serves the launch, with its plan. Otherwise
   /// counts the launch and returns null.
@@ -220,8 +228,9 @@ private:
   std::atomic<uint64_t> Early{0}, Foreign{0};
   std::atomic<const TunedVariant *> Last{nullptr};
   std::atomic<bool> HasKernels{false}, HasFault{false};
-  StubTable Stubs;
-  bool Started = false, Finished = false, Strict = false, CapturesAll = false;
+  StubTable<TunedStub> Stubs;
+  std::atomic<bool> Started{false};
+  bool Finished = false, Strict = false, CapturesAll = false;
   bool CopiesVariables = false, IsEmbedded = false;
   TimedCode Timed = TimedCode::None;
   DeployPolicy Policy;

@@ -9,14 +9,9 @@
 #include "DriverImages.h"
 #include "Descriptor.h"
 #include "Shortage.h"
-#include "Vendor.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 #include <algorithm>
 #include <cstring>
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -27,87 +22,9 @@ using namespace mneme;
 // Images
 //===----------------------------------------------------------------------===//
 
-static std::string digestOf(const void *Data, size_t Size) {
-  XXH128_canonical_t Canonical;
-  XXH128_canonicalFromHash(&Canonical, XXH3_128bits(Data, Size));
-  return std::string(reinterpret_cast<const char *>(Canonical.digest),
-                     sizeof(Canonical.digest));
-}
-
 const std::string &LoadedImage::digest() {
-  std::call_once(Hashed, [this] { Digest = digestOf(Data, Size); });
+  std::call_once(Hashed, [this] { Digest = digestOfImage(Data, Size); });
   return Digest;
-}
-
-/// What clang and nvcc pass to the runtime, and the runtime to the driver.
-struct FatbinWrapper {
-  uint32_t Magic, Version;
-  const void *Data;
-  const void *Reserved;
-};
-static constexpr uint32_t WrapperMagic = 0x466243b1;
-
-/// Header of a fat binary.
-struct FatbinHeader {
-  uint32_t Magic;
-  uint16_t Version, HeaderSize;
-  uint64_t Size; ///< Without this header.
-};
-static constexpr uint32_t FatbinMagic = 0xba55ed50;
-static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
-
-/// The image itself, for a pointer to it or to its wrapper.
-static const void *unwrap(const void *Image) {
-  uint32_t Magic;
-  memcpy(&Magic, Image, sizeof(Magic));
-  if (Magic != WrapperMagic)
-    return Image;
-  FatbinWrapper W;
-  memcpy(&W, Image, sizeof(W));
-  return W.Data;
-}
-
-/// The size of an offload bundle, in which HIP finds the code object for its
-/// device.
-static size_t sizeOfBundle(const char *Bundle) {
-  struct Entry {
-    uint64_t Offset, Size, NameSize;
-  };
-  uint64_t Count, Size = 0;
-  const char *At = Bundle + sizeof(BundleMagic) - 1;
-  memcpy(&Count, At, sizeof(Count));
-  At += sizeof(Count);
-  for (uint64_t I = 0; I != Count; ++I) {
-    Entry E;
-    memcpy(&E, At, sizeof(E));
-    At += sizeof(E) + E.NameSize;
-    Size = std::max(Size, E.Offset + E.Size);
-  }
-  return Size;
-}
-
-size_t mneme::sizeOfImage(const void *Image) {
-  auto *Bytes = static_cast<const char *>(Image);
-  // Byte by byte: a text may be shorter than a header.
-  if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, &ELFMAG[1], SELFMAG - 1)) {
-    Elf64_Ehdr H;
-    memcpy(&H, Image, sizeof(H));
-    return std::max({H.e_shoff + uint64_t(H.e_shnum) * H.e_shentsize,
-                     H.e_phoff + uint64_t(H.e_phnum) * H.e_phentsize,
-                     uint64_t(sizeof(H))});
-  }
-  if (Bytes[0] == '\x50' && Bytes[1] == '\xed' && Bytes[2] == '\x55') {
-    FatbinHeader H;
-    memcpy(&H, Image, sizeof(H));
-    return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
-  }
-  if (ForHip)
-    return strncmp(Bytes, BundleMagic, sizeof(BundleMagic) - 1)
-               ? 0
-               : sizeOfBundle(Bytes);
-  bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
-                (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
-  return IsText ? strlen(Bytes) : 0;
 }
 
 static std::string readWholeFile(const char *Path) {
@@ -152,7 +69,7 @@ void DriverImages::noteModule(CUmodule M, const void *Image) {
   if (TapState::Forked || !Image)
     return;
   attempt([&] {
-    const void *Data = unwrap(Image);
+    const void *Data = unwrapImage(Image);
     if (size_t Size = sizeOfImage(Data))
       add(M, {std::make_shared<LoadedImage>(
                   std::string(static_cast<const char *>(Data), Size)),
@@ -178,7 +95,7 @@ void DriverImages::noteLibrary(CUlibrary L, const void *Image, bool IsKept) {
   if (TapState::Forked || !Image)
     return;
   attempt([&] {
-    auto *Data = static_cast<const char *>(unwrap(Image));
+    auto *Data = static_cast<const char *>(unwrapImage(Image));
     size_t Size = sizeOfImage(Data);
     if (Size)
       add(L, {IsKept ? std::make_shared<LoadedImage>(Data, Size)
@@ -299,10 +216,10 @@ void DriverImages::registerIR(const void *Image, size_t Size,
                               const std::string &Symbol, RegisteredIR IR) {
   // As the image is found when it is loaded, where only its headers give its
   // size.
-  const void *Data = unwrap(Image);
+  const void *Data = unwrapImage(Image);
   if (size_t Own = sizeOfImage(Data); Own && Own <= Size)
     Size = Own;
-  std::string Digest = digestOf(Data, Size);
+  std::string Digest = digestOfImage(Data, Size);
   std::lock_guard<std::mutex> Guard(Lock);
   // The first registration stays: a kernel that is loaded refers to it.
   Registered.try_emplace({std::move(Digest), Symbol}, std::move(IR));

@@ -15,6 +15,7 @@
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
 #define MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
 
+#include "ImageBytes.h"
 #include "TapDriver.h"
 #include "TapState.h"
 
@@ -52,10 +53,6 @@ private:
   std::once_flag Hashed;
   std::string Digest;
 };
-
-/// The size of an image in bytes, as its own headers give it; 0 if its form is
-/// unknown.
-size_t sizeOfImage(const void *Image);
 
 /// A kernel of a loaded image.
 struct DriverFunction {

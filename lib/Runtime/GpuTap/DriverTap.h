@@ -20,6 +20,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_DRIVERTAP_H
 
 #include "CudaRuntime.h"
+#include "DriverSymbols.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -30,12 +31,6 @@ namespace mneme {
 void countForeignGraph();
 /// The number of launches counted.
 uint64_t foreignGraphs();
-
-/// Whether \p Symbol is one of the driver's, which begin with "cu" and a
-/// capital letter.
-constexpr bool isDriverSymbol(const char *Symbol) {
-  return Symbol[2] >= 'A' && Symbol[2] <= 'Z';
-}
 
 /// Whether calls of \p Symbol within another intercepted call are part of that.
 /// HIP is one library, whose functions may call each other.

@@ -121,24 +121,32 @@ void Jit::addPlugin(const char *Path, const char *Pipeline) {
 // Getting code
 //===----------------------------------------------------------------------===//
 
-void Jit::obtain(JitSite &S, JitVariant &V, JitRequest Q) {
-  if (Settings.Mode == JitMode::Async) {
-    bool IsQueued = attempt([&] {
-      std::lock_guard<std::mutex> Guard(Lock);
-      Queue.push_back({&S, &V, std::move(Q)});
-      if (!HasWorker && !(HasWorker = startWorker())) {
-        Queue.pop_back();
-        throw std::bad_alloc();
-      }
-    });
-    if (IsQueued)
-      HasWork.notify_one();
-    else
-      S.finish(V, JitReason::Memory, "");
-    return;
+void Jit::obtain(JitSite &S, JitVariant &V, JitRequest Q, bool IsAhead) {
+  if (Settings.Mode != JitMode::Async || IsAhead) {
+    Uncancelled Here;
+    return work(S, V, Q);
   }
-  Uncancelled Here;
-  work(S, V, Q);
+  bool IsQueued = false;
+  attempt([&] {
+    IsQueued =
+        runLater([this, &S, &V, Q = std::move(Q)]() mutable { work(S, V, Q); });
+  });
+  if (!IsQueued)
+    S.finish(V, JitReason::Memory, "");
+}
+
+bool Jit::runLater(std::function<void()> Work) {
+  bool Ok = attempt([&] {
+    std::lock_guard<std::mutex> Guard(Lock);
+    Queue.push_back(std::move(Work));
+    if (!HasWorker && !(HasWorker = startWorker())) {
+      Queue.pop_back();
+      throw std::bad_alloc();
+    }
+  });
+  if (Ok)
+    HasWork.notify_one();
+  return Ok;
 }
 
 /// With Lock held. The thread sees none of the application's signals.
@@ -153,14 +161,14 @@ bool Jit::startWorker() {
 
 void Jit::runWorker() {
   while (true) {
-    Work W;
+    std::function<void()> Work;
     {
       std::unique_lock<std::mutex> Guard(Lock);
       HasWork.wait(Guard, [&] { return !Queue.empty(); });
-      W = std::move(Queue.front());
+      Work = std::move(Queue.front());
       Queue.pop_front();
     }
-    work(*W.Site, *W.Variant, W.Request);
+    Work();
   }
 }
 

@@ -22,6 +22,7 @@
 
 #include <atomic>
 #include <deque>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -50,8 +51,12 @@ public:
   JitSite &add(std::unique_ptr<JitSite> S);
 
   /// Gets code for a variant whose request is complete: from the cache or the
-  /// server. In mode async, later, by another thread. Throws nothing.
-  void obtain(JitSite &S, JitVariant &V, JitRequest Q);
+  /// server. In mode async, later, by another thread, unless \p IsAhead. Throws
+  /// nothing.
+  void obtain(JitSite &S, JitVariant &V, JitRequest Q, bool IsAhead);
+  /// Has a thread of the JIT do \p Work, which throws nothing. \returns false
+  /// without memory.
+  bool runLater(std::function<void()> Work);
 
   /// A kernel with this name needs no annotation. May throw.
   bool selects(const std::string &Name);
@@ -61,12 +66,6 @@ public:
 
 private:
   friend class JitReport;
-  struct Work {
-    JitSite *Site;
-    JitVariant *Variant;
-    JitRequest Request;
-  };
-
   Jit() : Link(Settings) {}
   void work(JitSite &S, JitVariant &V, JitRequest &Q);
   void doWork(JitSite &S, JitVariant &V, JitRequest &Q);
@@ -90,10 +89,9 @@ private:
     std::string Path, Pipeline, Digest;
   };
   std::vector<Plugin> Plugins;
-  std::string Note;     ///< Why the cache is not written.
-  bool HasTold = false; ///< Of a missing server.
-  // Mode async.
-  std::deque<Work> Queue;
+  std::string Note;                        ///< Why the cache is not written.
+  bool HasTold = false;                    ///< Of a missing server.
+  std::deque<std::function<void()>> Queue; ///< For the thread of the JIT.
   std::condition_variable HasWork;
   bool HasWorker = false;
 };

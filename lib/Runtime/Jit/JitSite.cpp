@@ -202,45 +202,44 @@ JitVariant *JitSite::find(const JitLaunch &L) {
   if (!attempt([&] {
         const Gather *G = Plan.load(std::memory_order_acquire);
         if (!G) {
-          V = createFirst(L);
-          G = Plan.load(std::memory_order_acquire);
-          if (V || !G)
+          if (createFirst(L, V))
             return;
+          G = Plan.load(std::memory_order_acquire);
         }
         Values Now;
         if (!gather(*G, L, Now))
-          return count(JitReason::Array);
+          return miss(L, JitReason::Array);
         V = findKnown(Now);
-        V = V ? serve(*V) : create(*G, L, Now);
+        V = V ? serve(*V, L) : create(*G, L, Now);
       }))
-    count(JitReason::Memory);
+    miss(L, JitReason::Memory);
   return V;
 }
 
 /// Returns \p V if it is ready.
-JitVariant *JitSite::serve(JitVariant &V) {
+JitVariant *JitSite::serve(JitVariant &V, const JitLaunch &L) {
   if (V.TheState.load(std::memory_order_acquire) == JitVariant::Ready) {
-    V.Served.fetch_add(1, std::memory_order_relaxed);
+    V.Served.fetch_add(!L.IsAhead, std::memory_order_relaxed);
     return &V;
   }
-  return wait(V);
+  return wait(V, L);
 }
 
 /// Another thread gets the code. In mode async, it is not waited for.
-JitVariant *JitSite::wait(JitVariant &V) {
+JitVariant *JitSite::wait(JitVariant &V, const JitLaunch &L) {
   std::unique_lock<std::mutex> Guard(Lock);
   if (V.TheState == JitVariant::Pending) {
     if (Owner.settings().Mode == JitMode::Async) {
-      count(JitReason::Compiling);
+      miss(L, JitReason::Compiling);
       return nullptr;
     }
     Changed.wait(Guard, [&] { return V.TheState != JitVariant::Pending; });
   }
   if (V.TheState == JitVariant::Ready) {
-    V.Served.fetch_add(1, std::memory_order_relaxed);
+    V.Served.fetch_add(!L.IsAhead, std::memory_order_relaxed);
     return &V;
   }
-  count(V.Problem);
+  miss(L, V.Problem);
   return nullptr;
 }
 
@@ -252,25 +251,25 @@ void JitSite::add(JitVariant &V) {
   Count.store(N + 1, std::memory_order_release);
 }
 
-/// The first launch: what matters of it is not known yet. \returns null if it
-/// is known now, too.
-JitVariant *JitSite::createFirst(const JitLaunch &L) {
+/// The first launch: what matters of it is not known yet. \returns false if
+/// another thread has found that out. Otherwise, \p Result is as of find().
+bool JitSite::createFirst(const JitLaunch &L, JitVariant *&Result) {
   JitVariant *V;
   {
     std::unique_lock<std::mutex> Guard(Lock);
     if (First && !Plan) {
       if (Owner.settings().Mode == JitMode::Async) {
-        count(JitReason::Compiling);
-        return nullptr;
+        miss(L, JitReason::Compiling);
+        return true;
       }
       Changed.wait(Guard, [&] { return Plan.load() || !First; });
     }
     if (Plan)
-      return nullptr;
+      return false;
     constexpr unsigned MaxFailures = 3;
     if (Failures >= MaxFailures) {
-      count(Owned.back()->Problem);
-      return nullptr;
+      miss(L, Owned.back()->Problem);
+      return true;
     }
     if (Owned.empty())
       Owned.push_back(std::make_unique<JitVariant>());
@@ -294,16 +293,17 @@ JitVariant *JitSite::createFirst(const JitLaunch &L) {
         FirstParts = std::move(P);
       })) {
     finish(*V, JitReason::Memory, "");
-    return serve(*V);
+  } else {
+    obtain(*V, std::move(Q), L);
   }
-  obtain(*V, std::move(Q));
-  return serve(*V);
+  Result = serve(*V, L);
+  return true;
 }
 
 /// Gets the code, or has it got.
-void JitSite::obtain(JitVariant &V, JitRequest Q) {
+void JitSite::obtain(JitVariant &V, JitRequest Q, const JitLaunch &L) {
   uint64_t Start = now();
-  Owner.obtain(*this, V, std::move(Q));
+  Owner.obtain(*this, V, std::move(Q), L.IsAhead);
   uint64_t Time = now() - Start;
   std::lock_guard<std::mutex> Guard(Lock);
   V.WaitNanoseconds = Time;
@@ -318,7 +318,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
     // Another thread may have been faster.
     if ((V = findKnown(Now))) {
       Guard.unlock();
-      return serve(*V);
+      return serve(*V, L);
     }
     if (Count.load() < Owner.settings().MaxVariants) {
       auto New = std::make_unique<JitVariant>();
@@ -330,7 +330,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
     } else if (Generic) {
       V = Generic;
       Guard.unlock();
-      return serve(*V);
+      return serve(*V, L);
     } else {
       auto New = std::make_unique<JitVariant>();
       Q = Request;
@@ -338,8 +338,8 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
       Owned.push_back(std::move(New));
     }
   }
-  obtain(*V, std::move(Q));
-  return serve(*V);
+  obtain(*V, std::move(Q), L);
+  return serve(*V, L);
 }
 
 //===----------------------------------------------------------------------===//
@@ -398,8 +398,12 @@ void JitSite::finish(JitVariant &V, JitReason Problem, const char *Text) {
 
 void JitSite::fail(JitVariant &V, JitReason Why, const char *Text) {
   count(Why);
-  if (!*Text)
-    return;
+  V.Served.fetch_sub(1, std::memory_order_relaxed);
+  if (*Text)
+    disable(V, Why, Text);
+}
+
+void JitSite::disable(JitVariant &V, JitReason Why, const char *Text) {
   std::lock_guard<std::mutex> Guard(Lock);
   attempt([&] { V.Text = Text; });
   V.Problem = Why;

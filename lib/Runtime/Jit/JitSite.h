@@ -48,6 +48,8 @@ struct JitLaunch {
   const void *const *Places;
   uint32_t Grid[3] = {};
   uint32_t Block[3] = {};
+  /// Nothing is launched: code is compiled for later.
+  bool IsAhead = false;
 };
 
 /// What depends on the kind of code.
@@ -93,10 +95,13 @@ public:
   /// Returns the variant for a launch if it is ready. Otherwise counts the
   /// launch and returns null. Throws nothing.
   JitVariant *find(const JitLaunch &L);
-  /// Counts a launch that a variant could not serve, and has it fail for good
-  /// if
-  /// \p Text is not empty.
+  /// The parts of launches that may become constants.
+  const std::vector<MnemeJitField> &fields() const { return Request.Fields; }
+  /// Counts a launch that find() returned \p V for and that it could not serve.
+  /// Disables it if \p Text is not empty.
   void fail(JitVariant &V, JitReason Why, const char *Text);
+  /// Has a variant serve no further launches.
+  void disable(JitVariant &V, JitReason Why, const char *Text);
   void count(JitReason Why) {
     FellBack[size_t(Why) - 1].fetch_add(1, std::memory_order_relaxed);
   }
@@ -127,10 +132,14 @@ private:
                    Values &Out) const;
   JitVariant *findKnown(const Values &V);
   JitVariant *create(const Gather &G, const JitLaunch &L, const Values &V);
-  JitVariant *createFirst(const JitLaunch &L);
-  JitVariant *serve(JitVariant &V);
-  void obtain(JitVariant &V, JitRequest Q);
-  JitVariant *wait(JitVariant &V);
+  bool createFirst(const JitLaunch &L, JitVariant *&Result);
+  JitVariant *serve(JitVariant &V, const JitLaunch &L);
+  void obtain(JitVariant &V, JitRequest Q, const JitLaunch &L);
+  JitVariant *wait(JitVariant &V, const JitLaunch &L);
+  void miss(const JitLaunch &L, JitReason Why) {
+    if (!L.IsAhead)
+      count(Why);
+  }
   void add(JitVariant &V);
   JitRequest makeRequest(const Gather &G, const JitLaunch &L) const;
   // For Jit: the results of its work.

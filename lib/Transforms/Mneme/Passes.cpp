@@ -17,12 +17,47 @@
 #include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/TargetParser/Triple.h"
+#include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// Drops kernels that another file defines from clang's list of device code
+/// that the host uses. clang 22 declares them as functions, and nvlink refuses
+/// that.
+static void dropDeclaredKernels(Module &M) {
+  GlobalVariable *List =
+      M.getGlobalVariable("__clang_gpu_used_external", /*AllowInternal=*/true);
+  auto *Listed = List && List->hasInitializer()
+                     ? dyn_cast<ConstantArray>(List->getInitializer())
+                     : nullptr;
+  if (!Listed || !M.getTargetTriple().isNVPTX())
+    return;
+  SmallVector<Constant *, 16> Kept;
+  for (const Use &U : Listed->operands()) {
+    auto *F = dyn_cast<Function>(U->stripPointerCasts());
+    if (!F || !F->isDeclaration())
+      Kept.push_back(cast<Constant>(U));
+  }
+  if (Kept.size() == Listed->getNumOperands())
+    return;
+  removeFromUsedLists(
+      M, [&](Constant *C) { return C->stripPointerCasts() == List; });
+  if (!Kept.empty()) {
+    auto *Type = ArrayType::get(Kept.front()->getType(), Kept.size());
+    auto *New =
+        new GlobalVariable(M, Type, List->isConstant(), List->getLinkage(),
+                           ConstantArray::get(Type, Kept), "", List,
+                           List->getThreadLocalMode(), List->getAddressSpace());
+    New->takeName(List);
+    appendToCompilerUsed(M, New);
+  }
+  List->eraseFromParent();
+}
+
 PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (M.getTargetTriple().isGPU()) {
+    dropDeclaredKernels(M);
     writeJitAnnotations(M, Options);
     CapturePass(Options).run(M, MAM);
     return PreservedAnalyses::none();

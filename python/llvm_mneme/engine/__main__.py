@@ -4,6 +4,9 @@
 """The worker that ``llvm-mneme-tune --engine=ray|dask`` starts: docs/FarmProtocol.rst on one side, a cluster on the other.
 
     python -m llvm_mneme.engine --engine=ray --recording=K.json --record-id=ID... [--address=A] [--nodes=N] -- OPTIONS
+    python -m llvm_mneme.engine --engine=ray --check [--address=A] [--nodes=N]
+
+The second form ends with an error if the engine is not installed or an option is wrong.
 
 To the study, all nodes of the cluster are one worker with many devices, whose number changes. OPTIONS are those of
 ``llvm-mneme-replay serve``.
@@ -16,6 +19,7 @@ import os
 import sys
 import threading
 import time
+import warnings
 from typing import Any, BinaryIO, Optional
 
 from ..errors import MnemeError, RequestError, ServerLostError
@@ -26,7 +30,7 @@ _GREETING = b"\nmneme-farm-worker 5f3b9c0e7ad84216\n"
 _STATE_SECONDS = 2.0
 # Of FarmProtocol.rst.
 _MOST_CAPACITY = 16384
-_RESULT: tuple[str, ...] = ("failure", "error", "stopped", "metrics", "samples", "ir", "assembly", "code", "compile_seconds")
+_RESULT: tuple[str, ...] = ("failure", "error", "compared", "stopped", "metrics", "samples", "ir", "assembly", "code", "compile_seconds")
 _RESULT += ("run_seconds", "worker", "device")
 
 
@@ -61,8 +65,8 @@ class Worker:
     def __init__(self, link: Link, engine: str, recording: str, ids: list[str], options: list[str], cluster: dict[str, Any]):
         self.link = link
         self.engine = engine
-        kernel = Recording(recording).only()
-        self.instances = [kernel[i] for i in ids] if ids else list(kernel.values())
+        self.recording = recording
+        self.ids = ids
         self.options = options
         self.cluster = cluster
         self.executor: Any = None
@@ -74,11 +78,11 @@ class Worker:
 
     def run(self) -> int:
         link = self.link
-        from ..engine.cluster import _read_build
-
-        self.link._sink.write(_GREETING)
-        link.send("hello", version=_read_build(), name=f"{self.engine}:{os.getpid()}")
-        message = link.receive()
+        try:
+            message = self.greet()
+        except MnemeError as error:
+            link.send("failed", error=str(error))
+            return 1
         if message is None:
             return 1
         kind, fields = message
@@ -89,11 +93,14 @@ class Worker:
             print(f"unexpected answer to 'hello': {kind}", file=sys.stderr)
             return 1
         try:
+            kernel = Recording(self.recording).only()
+            self.instances = [kernel[i] for i in self.ids] if self.ids else list(kernel.values())
             self.executor = Executor(
                 self.instances, backend=self.engine, device=self.device(), options=self.rest(), wait=300, **self.cluster
             )
-        except MnemeError as error:
-            link.send("failed", error=str(error))
+        except Exception as error:
+            # Another worker would fail in the same way; that of an engine is of any class.
+            link.send("failed", error=str(error) or type(error).__name__)
             return 1
         threading.Thread(target=self.send_states, daemon=True).start()
         try:
@@ -106,6 +113,14 @@ class Worker:
         finally:
             self.ended.set()
             self.executor.close(cancel=True)
+
+    def greet(self) -> Optional[tuple[str, dict[str, Any]]]:
+        """Says hello. Returns the answer."""
+        from .cluster import _read_build
+
+        self.link._sink.write(_GREETING)
+        self.link.send("hello", version=_read_build(), name=f"{self.engine}:{os.getpid()}")
+        return self.link.receive()
 
     def device(self) -> str:
         given = [o.partition("=")[2] for o in self.options if o.startswith("--device=")]
@@ -202,6 +217,7 @@ class Worker:
         result: dict[str, Any] = {
             "failure": "WorkerLost" if isinstance(error, ServerLostError) else "Invalid",
             "error": str(error)[:60000],
+            "compared": "exact",
             "stopped": False,
             "metrics": {},
             "samples": [],
@@ -263,38 +279,52 @@ def _no_statistics() -> dict[str, Any]:
     return {**{name: 0 for name in counts}, "compile_seconds": 0, "runners": []}
 
 
+def check(engine: str) -> int:
+    """Says what to install if the engine is missing. Importing it would take long."""
+    from importlib.util import find_spec
+
+    package = {"dask": "distributed"}.get(engine, engine)
+    if find_spec(package):
+        return 0
+    print(f"error: {sys.executable!r} has no {package}: pip install 'llvm-mneme[{engine}]'", file=sys.stderr)
+    return 1
+
+
 def main(words: list[str]) -> int:
     options: list[str] = []
     if "--" in words:
         at = words.index("--")
         words, options = words[:at], words[at + 1 :]
     engine, recording, ids = "", "", []
+    only_check = False
     cluster: dict[str, Any] = {}
     for word in words:
         name, _, value = word.partition("=")
         if name == "--engine":
             engine = value
+        elif word == "--check":
+            only_check = True
         elif name == "--recording":
             recording = value
         elif name == "--record-id":
             ids.append(value)
         elif name == "--address":
             cluster["address"] = value
-        elif name == "--nodes" and value.isdigit():
+        elif name == "--nodes" and value.isdecimal() and int(value) > 0:
             cluster["nodes"] = int(value)
         else:
-            print(f"error: unknown option {word!r}; expected --address=A or --nodes=N", file=sys.stderr)
+            print(f"error: wrong option {word!r}: expected --address=A or --nodes=N", file=sys.stderr)
             return 1
+    if only_check:
+        return check(engine)
     # Whatever an engine prints must not reach the study.
     source, sink = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     null = os.open(os.devnull, os.O_RDONLY)
     os.dup2(null, 0)
-    try:
-        return Worker(Link(source, sink), engine, recording, ids, options, cluster).run()
-    except MnemeError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    # Without a place in the sources: the study shows it.
+    warnings.showwarning = lambda message, *_, **__: print(message, file=sys.stderr)
+    return Worker(Link(source, sink), engine, recording, ids, options, cluster).run()
 
 
 if __name__ == "__main__":

@@ -25,6 +25,10 @@ from .node import kernel_path, pack
 _MOST_LOSSES = 3
 # Evaluations at a node, as a multiple of those that keep it busy: the way there takes time.
 _AHEAD = 2
+# With a limited number of actors: seconds after which one that has not begun moves to another place, as another study may
+# have the GPU or the processors there. Then, the first place is not tried for a while.
+_PATIENCE = 15.0
+_AVOID = 60.0
 
 Callback = Callable[[Any, Optional[BaseException]], None]
 
@@ -60,6 +64,10 @@ class Backend:
     def slots(self) -> list[Slot]:
         """Returns the places of the nodes that are alive now."""
         raise NotImplementedError
+
+    def count_users(self) -> dict[str, int]:
+        """Returns the number of actors of all studies by node, as far as the engine knows it."""
+        return {}
 
     def start(self, slot: Slot, spec: dict[str, Any], done: Callback) -> Any:
         """Starts an actor (:class:`NodeServer`). ``done`` gets the result of its ``start``."""
@@ -97,6 +105,7 @@ class _Node:
     def __init__(self, slot: Slot) -> None:
         self.slot = slot
         self.actor: Any = None
+        self.began = time.monotonic()
         self.is_ready = False
         self.is_lost = False
         self.is_sending = False
@@ -150,6 +159,7 @@ class ClusterExecutor(BaseExecutor):
         self._next = 1
         self._complaint = ""
         self._deaths = 0
+        self._avoided: dict[Slot, float] = {}  # places where others have the device, and until when
         self._spec = {
             "suite": find_suite().folder,
             "build": _read_build(),
@@ -194,7 +204,7 @@ class ClusterExecutor(BaseExecutor):
                 slots = []
             for slot in [s for s in list(self._nodes) if s not in slots]:
                 self._lose(self._nodes.get(slot), "its node has left the cluster")
-            for slot in slots:
+            for slot in self._order(slots):
                 with self._lock:
                     full = self._most_nodes is not None and len(self._nodes) >= self._most_nodes
                     if slot in self._nodes or full or self.closed:
@@ -203,12 +213,35 @@ class ClusterExecutor(BaseExecutor):
                 self._start(node)
             self._stop.wait(self._poll)
 
+    def _order(self, slots: list[Slot]) -> list[Slot]:
+        """Returns the places to start actors at, best first. Ends actors that wait where others have the device."""
+        if self._most_nodes is None:
+            return slots
+        now = time.monotonic()
+        users = self._backend.count_users() if len(self._nodes) < self._most_nodes else {}
+        slots = sorted(slots, key=lambda s: (self._avoided.get(s, 0) > now, users.get(s.node, 0)))
+        with self._lock:
+            free = [s for s in slots if s not in self._nodes and self._avoided.get(s, 0) <= now]
+            waiting = [n for n in self._nodes.values() if not n.is_ready and now - n.began > _PATIENCE]
+            moved = waiting[: len(free)]
+            for node in moved:
+                self._avoided[node.slot] = now + _AVOID
+                node.is_lost = True
+                del self._nodes[node.slot]
+        for node in moved:
+            if node.actor is not None:
+                self._backend.stop(node.actor)
+            slots.remove(node.slot)
+        return slots
+
     def _start(self, node: _Node) -> None:
         def done(offered: Any, error: Optional[BaseException]) -> None:
             if error is not None:
                 self._lose(node, str(error) or type(error).__name__)
                 return
             with self._lock:
+                if node.is_lost:
+                    return
                 node.offered = offered
                 node.is_ready = True
                 node.room = _AHEAD * offered["capacity"]
@@ -227,6 +260,8 @@ class ClusterExecutor(BaseExecutor):
         """Gives a lost node's evaluations to others."""
         if node is None:
             return
+        # Engines add pages about what may have happened.
+        why = why.strip().partition("\n")[0]
         with self._lock:
             if node.is_lost or self.closed:
                 return

@@ -39,6 +39,12 @@ class DaskBackend(Backend):
         alive = set(workers)
         return [Slot(name, 0) for name, address in self._addresses.items() if address in alive]
 
+    def count_users(self) -> dict[str, int]:
+        prefix = f"{self._actor.__name__}-"
+        names = {address: name for name, address in self._addresses.items()}
+        keys = self.client.has_what().items()
+        return {names[a]: sum(str(k).startswith(prefix) for k in held) for a, held in keys if a in names}
+
     def start(self, slot: Slot, spec: dict[str, Any], done: Callback) -> Any:
         if self._blob.status != "finished":
             self._blob = self.client.scatter(self._bytes, hash=False)

@@ -1,7 +1,7 @@
 // 16 threads launch, write variables, capture, set attributes and open libraries,
 // while ThreadSanitizer watches the runtime. All launches have the right results.
 //
-// REQUIRES: deploy-tsan
+// REQUIRES: runtime-tsan
 // RUN: rm -rf %t && mkdir %t
 // The emulated driver is not instrumented: ThreadSanitizer does not see its atomics.
 // RUN: echo called_from_lib:libcuda.so.1 > %t/suppressions
@@ -10,7 +10,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -DTUNED -c %s -o %t/tuned.cubin
 // RUN: %cuda_cc_static -O1 -shared -fPIC -DLIBRARY -Xarch_host -fsanitize=thread %s -o %t/liblater.so
 // RUN: %cuda_cc -O1 -g -Xarch_host -fsanitize=thread -c %s -o %t/app.o
-// RUN: %cuda_cc -fsanitize=thread %t/app.o -o %t/app -Wl,--no-as-needed %deploy_tsan \
+// RUN: %cuda_cc -fsanitize=thread %t/app.o -o %t/app -Wl,--no-as-needed %runtime_tsan \
 // RUN:   -Wl,-rpath,%mneme_build/lib/tsan -lpthread
 // DEFINE: %{kernel} = variant=%t/tuned.cubin entry=tuned guard=variable name=counter bytes=4 slot=0 \
 // DEFINE:   guard=variable name=factor bytes=4

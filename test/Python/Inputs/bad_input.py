@@ -20,6 +20,19 @@ def check(name, action):
         print(f"{name}: no error")
 
 
+class NoPoints:
+    def ask(self, count):
+        return None
+
+    def tell(self, trial):
+        pass
+
+
+class NaNPoints(NoPoints):
+    def ask(self, count):
+        return [{"block_x": float("nan")}]
+
+
 check("key", lambda: executor.submit(pases="x"))
 check("mapping", lambda: executor.submit({"block.w": 1}))
 check("NaN", lambda: executor.submit(block_x=float("nan")))
@@ -33,7 +46,12 @@ check("launch", lambda: executor.submit(instance="ffff"))
 check("other kernel", lambda: executor.submit(instance=mneme.open(rec)["twice"].only()))
 check("large IR", lambda: executor.submit(ir="x" * (1 << 30)))
 check("IR", lambda: executor.submit(ir=5))
+check("long line", lambda: executor.submit(passes="x" * (17 << 20)))
+check("limit", lambda: executor.submit(stop_above=float("nan")))
 check("one side", lambda: executor.compare({}))
+check("no pairs", lambda: executor.compare({}, {}, pairs=0))
+check("recording", lambda: mneme.Executor(5))
+check("argument", lambda: kernel[next(iter(kernel))].pointee(9))
 check("pickle", lambda: pickle.dumps(executor))
 check("device", lambda: mneme.Executor(kernel, device="abacus"))
 check("workers", lambda: mneme.Executor(kernel, device="host", workers=0))
@@ -53,8 +71,15 @@ check("preset", lambda: mneme.tune(Space.preset("nonsense"), executor, trials=1)
 check("sampler", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler="tpee", trials=1))
 check("object", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=5, trials=1))
 check("trials", lambda: mneme.tune(Space({"block_x": [64]}), executor, trials=0))
+check("retest", lambda: mneme.tune(Space({"block_x": [64]}), executor, trials=1, retest=-1))
+check("budget", lambda: mneme.tune(Space({"block_x": [64]}), executor, budget=float("nan")))
+check("space", lambda: mneme.tune("block_x", executor, trials=1))
+check("asks", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=NoPoints(), trials=1))
+check("point", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=NaNPoints(), trials=1))
+check("derived", lambda: mneme.tune(Space({"block_x": [64]}, derived=lambda p: float("nan")), executor, trials=1))
 check("constraint", lambda: mneme.tune(Space({"block_x": [64, 32]}, constraint=lambda p: False), executor, trials=1))
 check("dataset", lambda: mneme.dataset.write("x.csv", []))
+check("rows", lambda: next(mneme.dataset.rows([5])))
 
 sys.stdout.flush()
 pid = os.fork()

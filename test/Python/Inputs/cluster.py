@@ -51,7 +51,14 @@ def main():
     print("verified", sum(f.result().verified for f in futures), all(f.result() is r for f, r in before.items()))
     print("compared", len(executor.compare({}, {"maxnreg": 32}, pairs=3).samples))
     print("wrong", executor.evaluate(grid_x=1, block_x=1).verified, executor.evaluate(passes="nonsense").failure)
-    study = mneme.tune(mneme.Space.options(block_x="32..256:32"), executor, trials=8, pairs=3)
+    # Callbacks stay here: they need not be picklable.
+    lock = threading.Lock()
+
+    def derived(params):
+        with lock:
+            return {"block_x": params["x"]}
+
+    study = mneme.tune(mneme.Space({"x": range(32, 257, 32)}, derived=derived), executor, trials=8, pairs=3)
     print("study", len(study.trials), study.failures)
     executor.close()
     if engine == "dask":

@@ -22,6 +22,31 @@ pids = [next(iter(executor._servers.values())).pid]
 space = mneme.Space.options(block_x="32..1024:8", maxnreg="0..64:2", specialize="both")
 study = mneme.tune(space, executor, trials=100000, callbacks=[interrupt], journal=sys.argv[2])
 print(study.end, len(study.trials) >= 25, all(t.state != "running" for t in study.trials))
+
+
+# An interrupt while a request is sent, in the middle of its line and after it: the request is whole.
+class Interrupted:
+    def __init__(self, socket):
+        self.socket = socket
+        self.sizes = [7, 0, 1]
+
+    def send(self, view):
+        if not self.sizes:
+            return self.socket.send(view)
+        size = self.sizes.pop(0)
+        if size:
+            return self.socket.send(view[:size])
+        raise KeyboardInterrupt
+
+
+server = next(iter(executor._servers.values()))
+real, server._socket = server._socket, Interrupted(server._socket)
+before = set(executor._futures)
+try:
+    executor.submit(fresh=True)
+except KeyboardInterrupt:
+    print("raised", set(executor._futures) <= before)
+server._socket = real
 # The executor is as it was.
 print(executor.evaluate().verified)
 executor.close()

@@ -48,7 +48,7 @@ struct Pair {
 #ifdef __CUDA__
 __device__ int Count;
 extern "C" __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
-extern "C" __global__ void sum(int *P, Pair Two, char C) { *P = Two.A[0] + Two.A[1] + C; }
+extern "C" __global__ void sum(int *P, char C, Pair Two) { *P = Two.A[0] + Two.A[1] + C; }
 extern "C" __global__ void count(int *P) { *P = ++Count; }
 #else
 #include <cstdio>
@@ -158,11 +158,11 @@ int main(int, char **Argv) {
   void *UndoArgs[] = {&P, &Undo};
   CHECK(Launch(Functions[0], 1, 1, 1, 1, 1, 1, 0, nullptr, UndoArgs, nullptr));
 
-  // A struct and a small parameter, with launch attributes.
+  // A struct that is aligned less than its size, with launch attributes.
   CUdeviceptr Third = P + 8, Fourth = P + 12;
   Pair Values = {{20, 10}};
   char Ten = 10;
-  void *SumArgs[] = {&Third, &Values, &Ten};
+  void *SumArgs[] = {&Third, &Ten, &Values};
   CUlaunchConfig Config = {1, 1, 1, 1, 1, 1, 0, nullptr, nullptr, 0};
   CHECK(CALL(cuLaunchKernelEx)(&Config, Functions[1], SumArgs, nullptr));
   void *CountArgs[] = {&Fourth};

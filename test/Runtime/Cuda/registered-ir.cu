@@ -39,5 +39,14 @@
 // PASSES: "passes": "mem2reg"
 // PASSES: "verdict": "Match"
 // RUN: llvm-mneme-replay %t/rec --device=host --passes='default<O2>' | FileCheck %s --check-prefix=MATCH
+//
+// Questions to NVVMReflect, with a pipeline that answers them, and without.
+// RUN: rm -rf %t/rec
+// REDEFINE: %{ir} = %S/Inputs/add-reflect.ll
+// REDEFINE: %{options} = {"passes": ""}
+// RUN: %{record} 2>&1 | FileCheck %s
+// RUN: %{gpu} llvm-mneme-replay %t/rec --device=cuda:0 | FileCheck %s --check-prefix=MATCH
+// RUN: llvm-mneme-replay %t/rec --device=host | FileCheck %s --check-prefix=MATCH
+// RUN: %{gpu} llvm-mneme-replay %t/rec --device=cuda:0 --passes='default<O3>' | FileCheck %s --check-prefix=MATCH
 
 extern "C" __global__ void add(int *P, int N) { P[blockIdx.x * blockDim.x + threadIdx.x] += N; }

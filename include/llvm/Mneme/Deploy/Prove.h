@@ -58,8 +58,9 @@ struct ProvedVariant {
   MeasuredSpeedup Measured;
   std::optional<RatioEstimate> Promised; ///< By the study.
 
-  /// Returns "yes" if the intervals overlap, "faster" or "slower" if the
-  /// measured one is beyond the promised one; empty if one is unknown.
+  /// Returns "yes" if the intervals overlap or are closer than
+  /// DefaultMinEffect, "faster" or "slower" if the measured one is beyond the
+  /// promised one; empty if one is unknown.
   StringRef agreement() const;
 };
 

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -52,11 +53,15 @@ struct PackagedKernel {
   std::string Name;
   std::vector<MnemePackageArg> Args;
   std::vector<PackagedVariant> Variants; ///< In order of preference.
+  /// Digest of the image from which the application loads the kernel through
+  /// the driver, if it does. Written as a link.
+  std::optional<Digest128> LoadedFrom = std::nullopt;
 };
 
-/// A kernel of an application that is linked with -fgpu-rdc.
+/// A kernel of an application that is linked with -fgpu-rdc, or of an image
+/// that an application loads through the driver.
 struct LinkedKernel {
-  Digest128 LinkHash = {};
+  Digest128 LinkHash = {}; ///< Of the device link; digest of the image.
   std::string Name;
   Digest128 StaticHash = {};
 };
@@ -94,6 +99,9 @@ struct ApplicationKernel {
 /// compiled with -fgpu-rdc.
 Expected<std::vector<ApplicationKernel>> readApplication(StringRef Path);
 
+/// Adds a link, or replaces the one of the same hash and name.
+void addLink(TunedPackage &P, LinkedKernel L);
+
 /// Adds the links of an application's kernels that the package has. \returns
 /// their number.
 unsigned addLinks(TunedPackage &P, ArrayRef<ApplicationKernel> Kernels);
@@ -122,8 +130,8 @@ Expected<size_t> addToPackage(StringRef Path,
                               std::vector<PackagedKernel> Kernels,
                               StringRef App);
 
-/// Adds a kernel. Its variants come first, and replace those that serve the
-/// same launches.
+/// Adds a kernel and its link. Its variants come first, and replace those that
+/// serve the same launches.
 void updatePackage(TunedPackage &Into, PackagedKernel K);
 
 } // namespace mneme

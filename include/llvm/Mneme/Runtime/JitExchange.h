@@ -290,9 +290,12 @@ struct JitImage {
   // JitTarget::Cuda.
   std::string Cubin;
   std::string Kernel; ///< Symbol.
-  /// Variables of the image, and the variables of the program whose address
-  /// each holds.
-  std::vector<std::pair<std::string, std::string>> Slots;
+  /// The program's variables that it uses, as MNEME_GUARD_VARIABLE says.
+  struct Variable {
+    std::string Name;
+    uint64_t Size, Slot;
+  };
+  std::vector<Variable> Variables;
 
   uint64_t CompileNanoseconds = 0;
 };
@@ -329,10 +332,11 @@ inline void writeImage(WireWriter &W, const JitImage &I) {
   writeHostKernel(W, I.Host);
   W.str(I.Cubin);
   W.str(I.Kernel);
-  W.u32(uint32_t(I.Slots.size()));
-  for (const auto &[Slot, Variable] : I.Slots) {
-    W.str(Slot);
-    W.str(Variable);
+  W.u32(uint32_t(I.Variables.size()));
+  for (const JitImage::Variable &V : I.Variables) {
+    W.str(V.Name);
+    W.u64(V.Size);
+    W.u64(V.Slot);
   }
   W.u64(I.CompileNanoseconds);
 }
@@ -389,8 +393,11 @@ inline bool readImage(WireReader &R, JitImage &I) {
   I.Cubin = R.str();
   I.Kernel = R.str();
   for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    std::string Slot = R.str();
-    I.Slots.push_back({std::move(Slot), R.str()});
+    JitImage::Variable V;
+    V.Name = R.str();
+    V.Size = R.u64();
+    V.Slot = R.u64();
+    I.Variables.push_back(std::move(V));
   }
   I.CompileNanoseconds = R.u64();
   return R.ok() && R.atEnd() && Ok;

@@ -38,6 +38,11 @@ SampleSummary summarize(ArrayRef<double> Samples);
 /// neighbours.
 double getQuantile(ArrayRef<double> Sorted, double Q);
 
+/// The smallest change of a time that matters, as a fraction of it, unless the
+/// user chooses another. Processes differ by about as much: their memory lies
+/// elsewhere.
+constexpr double DefaultMinEffect = 0.005;
+
 /// An estimate of the ratio of two quantities.
 struct RatioEstimate {
   double Value = 1;

@@ -64,7 +64,7 @@ struct TunerOptions {
   unsigned FinalCandidates = 5; ///< 0: no final test.
   unsigned FinalRounds = 30;
   /// The minimum effect of a winner, as a fraction of the baseline's time.
-  double MinEffect = 0.005;
+  double MinEffect = DefaultMinEffect;
   unsigned ExplainLimit = 200; ///< Evaluations; 0: no explanation.
 
   /// The number of interrupts by the user: 1 ends the search, 2 also ends the

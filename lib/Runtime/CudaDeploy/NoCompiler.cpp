@@ -7,20 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Slots of programs without a GPU: only the functions of mneme/jit.h.
+/// For runtimes that compile nothing.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "JitEntries.h"
-#include "Program.h"
+#include "LaunchCompiler.h"
 
 using namespace mneme;
 
-void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
-  for (MnemeHook *H = Begin; H < End; ++H)
-    // Linkers pad merged sections with zeros.
-    if (void *Fn = H->Name ? findJitFunction(H->Name) : nullptr)
-      H->Fn = Fn;
-}
+LaunchCompiler *mneme::startCompiler() { return nullptr; }
 
-void mneme::visitVariables(const void *, VariableCallback *, void *) {}
+void *mneme::findCompilerFunction(const char *) { return nullptr; }

@@ -1,0 +1,363 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Compiles kernels for NVIDIA GPUs while the program runs.
+///
+//===----------------------------------------------------------------------===//
+
+#include "GpuDeployment.h"
+#include "Jit.h"
+#include "JitEntries.h"
+#include "JitKernel.h"
+#include "LaunchCompiler.h"
+#include "Prewarm.h"
+#include "RelaxedCapture.h"
+#include "Shortage.h"
+
+#include <algorithm>
+#include <map>
+#include <new>
+#include <tuple>
+
+using namespace mneme;
+
+/// The stream of the launch that the thread makes: contents of memory are read
+/// in its order.
+static thread_local CUstream LaunchStream
+    __attribute__((tls_model("initial-exec"))) = nullptr;
+
+namespace {
+class CubinLoader final : public JitLoader {
+public:
+  CubinLoader(const CudaDriver &Driver, DeviceModule Module)
+      : Driver(Driver), Module(std::move(Module)) {
+    if (Driver.CtxGetCurrent(&Context))
+      Context = nullptr;
+  }
+
+  void *load(JitImage &Image, std::string &Error) override;
+  bool read(void *To, const void *From, uint64_t Size) override {
+    return !Driver.MemcpyDtoHAsync(To, reinterpret_cast<CUdeviceptr>(From),
+                                   Size, LaunchStream) &&
+           !Driver.StreamSynchronize(LaunchStream);
+  }
+  std::vector<const MnemePayloadHeader *> payloads() override {
+    return Module.Payloads;
+  }
+
+private:
+  const CudaDriver &Driver;
+  const DeviceModule Module;
+  CUcontext Context = nullptr; ///< Of the first launch.
+};
+
+class GpuJitKernel final : public CompiledKernel {
+public:
+  explicit GpuJitKernel(const CudaDriver &Driver) : Driver(Driver) {}
+
+  bool isOn() override {
+    if (Jit::get().isOn())
+      return true;
+    Site->count(JitReason::Disabled);
+    return false;
+  }
+  void count(Fallback Why) override { Site->count(reasonFor(Why)); }
+  CompiledLaunch select(const GpuLaunch &L) override;
+  bool prepare(CompiledLaunch L, int Device) override;
+  void fail(CompiledLaunch L, Fallback Kind, const char *Why) override {
+    Site->fail(*static_cast<JitVariant *>(L.Variant), reasonFor(Kind), Why);
+  }
+  void setAttribute(const FunctionAttribute &A);
+  void forget(int Device);
+
+  JitSite *Site = nullptr; ///< Null: the kernel is not compiled again.
+  std::atomic<bool> IsPrewarmed{false};
+
+private:
+  static JitReason reasonFor(Fallback Why);
+  CUresult apply(const CompiledCode &C, const FunctionAttribute &A) const;
+  std::string doPrepare(CompiledCode &C, int Device);
+
+  const CudaDriver &Driver;
+  std::mutex Lock; ///< Protects the following data, and preparations.
+  std::vector<FunctionAttribute> Attributes;
+  std::vector<std::pair<CompiledCode *, JitVariant *>>
+      Known; ///< Prepared once.
+};
+
+class GpuJit final : public LaunchCompiler {
+public:
+  static GpuJit &get() {
+    // Never destroyed, because applications may use it while they exit.
+    alignas(GpuJit) static char Storage[sizeof(GpuJit)];
+    static GpuJit &J = *new (Storage) GpuJit;
+    return J;
+  }
+  CompiledKernel *find(const void *Stub, unsigned Variation,
+                       unsigned Arch) override;
+  void setAttribute(CompiledKernel &K, const FunctionAttribute &A) override {
+    static_cast<GpuJitKernel &>(K).setAttribute(A);
+  }
+  void forget(int Device) override;
+
+private:
+  void prewarmAll(unsigned Variation, unsigned Arch);
+  GpuJitKernel *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
+  GpuJitKernel *makeKernel(const void *Stub, unsigned Arch,
+                           const CudaDriver &Driver);
+
+  StubTable<GpuJitKernel> Stubs;
+  std::atomic<unsigned> Generation{0};
+  std::mutex Lock; ///< Protects the following data, and adding stubs.
+  /// By module, symbol and architecture.
+  std::map<std::tuple<DeviceModule::Key, std::string, unsigned>,
+           std::unique_ptr<GpuJitKernel>>
+      Kernels;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Code
+//===----------------------------------------------------------------------===//
+
+void *CubinLoader::load(JitImage &Image, std::string &Error) {
+  // A thread of the JIT has none, and drivers may want one.
+  CUcontext Current = nullptr;
+  if (Context && !Driver.CtxGetCurrent(&Current) && !Current)
+    Driver.CtxSetCurrent(Context);
+  RelaxedCapture Relaxed(Driver);
+  auto Code = std::make_unique<CompiledCode>();
+  std::vector<ImageVariable> Variables;
+  for (const JitImage::Variable &V : Image.Variables)
+    Variables.push_back({V.Name, V.Size, V.Slot});
+  if (!Variables.empty())
+    Code->Bound = std::make_unique<BoundImage>(std::move(Variables), Module);
+  CUlibrary Library = nullptr;
+  if (CUresult E = Driver.LibraryLoadData(&Library, Image.Cubin.data(), nullptr,
+                                          nullptr, 0, nullptr, nullptr, 0)) {
+    Error = Driver.describe(E);
+    return nullptr;
+  }
+  if (CUresult E = Driver.LibraryGetKernel(&Code->Kernel, Library,
+                                           Image.Kernel.c_str())) {
+    Driver.LibraryUnload(Library);
+    Error = "it does not have the kernel: " + Driver.describe(E);
+    return nullptr;
+  }
+  if (Code->Bound)
+    Code->Bound->setLibrary(Library, Code->Kernel);
+  return Code.release();
+}
+
+JitReason GpuJitKernel::reasonFor(Fallback Why) {
+  switch (Why) {
+  case Fallback::NoContext:
+  case Fallback::OtherDevice:
+  case Fallback::OtherStream:
+    return JitReason::Context;
+  case Fallback::UnknownAttribute:
+    return JitReason::Attribute;
+  case Fallback::Capture:
+    return JitReason::Capture;
+  case Fallback::Load:
+    return JitReason::Load;
+  case Fallback::Variables:
+    return JitReason::Variables;
+  case Fallback::OutOfMemory:
+    return JitReason::Memory;
+  default:
+    return JitReason::Launch;
+  }
+}
+
+CompiledLaunch GpuJitKernel::select(const GpuLaunch &L) {
+  JitLaunch Launch;
+  Launch.Places = L.Facts.Args;
+  std::copy(L.Facts.Grid, L.Facts.Grid + 3, Launch.Grid);
+  std::copy(L.Facts.Block, L.Facts.Block + 3, Launch.Block);
+  LaunchStream = L.Stream;
+  JitVariant *V = Site->find(Launch);
+  return {V ? static_cast<CompiledCode *>(V->Code) : nullptr, V};
+}
+
+CUresult GpuJitKernel::apply(const CompiledCode &C,
+                             const FunctionAttribute &A) const {
+  return A.Attribute == FunctionAttribute::CacheConfig
+             ? Driver.KernelSetCacheConfig(C.Kernel, A.Value, A.Device)
+             : Driver.KernelSetAttribute(A.Attribute, A.Value, C.Kernel,
+                                         A.Device);
+}
+
+/// With Lock held. \returns an error message. May throw.
+std::string GpuJitKernel::doPrepare(CompiledCode &C, int Device) {
+  for (const FunctionAttribute &A : Attributes)
+    if (A.Device == Device)
+      if (CUresult E = apply(C, A))
+        return "an attribute cannot be set: " + Driver.describe(E);
+  if (C.Bound && !C.Bound->isPrepared(Device))
+    return C.Bound->prepare(Driver, Device);
+  return "";
+}
+
+bool GpuJitKernel::prepare(CompiledLaunch L, int Device) {
+  std::string Error = outOfMemory();
+  if (attempt([&] {
+        Uncancelled Here;
+        RelaxedCapture Relaxed(Driver);
+        std::lock_guard<std::mutex> Guard(Lock);
+        std::pair Now(L.Code, static_cast<JitVariant *>(L.Variant));
+        if (!std::count(Known.begin(), Known.end(), Now))
+          Known.push_back(Now);
+        Error = doPrepare(*L.Code, Device);
+        if (Error.empty())
+          L.Code->Prepared.fetch_or(uint64_t(1) << Device,
+                                    std::memory_order_release);
+      }) &&
+      Error.empty())
+    return true;
+  fail(L, Fallback::Load, Error.c_str());
+  return false;
+}
+
+void GpuJitKernel::setAttribute(const FunctionAttribute &A) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  bool Ok = attempt([&] { setFunctionAttribute(Attributes, A); });
+  for (auto [Code, Variant] : Known)
+    if (Code->Prepared >> A.Device & 1)
+      if (!Ok || apply(*Code, A))
+        Site->disable(*Variant, JitReason::Load, "an attribute cannot be set");
+}
+
+void GpuJitKernel::forget(int Device) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  forgetFunctionAttributes(Attributes, Device);
+  for (auto [Code, Variant] : Known) {
+    Code->Prepared.fetch_and(~(uint64_t(1) << Device));
+    if (Code->Bound)
+      Code->Bound->forget(Device);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Kernels
+//===----------------------------------------------------------------------===//
+
+/// May throw.
+GpuJitKernel *GpuJit::makeKernel(const void *Stub, unsigned Arch,
+                                 const CudaDriver &Driver) {
+  // Leads to no site: launches of other kernels.
+  static GpuJitKernel &Other = *new GpuJitKernel(Driver);
+  IndexEntry Entry;
+  if (!Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry, Arch))
+    return &Other;
+  DeviceModule Module = Program::get().moduleOf(Entry);
+  auto &Known = Kernels[{Module.key(), Entry.Name, Arch}];
+  if (Known)
+    return Known.get();
+  JitRequest Q;
+  if (!describeJitKernel(Stub, Entry, Module, JitTarget::Cuda, Q))
+    return &Other;
+  Q.Arch = "sm_" + std::to_string(Arch);
+  auto New = std::make_unique<GpuJitKernel>(Driver);
+  New->Site = &Jit::get().add(std::make_unique<JitSite>(
+      Jit::get(), std::move(Q),
+      std::make_unique<CubinLoader>(Driver, std::move(Module))));
+  Known = std::move(New);
+  return Known.get();
+}
+
+GpuJitKernel *GpuJit::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
+  const CudaDriver *Driver = GpuDeployment::get().driver();
+  if (!Stub || !Driver)
+    return nullptr;
+  // May call constructors of the application, so without the lock.
+  Program::get().retry();
+  std::lock_guard<std::mutex> Guard(Lock);
+  unsigned Now = Program::get().generation();
+  if (Generation.load(std::memory_order_relaxed) != Now) {
+    Stubs.clear();
+    Generation.store(Now, std::memory_order_release);
+  }
+  if (GpuJitKernel *Known = Stubs.find(Key))
+    return Known;
+  GpuJitKernel *Found = nullptr;
+  bool Ok = attempt([&] {
+    Found = makeKernel(Stub, Arch, *Driver);
+    // The next launch may find memory.
+    if (Found->Site || !Program::get().isIncomplete())
+      Stubs.add(Key, *Found);
+  });
+  return Ok ? Found : nullptr;
+}
+
+CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
+                             unsigned Arch) {
+  uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation) << 57;
+  GpuJitKernel *K = nullptr;
+  if (Generation.load(std::memory_order_acquire) == Program::get().generation())
+    K = Stubs.find(Key);
+  // A forked child cannot use locks; kernels that were never launched while the
+  // JIT was on are counted nowhere.
+  if (!K && Jit::get().isOn()) {
+    K = lookUp(Stub, Key, Arch);
+    if (TunedKernels::get().isActive())
+      prewarmAll(Variation, Arch);
+  }
+  return K && K->Site ? K : nullptr;
+}
+
+/// For all kernels of the program, once for each.
+void GpuJit::prewarmAll(unsigned Variation, unsigned Arch) {
+  const DeployDevice *D = GpuDeployment::get().deviceOf(Arch);
+  if (!D)
+    return;
+  attempt([&] {
+    for (const void *Stub : Program::get().stubs()) {
+      TunedStub *Tuned = TunedKernels::get().find(Stub, Variation, Arch);
+      if (!Tuned || !Tuned->Kernel || Tuned->Problem != Fallback::None)
+        continue;
+      uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation)
+                                                            << 57;
+      GpuJitKernel *K = lookUp(Stub, Key, Arch);
+      if (K && K->Site && !K->IsPrewarmed.exchange(true))
+        prewarm(*K->Site, *Tuned->Kernel, *D);
+    }
+  });
+}
+
+void GpuJit::forget(int Device) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  for (const auto &[Key, K] : Kernels)
+    if (K)
+      K->forget(Device);
+}
+
+//===----------------------------------------------------------------------===//
+// The runtime
+//===----------------------------------------------------------------------===//
+
+LaunchCompiler *mneme::startCompiler() {
+  Jit::get().start();
+  return Jit::get().isOn() ? &GpuJit::get() : nullptr;
+}
+
+void *mneme::findCompilerFunction(const char *Name) {
+  return findJitFunction(Name);
+}
+
+void mneme::visitVariables(const void *HostPtr, VariableCallback *OnVariable,
+                           void *Data) {
+  IndexEntry Kernel;
+  if (!Program::get().find(HostPtr, MNEME_INDEX_KERNEL, Kernel))
+    return;
+  DeviceModule Module = Program::get().moduleOf(Kernel);
+  for (const auto &[Shadow, Entry] : Program::get().variables(Module))
+    OnVariable(Data, Entry.Name.c_str(), Shadow,
+               findVariable(Entry.Object, Shadow), Entry.Size);
+}

@@ -1,0 +1,97 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "ImageBytes.h"
+#include "Vendor.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <elf.h>
+
+using namespace mneme;
+
+std::string mneme::digestOfImage(const void *Data, size_t Size) {
+  XXH128_canonical_t Canonical;
+  XXH128_canonicalFromHash(&Canonical, XXH3_128bits(Data, Size));
+  return std::string(reinterpret_cast<const char *>(Canonical.digest),
+                     sizeof(Canonical.digest));
+}
+
+/// What clang and nvcc pass to the runtime, and the runtime to the driver.
+struct FatbinWrapper {
+  uint32_t Magic, Version;
+  const void *Data;
+  const void *Reserved;
+};
+static constexpr uint32_t WrapperMagic = 0x466243b1;
+
+/// Header of a fat binary.
+struct FatbinHeader {
+  uint32_t Magic;
+  uint16_t Version, HeaderSize;
+  uint64_t Size; ///< Without this header.
+};
+static constexpr uint32_t FatbinMagic = 0xba55ed50;
+static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
+
+const void *mneme::unwrapImage(const void *Image) {
+  uint32_t Magic;
+  memcpy(&Magic, Image, sizeof(Magic));
+  if (Magic != WrapperMagic)
+    return Image;
+  FatbinWrapper W;
+  memcpy(&W, Image, sizeof(W));
+  return W.Data;
+}
+
+/// The size of an offload bundle, in which HIP finds the code object for its
+/// device.
+static size_t sizeOfBundle(const char *Bundle) {
+  struct Entry {
+    uint64_t Offset, Size, NameSize;
+  };
+  uint64_t Count, Size = 0;
+  const char *At = Bundle + sizeof(BundleMagic) - 1;
+  memcpy(&Count, At, sizeof(Count));
+  At += sizeof(Count);
+  for (uint64_t I = 0; I != Count; ++I) {
+    Entry E;
+    memcpy(&E, At, sizeof(E));
+    At += sizeof(E) + E.NameSize;
+    Size = std::max(Size, E.Offset + E.Size);
+  }
+  return Size;
+}
+
+size_t mneme::sizeOfImage(const void *Image) {
+  auto *Bytes = static_cast<const char *>(Image);
+  // Byte by byte: a text may be shorter than a header.
+  if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, &ELFMAG[1], SELFMAG - 1)) {
+    Elf64_Ehdr H;
+    memcpy(&H, Image, sizeof(H));
+    return std::max({H.e_shoff + uint64_t(H.e_shnum) * H.e_shentsize,
+                     H.e_phoff + uint64_t(H.e_phnum) * H.e_phentsize,
+                     uint64_t(sizeof(H))});
+  }
+  if (Bytes[0] == '\x50' && Bytes[1] == '\xed' && Bytes[2] == '\x55') {
+    FatbinHeader H;
+    memcpy(&H, Image, sizeof(H));
+    return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
+  }
+  if (ForHip)
+    return strncmp(Bytes, BundleMagic, sizeof(BundleMagic) - 1)
+               ? 0
+               : sizeOfBundle(Bytes);
+  bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
+                (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
+  return IsText ? strlen(Bytes) : 0;
+}

@@ -1,0 +1,35 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+///
+/// \file
+/// Images as programs pass them to the driver: cubins, PTX text, fat binaries.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DRIVER_IMAGEBYTES_H
+#define MNEME_LIB_RUNTIME_DRIVER_IMAGEBYTES_H
+
+#include <cstddef>
+#include <string>
+
+namespace mneme {
+
+/// The image itself, for a pointer to it or to its wrapper.
+const void *unwrapImage(const void *Image);
+
+/// The size of an image in bytes, as its own headers give it; 0 if its form is
+/// unknown.
+size_t sizeOfImage(const void *Image);
+
+/// XXH3-128, 16 bytes. May throw.
+std::string digestOfImage(const void *Data, size_t Size);
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DRIVER_IMAGEBYTES_H

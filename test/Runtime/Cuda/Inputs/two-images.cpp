@@ -1,0 +1,52 @@
+// two-images A B [IR_OF_A IR_OF_B]: registers IR for two images that have a kernel
+// add(int *P, int N) each, and launches both by turns. Each is loaded anew, once the
+// other has been unloaded while its launch may still be recorded.
+#include <cstdio>
+#include <cstdlib>
+#include <cuda.h>
+#include <mneme/record.h>
+#include <string>
+
+#define CHECK(X)                                                                        \
+  if (int E = (X))                                                                      \
+    printf("%s: %d\n", #X, E), exit(1)
+
+static std::string read(const char *Path) {
+  std::string Bytes;
+  FILE *F = fopen(Path, "rb");
+  if (!F)
+    exit(2);
+  for (int C; (C = fgetc(F)) != EOF;)
+    Bytes += C;
+  fclose(F);
+  return Bytes;
+}
+
+int main(int Argc, char **Argv) {
+  CUdevice Device;
+  CUcontext Context;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&Device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
+  CHECK(cuCtxSetCurrent(Context));
+  CUdeviceptr P;
+  int H = 0, N = 7;
+  CHECK(cuMemAlloc(&P, sizeof(H)));
+  CHECK(cuMemcpyHtoD(P, &H, sizeof(H)));
+  void *Args[] = {&P, &N};
+  for (int Round = 0; Round != 4; ++Round) {
+    std::string Image = read(Argv[1 + Round % 2]);
+    if (Argc > 4) {
+      std::string IR = read(Argv[3 + Round % 2]);
+      mneme_register_ir(Image.data(), Image.size(), "add", IR.data(), IR.size(), nullptr);
+    }
+    CUmodule Module;
+    CUfunction Function;
+    CHECK(cuModuleLoadData(&Module, Image.c_str()));
+    CHECK(cuModuleGetFunction(&Function, Module, "add"));
+    CHECK(cuLaunchKernel(Function, 1, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr));
+    CHECK(cuModuleUnload(Module));
+  }
+  CHECK(cuMemcpyDtoH(&H, P, sizeof(H)));
+  printf("result %d\n", H);
+}
