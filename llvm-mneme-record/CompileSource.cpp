@@ -13,6 +13,7 @@
 
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/LLVMOption.h"
 #include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Source/FrontEnd.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -39,15 +40,12 @@ static cl::list<std::string> Defines("D", cl::desc("Macro, default value 1"),
                                      cl::value_desc("name[=value]"), cl::Prefix,
                                      cl::sub(CompileSourceCommand),
                                      cl::cat(CommandCategory));
-namespace {
-enum class EditKind { Blocks, Anywhere };
-} // namespace
-static cl::opt<EditKind>
+static cl::opt<SourceEdit>
     Edit("edit", cl::desc("Parts of the file that may be edited"),
-         cl::values(clEnumValN(EditKind::Blocks, "blocks",
+         cl::values(clEnumValN(SourceEdit::Blocks, "blocks",
                                "text between marker lines (default)"),
-                    clEnumValN(EditKind::Anywhere, "anywhere", "all text")),
-         cl::init(EditKind::Blocks), cl::sub(CompileSourceCommand),
+                    clEnumValN(SourceEdit::Anywhere, "anywhere", "all text")),
+         cl::init(SourceEdit::Blocks), cl::sub(CompileSourceCommand),
          cl::cat(CommandCategory));
 static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
                                cl::sub(CompileSourceCommand),
@@ -56,13 +54,10 @@ static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
 static Expected<SourceDefines> parseDefines() {
   SourceDefines All;
   for (StringRef Define : Defines) {
-    auto [Name, Value] = Define.split('=');
-    bool IsName = !Name.empty() && !isDigit(Name.front()) &&
-                  all_of(Name, [](char C) { return isAlnum(C) || C == '_'; });
-    if (!IsName || Value.contains('\n'))
-      return createStringError("-D: expected name[=value], got '" + Define +
-                               "'");
-    All[Name.str()] = Define.contains('=') ? Value.str() : "1";
+    Expected<LLVMOption> Macro = parseDefine(Define);
+    if (!Macro)
+      return Macro.takeError();
+    All[Macro->Name] = std::move(Macro->Value);
   }
   return std::move(All);
 }
@@ -110,8 +105,7 @@ Expected<int> mneme::runCompileSource(const char *Argv0) {
                        getInstallPrefix(Argv0) + "/bin");
   if (!Clang)
     return Clang.takeError();
-  Expected<FrontEndResult> Code =
-      (*Clang)->compile(Version, *Macros, Edit == EditKind::Anywhere);
+  Expected<FrontEndResult> Code = (*Clang)->compile(Version, *Macros, Edit);
   if (Code) {
     if (Error E = writeFileAtomically(Output, toStringRef(Code->Bitcode)))
       return std::move(E);

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -378,6 +379,38 @@ Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
   return L->Failure.empty() && L->Deaths.empty() ? 0 : 2;
 }
 
+static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result,
+                           bool Text) {
+  if (Text)
+    printReport(textOuts(), Plan, Result);
+  else
+    jsonOuts() << formatv("{0:2}\n", makeReport(Plan, Result));
+  return translateExitCode(getExitCode(Plan, Result), Result.V);
+}
+
+/// Reports that the source was rejected, which is a verdict like others.
+static Expected<int> reportRejected(StringRef Path,
+                                    const ReplayOptions &Options,
+                                    const SourceError &Rejected, bool Text) {
+  ReplayOptions Recorded = Options;
+  Recorded.Source.clear();
+  Recorded.Defines.clear();
+  Expected<std::unique_ptr<ReplayPlan>> Plan =
+      ReplayPlan::create(Path, std::move(Recorded));
+  if (!Plan)
+    return Plan.takeError();
+  Expected<std::unique_ptr<ReplayPlan>> Wanted =
+      (*Plan)->vary(Options, /*WillCompile=*/false);
+  if (!Wanted)
+    return Wanted.takeError();
+  ReplayResult R;
+  R.V = Verdict::CompileError;
+  R.Error = Rejected.Text;
+  R.Diagnostics = Rejected.Diagnostics;
+  R.StartTime = R.EndTime = epochSeconds();
+  return print(**Wanted, R, Text);
+}
+
 static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
   Expected<ReplayResult> Result = replay(Plan);
   if (!Result)
@@ -387,11 +420,7 @@ static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
         << describePower(Result->Power) << '\n';
   if (Error E = appendToDataset(Plan, *Result))
     return std::move(E);
-  if (Text)
-    printReport(textOuts(), Plan, *Result);
-  else
-    jsonOuts() << formatv("{0:2}\n", makeReport(Plan, *Result));
-  return translateExitCode(getExitCode(Plan, *Result), Result->V);
+  return print(Plan, *Result, Text);
 }
 
 static Expected<int> run(ArrayRef<const char *> Args) {
@@ -431,7 +460,19 @@ static Expected<int> run(ArrayRef<const char *> Args) {
     if (Error E = getJudgeFlags().read(R->Options, Args.front()).takeError())
       return std::move(E);
   std::string Path = R->Path;
+  bool IsPlain = !getAssessCommand() && !getBisectCommand() &&
+                 !getCompareCommand() && !getListPassesCommand() &&
+                 !getReduceCommand();
+  ReplayOptions Options = R->Options;
   Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
+  if (!Plan && IsPlain) {
+    std::optional<Expected<int>> Reported;
+    if (Error E = handleErrors(Plan.takeError(), [&](const SourceError &S) {
+          Reported.emplace(reportRejected(Path, Options, S, Text));
+        }))
+      return std::move(E);
+    return std::move(*Reported);
+  }
   if (!Plan)
     return Plan.takeError();
   if (getAssessCommand())

@@ -587,6 +587,15 @@ static Error readJudge(TuneOptions &O) {
   return Error::success();
 }
 
+/// Finds the source folder of the versions.
+static Error findSources(TuneOptions &O) {
+  for (const SpaceOption &S : O.Space)
+    if (S.Name == "source" && O.Replay.SourceDir.empty())
+      return findSourceFolder(StringRef(S.Text).split('|').first)
+          .moveInto(O.Replay.SourceDir);
+  return Error::success();
+}
+
 Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   TuneOptions O;
   O.ToolPath = ToolPath.str();
@@ -607,6 +616,8 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   if (Error E = readLimits(O.Tuner))
     return std::move(E);
   if (Error E = CommonFlags->apply(O.Replay))
+    return std::move(E);
+  if (Error E = findSources(O))
     return std::move(E);
   if (Error E = readApp(O))
     return std::move(E);

@@ -152,7 +152,10 @@ Expected<Study> mneme::makeStudy(const TuneOptions &O) {
   Expected<Study> S = makeBaseStudy(O);
   if (!S)
     return S.takeError();
-  if (Error E = applyToStudy(O.Space, *S))
+  CommandLineSpace Space = O.Space;
+  if (Error E = addKnobs(Space))
+    return std::move(E);
+  if (Error E = applyToStudy(Space, *S))
     return std::move(E);
   return S;
 }

@@ -189,6 +189,7 @@ tools = [
     "llvm-mneme-replay",
     "llvm-mneme-tune",
     "llvm-mneme-deploy",
+    "llvm-mneme-evolve",
     "llvm-mneme-jitd",
     "mneme-farm-fuzzer",
     "mneme-opt",

@@ -77,7 +77,7 @@ def quote(value):
 def make_config(settings):
     params = ["block: Optional[Dims] = None", "grid: Optional[Dims] = None"]
     params += ["%s: Optional[%s] = None" % (name_of(s["key"]), TYPES[s["type"]]) for s in settings]
-    params += ["llvm: Optional[Mapping[str, LLVMValue]] = None", "**unknown: NoReturn"]
+    params += ["%s: Optional[Mapping[str, LLVMValue]] = None" % n for n in ("llvm", "define")] + ["**unknown: NoReturn"]
     lines = ["class ConfigTable:", '    """The settings as keyword arguments and attributes."""', "",
              '    __slots__ = ("_values",)', "    _values: dict[str, LLVMValue]", "",
              "    def __init__(", "        self,", "        values: Optional[Mapping[str, object]] = None,",

@@ -44,7 +44,8 @@ def make_config():
     return {"$schema": DIALECT, "title": "a configuration of a replay",
             "description": "Settings that differ from the recorded ones. Generated from Config.def by utils/schemas.py.",
             "type": "object", "properties": properties,
-            "patternProperties": {"^llvm[.]": {"description": "an LLVM option"}}, "additionalProperties": False}
+            "patternProperties": {"^llvm[.]": {"description": "an LLVM option"},
+                                  "^define[.]": {"description": "a macro of the source"}}, "additionalProperties": False}
 
 
 def find_special(key):

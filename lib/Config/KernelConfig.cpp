@@ -18,7 +18,48 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr StringLiteral LLVMOptionName = "mllvm";
+namespace {
+/// Keys that consist of a prefix and a name.
+struct NamedSettings {
+  StringLiteral Prefix, Option;
+  std::vector<LLVMOption> &(*Get)(KernelConfig &C);
+  /// Returns true if a name is valid.
+  bool (*IsName)(StringRef Name);
+  bool MayRepeat;
+};
+} // namespace
+
+static bool isOptionName(StringRef Name) {
+  return !Name.empty() && Name[0] != '-' && !Name.contains('=');
+}
+
+static constexpr NamedSettings AllNamed[] = {
+    {LLVMKeyPrefix, "mllvm",
+     [](KernelConfig &C) -> std::vector<LLVMOption> & { return C.LLVMOptions; },
+     isOptionName, true},
+    {DefineKeyPrefix, "define",
+     [](KernelConfig &C) -> std::vector<LLVMOption> & { return C.Defines; },
+     isMacroName, false},
+};
+
+/// Returns the kind of settings with a key; null if there is none.
+static const NamedSettings *findNamed(StringRef Key) {
+  const NamedSettings *N = find_if(AllNamed, [&](const NamedSettings &S) {
+    return Key.starts_with(S.Prefix);
+  });
+  return N == std::end(AllNamed) ? nullptr : N;
+}
+
+static const NamedSettings *findNamedOption(StringRef Option) {
+  const NamedSettings *N = find_if(
+      AllNamed, [&](const NamedSettings &S) { return S.Option == Option; });
+  return N == std::end(AllNamed) ? nullptr : N;
+}
+
+StringRef mneme::getKeyPrefix(StringRef Key) {
+  const NamedSettings *N = findNamed(Key);
+  return N ? StringRef(N->Prefix) : StringRef();
+}
 
 static std::string print(const json::Value &V) {
   return formatv("{0}", V).str();
@@ -181,6 +222,8 @@ const SettingInfo *mneme::findSetting(StringRef Key) {
 }
 
 SettingStage mneme::getSettingStage(StringRef Key) {
+  if (Key.starts_with(DefineKeyPrefix))
+    return SettingStage::Input;
   const SettingInfo *S = findSetting(Key);
   return S ? S->Stage : SettingStage::Pipeline;
 }
@@ -190,7 +233,7 @@ bool mneme::isLaunchField(StringRef Key) {
 }
 
 //===----------------------------------------------------------------------===//
-// LLVM options
+// LLVM options and macros
 //===----------------------------------------------------------------------===//
 
 /// \returns \p V as on a command line, or std::nullopt if \p V is not a scalar.
@@ -204,15 +247,17 @@ static std::optional<std::string> toOptionText(const json::Value &V) {
   return std::nullopt;
 }
 
-static Error readLLVMOption(StringRef Key, const json::Value &V,
-                            KernelConfig &C) {
-  std::string Name = Key.drop_front(LLVMKeyPrefix.size()).str();
-  if (Name.empty() || Name[0] == '-' || StringRef(Name).contains('='))
-    return refuse(Key, V, "names no option: expected llvm.NAME");
+static Error readNamed(const NamedSettings &Kind, StringRef Key,
+                       const json::Value &V, KernelConfig &C) {
+  std::string Name = Key.drop_front(Kind.Prefix.size()).str();
+  if (!Kind.IsName(Name))
+    return refuse(Key, V,
+                  "names no " + Twine(Kind.MayRepeat ? "option" : "macro") +
+                      ": expected " + Kind.Prefix + "NAME");
   std::vector<LLVMOption> New;
   auto Add = [&](const json::Value &One) -> Error {
     std::optional<std::string> Text = toOptionText(One);
-    if (!Text)
+    if (!Text || (!Kind.MayRepeat && StringRef(*Text).contains('\n')))
       return refuse(Key, V, "is not a valid option value");
     New.push_back({Name, std::move(*Text)});
     return Error::success();
@@ -221,21 +266,22 @@ static Error readLLVMOption(StringRef Key, const json::Value &V,
   if (!Many)
     if (Error E = Add(V))
       return E;
-  if (Many && Many->empty())
+  if (Many && (Many->empty() || !Kind.MayRepeat))
     return refuse(Key, V, "is not a valid option value");
   if (Many)
     for (const json::Value &One : *Many)
       if (Error E = Add(One))
         return E;
-  overrideLLVMOptions(C.LLVMOptions, New);
+  overrideLLVMOptions(Kind.Get(C), New);
   return Error::success();
 }
 
 /// Adds \p O to \p Config. The values of a repeated option form an array.
-static void writeLLVMOption(json::Object &Config, const LLVMOption &O) {
+static void writeNamed(const NamedSettings &Kind, json::Object &Config,
+                       const LLVMOption &O) {
   json::Value Text = json::fixUTF8(O.Value);
-  json::Value &V = Config[LLVMKeyPrefix.str() + O.Name];
-  if (V.kind() == json::Value::Null)
+  json::Value &V = Config[Kind.Prefix.str() + O.Name];
+  if (V.kind() == json::Value::Null || !Kind.MayRepeat)
     V = std::move(Text);
   else if (json::Array *Many = V.getAsArray())
     Many->push_back(std::move(Text));
@@ -252,7 +298,7 @@ static Error refuseKey(StringRef Key) {
       map_range(Settings, [](const SettingInfo &S) { return S.Key; }));
   std::string Hint = suggest(Key, Known);
   if (Hint.empty())
-    Hint = ": there are " + join(Known, ", ") + " and llvm.NAME";
+    Hint = ": there are " + join(Known, ", ") + ", llvm.NAME and define.NAME";
   return make_error<KeyError>(Key, "'" + Key + "' is not a setting" + Hint);
 }
 
@@ -268,8 +314,8 @@ Error mneme::applyConfig(const json::Object &Config, KernelConfig &C) {
   for (const auto *Entry : Entries) {
     StringRef Key = Entry->first;
     const json::Value &V = Entry->second;
-    if (Key.starts_with(LLVMKeyPrefix)) {
-      if (Error E = readLLVMOption(Key, V, C))
+    if (const NamedSettings *Named = findNamed(Key)) {
+      if (Error E = readNamed(*Named, Key, V, C))
         return E;
       continue;
     }
@@ -292,8 +338,9 @@ json::Object mneme::makeConfig(const KernelConfig &C) {
   for (auto [S, A] : zip(Settings, FieldAccessors))
     if (std::optional<json::Value> V = A.Write(C))
       Config[S.Key] = std::move(*V);
-  for (const LLVMOption &O : C.LLVMOptions)
-    writeLLVMOption(Config, O);
+  for (const NamedSettings &Kind : AllNamed)
+    for (const LLVMOption &O : Kind.Get(const_cast<KernelConfig &>(C)))
+      writeNamed(Kind, Config, O);
   return Config;
 }
 
@@ -328,15 +375,15 @@ std::string mneme::getKey(const CompileConfig &C, SettingStage From,
 //===----------------------------------------------------------------------===//
 
 StringRef mneme::getOptionName(StringRef Key) {
-  if (Key.starts_with(LLVMKeyPrefix))
-    return LLVMOptionName;
+  if (const NamedSettings *Named = findNamed(Key))
+    return Named->Option;
   const SettingInfo *S = findSetting(Key);
   return S ? StringRef(S->Option) : "";
 }
 
 StringRef mneme::getOptionKey(StringRef Option) {
-  if (Option == LLVMOptionName)
-    return LLVMKeyPrefix;
+  if (const NamedSettings *Named = findNamedOption(Option))
+    return Named->Prefix;
   for (const SettingInfo &S : Settings)
     if (S.Option == Option)
       return S.Key;
@@ -363,11 +410,12 @@ Error mneme::addOption(json::Object &Config, StringRef Option,
                        StringRef Value) {
   StringRef Key = getOptionKey(Option);
   const SettingInfo *S = findSetting(Key);
-  if (!S) {
-    Expected<LLVMOption> O = parseLLVMOption(Value);
+  if (const NamedSettings *Named = findNamedOption(Option)) {
+    Expected<LLVMOption> O =
+        Named->MayRepeat ? parseLLVMOption(Value) : parseDefine(Value);
     if (!O)
       return O.takeError();
-    writeLLVMOption(Config, *O);
+    writeNamed(*Named, Config, *O);
     return Error::success();
   }
   switch (S->Type) {
@@ -402,7 +450,8 @@ std::vector<std::string> mneme::makeOptions(const json::Object &Config) {
       return V.getAsString() ? V.getAsString()->str() : print(V);
     };
     StringRef Name = getOptionName(Key);
-    if (Name != LLVMOptionName) {
+    const NamedSettings *Named = findNamed(Key);
+    if (!Named) {
       std::string Unknown = Key;
       llvm::replace(Unknown, '_', '-');
       Options.push_back(("--" + (Name.empty() ? StringRef(Unknown) : Name) +
@@ -412,10 +461,13 @@ std::vector<std::string> mneme::makeOptions(const json::Object &Config) {
     }
     json::Array One{V};
     const json::Array *Values = V.getAsArray();
-    for (const json::Value &Value : Values ? *Values : One)
+    for (const json::Value &Value : Values ? *Values : One) {
+      LLVMOption O{Key.substr(Named->Prefix.size()), Print(Value)};
+      // LLVM options have a hyphen of their own.
       Options.push_back(
-          "--mllvm=" +
-          toString(LLVMOption{Key.substr(LLVMKeyPrefix.size()), Print(Value)}));
+          ("--" + Name + "=").str() +
+          (Named->MayRepeat ? toString(O) : O.Name + "=" + O.Value));
+    }
   }
   return Options;
 }

@@ -8,10 +8,16 @@
 
 #include "llvm/Mneme/Config/LLVMOption.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+bool mneme::isMacroName(StringRef Name) {
+  return !Name.empty() && !isDigit(Name[0]) &&
+         all_of(Name, [](char C) { return isAlnum(C) || C == '_'; });
+}
 
 Expected<LLVMOption> mneme::parseLLVMOption(StringRef Text) {
   auto [Name, Value] = Text.ltrim('-').split('=');
@@ -20,6 +26,14 @@ Expected<LLVMOption> mneme::parseLLVMOption(StringRef Text) {
         formatv("invalid LLVM option '{0}': must be -NAME or -NAME=VALUE", Text)
             .str());
   return LLVMOption{Name.str(), Value.str()};
+}
+
+Expected<LLVMOption> mneme::parseDefine(StringRef Text) {
+  auto [Name, Value] = Text.split('=');
+  if (!isMacroName(Name) || Value.contains('\n'))
+    return createStringError("invalid macro '" + Text +
+                             "': must be NAME or NAME=VALUE");
+  return LLVMOption{Name.str(), Text.contains('=') ? Value.str() : "1"};
 }
 
 std::string mneme::toString(const LLVMOption &O) {

@@ -409,13 +409,19 @@ void ChoiceOp::print(OpAsmPrinter &P) {
 
 namespace {
 /// Groups of fields, in the order in which they are printed.
-enum class Group { Compile, Launch, Option };
+enum class Group { Compile, Launch, Option, Macro };
 } // namespace
-static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm"};
+static constexpr StringRef GroupNames[] = {"compile", "launch", "llvm",
+                                           "define"};
+/// Of the keys; empty for groups without names.
+static constexpr StringRef GroupPrefixes[] = {
+    "", "", llvm::mneme::LLVMKeyPrefix, llvm::mneme::DefineKeyPrefix};
 
 static Group getGroup(StringRef Key) {
-  if (Key.starts_with(OptionPrefix))
+  if (Key.starts_with(llvm::mneme::LLVMKeyPrefix))
     return Group::Option;
+  if (Key.starts_with(llvm::mneme::DefineKeyPrefix))
+    return Group::Macro;
   return llvm::mneme::isLaunchField(Key) ? Group::Launch : Group::Compile;
 }
 
@@ -443,10 +449,11 @@ private:
 ParseResult ConfigParser::parseKey(Group G, std::string &Key,
                                    std::optional<ValueType> &T) {
   SMLoc Loc = P.getCurrentLocation();
-  if (G == Group::Option) {
+  if (StringRef Prefix = GroupPrefixes[static_cast<size_t>(G)];
+      !Prefix.empty()) {
     if (P.parseString(&Key))
       return failure();
-    Key = OptionPrefix.str() + Key;
+    Key = Prefix.str() + Key;
   } else {
     StringRef Word;
     if (P.parseKeyword(&Word))
@@ -532,7 +539,8 @@ ParseResult ConfigOp::parse(OpAsmParser &P, OperationState &State) {
 
 static void printField(OpAsmPrinter &P, const ConfigOp::Field &F) {
   StringRef Key = F.Key.getValue();
-  bool IsOption = Key.consume_front(OptionPrefix);
+  bool IsOption = !llvm::mneme::getKeyPrefix(Key).empty();
+  Key.consume_front(llvm::mneme::getKeyPrefix(Key));
   P.printNewline();
   if (IsOption)
     P.printString(Key);
@@ -550,7 +558,7 @@ void ConfigOp::print(OpAsmPrinter &P) {
   P << " {";
   P.increaseIndent();
   SmallVector<Field> Fields = getFields();
-  for (Group G : {Group::Compile, Group::Launch, Group::Option}) {
+  for (Group G : {Group::Compile, Group::Launch, Group::Option, Group::Macro}) {
     auto IsOther = [&](const Field &F) { return getGroup(F.Key) != G; };
     if (llvm::all_of(Fields, IsOther))
       continue;

@@ -135,6 +135,7 @@ void JobTable::route(Job &J) {
     Evaluation E;
     E.Failure = C.Code.Failure;
     E.Error = C.Code.Error;
+    E.Diagnostics = C.Code.Diagnostics;
     if (C.FirstId != J.Request.Id) {
       E.DuplicateKind =
           J.Level == Duplicate::None ? Duplicate::Config : J.Level;
@@ -243,6 +244,8 @@ void JobTable::finish(Job &J, Evaluation E) {
                             std::pair(&E.CodeHash, &C.CodeHash)})
       if (To->empty())
         *To = *From;
+    if (E.Suspicions.empty())
+      E.Suspicions = C.Suspicions;
     E.CompileSeconds = J.CompileSeconds;
   }
   E.Ended = epochSeconds();
@@ -322,6 +325,7 @@ void JobTable::remember(const EvaluationRequest &R, const Evaluation &Known) {
   if (Known.CodeHash.empty()) {
     Code.Failure = Known.Failure;
     Code.Error = Known.Error;
+    Code.Diagnostics = Known.Diagnostics;
     if (Known.Failure.empty())
       return;
   } else {

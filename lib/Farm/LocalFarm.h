@@ -29,16 +29,14 @@ public:
   unsigned capacity() const override { return TheCoordinator.capacity(); }
   Coordinator &coordinator() { return TheCoordinator; }
   Error submit(EvaluationRequest R) override {
-    return TheCoordinator.submit(std::move(R));
+    return TheCoordinator.submit(withText(std::move(R)));
   }
   Expected<std::vector<Evaluation>> wait(double Seconds) override {
     return TheCoordinator.wait(Seconds);
   }
-  Expected<PairedEvaluation>
-  comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
-                function_ref<bool()> Stop) override {
-    return TheCoordinator.comparePaired(Requests, Rounds, Stop);
-  }
+  Expected<PairedEvaluation> comparePaired(ArrayRef<EvaluationRequest> Requests,
+                                           unsigned Rounds,
+                                           function_ref<bool()> Stop) override;
   void remember(const EvaluationRequest &R, const Evaluation &Known) override {
     TheCoordinator.remember(R, Known);
   }
@@ -63,6 +61,7 @@ private:
   LocalFarm(std::unique_ptr<ReplayBackend> B, FarmConfig C)
       : Backend(std::move(B)), TheCoordinator(*Backend, std::move(C)) {}
 
+  EvaluationRequest withText(EvaluationRequest R) const;
   Error startWorkers(const FarmOptions &Options, const ReplayOptions &Base);
 
   std::unique_ptr<ReplayBackend> Backend;

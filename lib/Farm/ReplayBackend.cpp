@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ReplayBackend.h"
+#include "llvm/Mneme/Farm/MessageRules.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/Clock.h"
@@ -87,13 +88,31 @@ Expected<FarmKeys> ReplayBackend::keys(const EvaluationRequest &R) const {
 // Compile processes
 //===----------------------------------------------------------------------===//
 
+/// Returns the result of a version of a source that does not compile. Other
+/// errors remain errors.
+static Expected<FarmCode> makeRejected(Error E) {
+  FarmCode Code;
+  if (Error Other = handleErrors(std::move(E), [&](const SourceError &S) {
+        Code.Failure = FailureKind::CompileError;
+        Code.Error = S.Text;
+        Code.Diagnostics.assign(
+            S.Diagnostics.begin(),
+            S.Diagnostics.begin() +
+                std::min(S.Diagnostics.size(), MaxDiagnostics));
+      }))
+    return std::move(Other);
+  return Code;
+}
+
 Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
                                           KnownFn Known,
                                           function_ref<void(StringRef)> Stage) {
   auto Begin = std::chrono::steady_clock::now();
+  if (R.Config.get("source"))
+    Stage("the front end");
   Expected<std::unique_ptr<ReplayPlan>> V = vary(R, /*WillCompile=*/!R.AppCode);
   if (!V)
-    return V.takeError();
+    return makeRejected(V.takeError());
   auto Report = [&](ReplayStage S) { Stage(describeStage(S)); };
   auto Ask = [&](CodeStage S, StringRef Hash) {
     return Known(S == CodeStage::IR ? Duplicate::IR : Duplicate::Assembly,
@@ -107,6 +126,7 @@ Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
   FarmCode Code;
   Code.IRHash = Made->IRHash;
   Code.AssemblyHash = Made->AssemblyHash;
+  Code.Suspicions = (*V)->suspicions().take_front(MaxSuspicions).vec();
   Code.Stopped = Made->StoppedAt.has_value();
   if (Made->failed()) {
     Code.Failure = FailureKind(Made->V);

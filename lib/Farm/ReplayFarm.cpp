@@ -9,6 +9,7 @@
 #include "FarmResources.h"
 #include "LocalFarm.h"
 #include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -24,6 +25,30 @@ static ReplayOptions makeBase(ReplayOptions O) {
   O.Compared = Baseline::None;
   O.Isolate = false;
   return O;
+}
+
+/// Replaces the name of a source's file by its text, so that the request keeps
+/// its meaning when the file changes, and has it on other machines.
+EvaluationRequest LocalFarm::withText(EvaluationRequest R) const {
+  std::optional<StringRef> Source = R.Config.getString("source");
+  if (plans().front()->options().SourceDir.empty() || !Source ||
+      Source->contains('\n'))
+    return R;
+  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(*Source);
+  if (File)
+    R.Config["source"] = (*File)->getBuffer().str();
+  else
+    consumeError(File.takeError()); // becomes the result
+  return R;
+}
+
+Expected<PairedEvaluation>
+LocalFarm::comparePaired(ArrayRef<EvaluationRequest> Requests, unsigned Rounds,
+                         function_ref<bool()> Stop) {
+  std::vector<EvaluationRequest> All;
+  for (const EvaluationRequest &R : Requests)
+    All.push_back(withText(R));
+  return TheCoordinator.comparePaired(All, Rounds, Stop);
 }
 
 Error LocalFarm::startWorkers(const FarmOptions &Options,
@@ -67,12 +92,17 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   std::vector<std::string> Ids = Options.RecordIds;
   if (Ids.empty())
     Ids.push_back(Base.RecordId);
+  // Before the fork, so that all compile processes have the compiled prefix.
+  auto Sources = std::make_shared<SourceCompiler>();
+  if (!Base.SourceDir.empty())
+    if (Error E = Sources->prepare(Base.SourceDir))
+      return std::move(E);
   std::vector<std::unique_ptr<ReplayPlan>> Plans;
   for (const std::string &Id : Ids) {
     ReplayOptions O = Base;
     O.RecordId = Id;
     Expected<std::unique_ptr<ReplayPlan>> Plan =
-        ReplayPlan::create(Options.Database, std::move(O));
+        ReplayPlan::create(Options.Database, std::move(O), Sources);
     if (!Plan)
       return Plan.takeError();
     Plans.push_back(std::move(*Plan));

@@ -54,6 +54,7 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
   S.Config = makeConfig(Base);
   S.Config.erase("ir"); // travels with the recording
   S.HasIR = !Base.IRFile.empty();
+  S.HasSource = !Base.SourceDir.empty();
   S.HasApp = !Base.App.empty();
   std::string Dir = sys::fs::is_directory(Database)
                         ? Database.str()
@@ -84,6 +85,10 @@ mneme::makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
   if (S.HasIR)
     if (Error E = addFile(S, Files, IRName, Base.IRFile))
       return std::move(E);
+  if (S.HasSource)
+    for (StringRef Name : {SourceInfoName, UnitSourceName})
+      if (Error E = addFile(S, Files, Name, pathIn(Base.SourceDir, Name)))
+        return std::move(E);
   if (S.HasApp)
     if (Error E = addFile(S, Files, AppName, Base.App))
       return std::move(E);
@@ -116,6 +121,12 @@ Error RemoteStudy::locate(StringRef Dir) {
   if (HasIR)
     if (Error E = Locate(Base.IRFile, IRName))
       return E;
+  if (HasSource) {
+    for (StringRef Name : {SourceInfoName, UnitSourceName})
+      if (Error E = Locate(Base.SourceDir, Name))
+        return E;
+    Base.SourceDir = Dir.str();
+  }
   if (HasApp)
     if (Error E = Locate(Base.App, AppName))
       return E;

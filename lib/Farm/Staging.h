@@ -37,6 +37,7 @@ struct RemoteStudy {
   /// Before locate(), without the settings in Config, HasIR and HasApp.
   ReplayOptions Base;
   json::Object Config; ///< makeConfig() of the options.
+  bool HasSource = false; ///< A source folder.
   bool HasIR = false, HasApp = false;
   std::vector<std::string> RecordIds;
   double CompileTimeout = 0, LaunchTimeout = 0; ///< As FarmResources.

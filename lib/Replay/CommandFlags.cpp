@@ -280,6 +280,8 @@ struct ReplayFlags::Options {
   /// Parallel to FlagInfos; null for SETTING_FLAGS.
   std::vector<std::unique_ptr<Flag>> Flags;
   cl::list<std::string> LLVMOptions;
+  /// Null for a study, which searches their values.
+  std::unique_ptr<cl::list<std::string>> Defines;
   cl::opt<bool> AllowPrograms;
 
   explicit Options(bool OfStudy);
@@ -301,6 +303,12 @@ ReplayFlags::Options::Options(bool OfStudy)
                              "load plugins, and read and write other files"),
                     cl::cat(getCategory(OptionGroup::Compilation)),
                     cl::sub(cl::SubCommand::getAll())) {
+  if (!OfStudy)
+    Defines = std::make_unique<cl::list<std::string>>(
+        "define", cl::desc("Macro for --source, default value 1"),
+        cl::value_desc("name[=value]"),
+        cl::cat(getCategory(OptionGroup::Compilation)),
+        cl::sub(cl::SubCommand::getAll()));
   ReplayOptions Defaults;
   if (OfStudy)
     Defaults.Host.Finish = HostFinish::None;
@@ -388,6 +396,13 @@ Error ReplayFlags::apply(ReplayOptions &R) const {
     if (F)
       if (Error E = F->apply(R))
         return E;
+  if (O->Defines)
+    for (const std::string &Text : *O->Defines) {
+      Expected<LLVMOption> Macro = parseDefine(Text);
+      if (!Macro)
+        return Macro.takeError();
+      overrideLLVMOptions(R.Defines, *Macro);
+    }
   return parseLLVMOptions(R.LLVMOptions, O->LLVMOptions);
 }
 

@@ -31,6 +31,9 @@ static NamedSideEffect findSideEffect(StringRef Key, const json::Value &V) {
   case SettingReach::RunsPrograms:
     return {"", SideEffect::RunsPrograms};
   case SettingReach::ReadsFiles:
+    // The setting is the text itself.
+    if (S->Key == "source" && Text.contains('\n'))
+      return {};
     return {"", SideEffect::ReadsFiles};
   case SettingReach::Pipeline:
     return findPassEffect(Text);

@@ -147,25 +147,32 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   runPasses(*M, "function(sroa,early-cse),cgscc(inline),function(sroa)");
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
-  std::vector<bool> Seen(Types.OfRegion.size());
+  Types.OfAccess = Types.OfRegion;
+  std::vector<bool> Seen(Types.OfRegion.size()), Accessed = Seen;
+  auto Merge = [](uint32_t &Known, std::vector<bool>::reference Seen,
+                  uint32_t DType) {
+    Known = !Seen || Known == DType ? DType : uint32_t(MNEME_DTYPE_BYTES);
+    Seen = true;
+  };
   RegionFinder Regions(Plan, M->getDataLayout());
-  auto Note = [&](const Value *Pointer, Type *Ty) {
+  auto Note = [&](const Value *Pointer, Type *Ty, bool IsStore = true) {
     std::optional<size_t> Region = Regions.find(Pointer);
     if (!Region)
       return;
+    Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
+    if (!IsStore)
+      return;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
     Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
-    uint32_t DType = getDType(Ty);
-    uint32_t &Known = Types.OfRegion[*Region];
-    Known =
-        !Seen[*Region] || Known == DType ? DType : uint32_t(MNEME_DTYPE_BYTES);
-    Seen[*Region] = true;
+    Merge(Types.OfRegion[*Region], Seen[*Region], getDType(Ty));
   };
   for (Instruction &I : instructions(*M->getFunction(Plan.kernel().KernelName)))
     if (auto *Store = dyn_cast<StoreInst>(&I))
       Note(Store->getPointerOperand(), Store->getValueOperand()->getType());
     else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
       Note(RMW->getPointerOperand(), RMW->getType());
+    else if (auto *Load = dyn_cast<LoadInst>(&I))
+      Note(Load->getPointerOperand(), Load->getType(), /*IsStore=*/false);
   return Types;
 }
 

@@ -24,6 +24,8 @@ struct ElementTypes {
   /// MNEME_DTYPE_* of the values that the kernel stores to each region;
   /// MNEME_DTYPE_BYTES if unknown or if there are several types.
   std::vector<uint32_t> OfRegion;
+  /// The same for the values that the kernel loads or stores.
+  std::vector<uint32_t> OfAccess;
   /// Bytes with which the kernel addresses what it stores to each region: the
   /// size of its records. 0 if unknown.
   std::vector<uint32_t> StrideOfRegion;

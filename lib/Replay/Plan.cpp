@@ -53,12 +53,19 @@ ReplayPlan::ReplayPlan() = default;
 ReplayPlan::~ReplayPlan() = default;
 
 Expected<std::unique_ptr<ReplayPlan>>
-ReplayPlan::create(StringRef Database, ReplayOptions Options) {
+ReplayPlan::create(StringRef Database, ReplayOptions Options,
+                   std::shared_ptr<SourceCompiler> Sources) {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
   Plan->Options = std::move(Options);
+  Plan->Sources =
+      Sources ? std::move(Sources) : std::make_shared<SourceCompiler>();
   if (Error E = Plan->chooseInstance(Database))
     return std::move(E);
+  if (Error E = Plan->readVersion())
+    return std::move(E);
   if (Error E = Plan->loadModule())
+    return std::move(E);
+  if (Error E = Plan->compileVersion())
     return std::move(E);
 
   auto Start = std::chrono::steady_clock::now();
@@ -84,12 +91,29 @@ ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
   Plan->Instance = Instance;
   Plan->State = State;
   Plan->Poison = Poison;
-  if (Plan->Options.IRFile == Options.IRFile) {
+  Plan->Sources = Sources;
+  if (Error E = Plan->readVersion())
+    return std::move(E);
+  bool IsOther =
+      Plan->Version &&
+      (!Version || !IsCompiled || Plan->Version->digest() != Version->digest());
+  // What a new version is compared with, or what stands in for it.
+  bool SharesModule =
+      Plan->Options.IRFile == Options.IRFile &&
+      (IsOther ? !Version || !WillCompile : !Version || Plan->Version);
+  if (SharesModule) {
     Plan->Context = Context;
     Plan->M = M;
     Plan->Bitcode = Bitcode;
   } else if (Error E = Plan->loadModule()) {
     return std::move(E);
+  }
+  if (Plan->Version && !IsOther) {
+    Plan->IsCompiled = true;
+    Plan->Suspicions = Suspicions;
+  } else if (WillCompile) {
+    if (Error E = Plan->compileVersion())
+      return std::move(E);
   }
   if (Error E = Plan->planVariant(this))
     return std::move(E);
@@ -239,10 +263,57 @@ Error ReplayPlan::loadModule() {
   return checkSignature();
 }
 
+Error ReplayPlan::readVersion() {
+  if (Options.Source.empty() && Options.Defines.empty())
+    return Error::success();
+  if (Options.Source.empty())
+    return createStringError("'" + DefineKeyPrefix + Options.Defines[0].Name +
+                             "' needs a source: give --source");
+  if (!Options.IRFile.empty())
+    return createStringError("a replay of other IR compiles no source: give "
+                             "either --source or --ir");
+  Expected<SourceVersion> V =
+      SourceVersion::read(Options.Source, Options.SourceDir);
+  if (!V)
+    return V.takeError();
+  for (const LLVMOption &O : Options.Defines)
+    V->Defines[O.Name] = O.Value;
+  V->Edit = Options.Edit;
+  Version = std::make_shared<SourceVersion>(std::move(*V));
+  return Error::success();
+}
+
+/// Replaces the module, the recorded one, by that of the version.
+Error ReplayPlan::compileVersion() {
+  if (!Version)
+    return Error::success();
+  auto Start = std::chrono::steady_clock::now();
+  Expected<FrontEndResult> R =
+      Sources->compile(*Version, Kernel->KernelName, Kernel->StaticHash);
+  if (!R)
+    return R.takeError();
+  FrontEndTime = secondsSince(Start);
+  auto Fresh = std::make_shared<LLVMContext>();
+  std::shared_ptr<Module> New =
+      readExactBitcode(R->Bitcode, Version->Path, *Fresh);
+  GuardFindings Found = findGuarded(*New, *M);
+  if (!Found.Refusals.empty())
+    return makeSourceError(
+        createStringError("refused: " + join(Found.Refusals, ", ")),
+        Version->Text);
+  Suspicions = std::move(Found.Suspicions);
+  M = std::move(New);
+  Context = std::move(Fresh);
+  Bitcode = std::make_shared<SmallVector<char, 0>>(std::move(R->Bitcode));
+  IsCompiled = true;
+  return makeSourceError(checkSignature(), Version->Text);
+}
+
 Error ReplayPlan::checkSignature() const {
   std::vector<KernelArg> Args = describeArgs(*M, Kernel->KernelName);
-  std::string Where = Options.IRFile.empty() ? std::string("the recorded IR")
-                                             : "'" + Options.IRFile + "'";
+  std::string Where = Version                  ? "'" + Version->Path + "'"
+                      : Options.IRFile.empty() ? std::string("the recorded IR")
+                                               : "'" + Options.IRFile + "'";
   if (Args.size() != Kernel->Args.size())
     return createStringError(
         formatv("kernel '{0}' has {1} arguments in {2}, {3} in the recording",
@@ -537,6 +608,8 @@ Error ReplayPlan::planAppImages() {
 bool ReplayPlan::isNVPTX() const { return M->getTargetTriple().isNVPTX(); }
 
 std::string ReplayPlan::irDigest() const {
+  if (Version)
+    return Version->digest();
   return Options.IRFile.empty()
              ? ""
              : toHexString(

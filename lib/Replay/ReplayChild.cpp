@@ -244,6 +244,7 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
             ? Verdict::CompileError
             : V;
   R.Error = std::move(Error);
+  R.Times.FrontEnd = Plan.frontEndTime();
   R.Times.Parse = Plan.parseTime();
   R.Times.Read = Plan.readTime();
   return R;

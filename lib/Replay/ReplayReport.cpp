@@ -28,6 +28,7 @@ using namespace llvm::mneme;
 
 static constexpr std::pair<StringLiteral, double ReplayTimes::*> TimeKeys[] = {
     {"open", &ReplayTimes::Open},
+    {"front_end", &ReplayTimes::FrontEnd},
     {"parse", &ReplayTimes::Parse},
     {"read", &ReplayTimes::Read},
     {"specialize", &ReplayTimes::Specialize},
@@ -296,6 +297,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"compared_launches", R.ComparedLaunches},
       {"reads_uninitialized", R.ReadsUninitialized},
       {"times", toJSON(R.Times)},
+      {"diagnostics", json::Array(R.Diagnostics)},
       {"verification", json::Array(R.Buffers)},
       {"stray_write", R.Stray},
       {"power", toJSON(R.Power)}};
@@ -454,6 +456,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   Tools["opt_tool"] = describeTool(Options.OptTool);
   Tools["llc_tool"] = describeTool(Options.LlcTool);
   std::optional<Occupancy> O = getLaunchOccupancy(Plan, R);
+  (*Result.getAsObject())["suspicions"] = json::Array(Plan.suspicions());
   (*Result.getAsObject())["occupancy"] = O ? toJSON(*O) : json::Value(nullptr);
   return json::Object{{"Replay-config", describeConfig(Plan, R)},
                       {"Result", std::move(Result)}};

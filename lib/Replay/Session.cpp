@@ -256,13 +256,13 @@ Error ReplaySession::chooseTimer(GPUTimer Wanted) {
 /// candidate accesses memory like the recorded kernel, unless it comes from
 /// different IR, which may compute the result in another way.
 bool ReplaySession::needsRestoring(const ReplayPlan &Variant) {
-  if (!D->asGPU() || !Variant.options().Verify)
+  if (!D->asGPU() || !Variant.options().Verify || !Variant.hasOwnModule())
     return true;
   if (!NeedsRestoring) {
     ScopedTimer Timer(PrepareTime);
     NeedsRestoring = Plan.canReadWhatItWrites();
   }
-  if (*NeedsRestoring || Variant.options().IRFile == Plan.options().IRFile)
+  if (*NeedsRestoring || Variant.irDigest() == Plan.irDigest())
     return *NeedsRestoring;
   ScopedTimer Timer(PrepareTime);
   return Variant.canReadWhatItWrites();
@@ -435,6 +435,7 @@ Expected<ReplayResult> ReplaySession::evaluate(const ReplayPlan &Variant,
   if (!Result)
     return Result.takeError();
   ReplayTimes &Times = Result->Times;
+  Times.FrontEnd = Variant.frontEndTime();
   Times.Parse = Variant.parseTime();
   Times.Read = Variant.readTime();
   Times.Open = std::exchange(OpenTime, 0);

@@ -14,11 +14,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "ExternalSampler.h"
-#include "LineProcess.h"
-#include "llvm/Mneme/Samplers/PointJSON.h"
 #include "SamplerSupport.h"
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Process/LineProcess.h"
+#include "llvm/Mneme/Samplers/PointJSON.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
 

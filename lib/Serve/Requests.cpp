@@ -215,6 +215,8 @@ void Server::sendResult(Evaluation E) {
   R.Failure = E.Failure;
   R.Error = std::move(E.Error);
   R.Level = E.Level;
+  R.Diagnostics = std::move(E.Diagnostics);
+  R.Suspicions = std::move(E.Suspicions);
   R.Stopped = E.Stopped;
   R.Metrics = std::move(E.Metrics);
   R.Samples = std::move(E.Samples);
@@ -565,6 +567,8 @@ Expected<Study> Server::makeStudy(const message::Space &M) const {
                                Option.Name + " for a space");
     Options.push_back({Option.Name, Option.Text});
   }
+  if (Error E = addKnobs(Options))
+    return std::move(E);
   if (Error E = applyToStudy(Options, S))
     return std::move(E);
   return S;

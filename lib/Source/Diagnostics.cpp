@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Source/SourceTokens.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -212,4 +213,13 @@ std::string mneme::printDiagnostics(ArrayRef<SourceDiagnostic> Diagnostics,
   if (Left)
     Text += formatv("{0} more\n", Left).str();
   return StringRef(Text).rtrim().str();
+}
+
+Error mneme::makeSourceError(Error E, StringRef Version) {
+  if (!E || E.isA<SourceError>() || E.isA<ShortageError>())
+    return E;
+  SourceDiagnostic D;
+  D.Severity = "error";
+  D.Message = toString(std::move(E));
+  return make_error<SourceError>(std::vector{std::move(D)}, Version);
 }

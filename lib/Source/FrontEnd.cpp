@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -172,8 +173,9 @@ static SourceDiagnostic describeEnd(const CompilerRun &Run,
 
 Expected<FrontEndResult> FrontEnd::compile(StringRef Version,
                                            const SourceDefines &Defines,
-                                           bool AnyEdit) const {
+                                           SourceEdit Edit) const {
   const SourceInfo &Info = Unit->info();
+  bool AnyEdit = Edit == SourceEdit::Anywhere;
   if (!AnyEdit)
     if (Error E = Unit->checkVersion(Version))
       return std::move(E);
@@ -204,7 +206,7 @@ Expected<FrontEndResult> FrontEnd::compile(StringRef Version,
   }
   Expected<ExtractedKernel> Kernel = extractFromUnit(Job.outputPath(), Info);
   if (!Kernel)
-    return Kernel.takeError();
+    return makeSourceError(recognizeShortage(Kernel.takeError()), Version);
   FrontEndResult Result;
   Result.Bitcode = std::move(Kernel->Bitcode);
   Result.StaticHash = std::move(Kernel->StaticHash);

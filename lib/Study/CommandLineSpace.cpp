@@ -12,7 +12,9 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
+#include "llvm/Mneme/Source/Knobs.h"
 #include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/TextError.h"
 #include <functional>
 
@@ -32,6 +34,7 @@ enum class OptionKind {
   Texts,
   Pipeline,
   LLVMOption,
+  Macro,
   Require,
   Derive,
   Objective
@@ -43,8 +46,14 @@ struct OptionInfo {
   StringRef DependsOn, Help;
 
   bool mayRepeat() const {
-    return Kind == OptionKind::LLVMOption || Kind == OptionKind::Require ||
+    return !prefix().empty() || Kind == OptionKind::Require ||
            Kind == OptionKind::Derive;
+  }
+  /// Returns the prefix of the keys of NAME=values; else nothing.
+  StringRef prefix() const {
+    return Kind == OptionKind::LLVMOption ? StringRef(LLVMKeyPrefix)
+           : Kind == OptionKind::Macro    ? StringRef(DefineKeyPrefix)
+                                          : StringRef();
   }
 };
 } // namespace
@@ -248,7 +257,7 @@ private:
   void replaceParameter(StringRef Name, const Expr &By);
   void replaceComputed(StringRef Key, const Expr &By);
   void dropUnused(const StringSet<> &Before);
-  Error addLLVMOption(StringRef Text);
+  Error addNamed(StringRef Prefix, StringRef Text);
   Error addDerived(StringRef Text);
   Error addConstraint(StringRef Text, StringRef Message);
   Error setObjectives(StringRef Text);
@@ -293,9 +302,9 @@ Error Builder::applyWhatDefines(StringRef Name) {
     bool Defines = O.Key == Name;
     if (O.Kind == OptionKind::Derive)
       Defines = Text.split('=').first.trim() == Name;
-    else if (O.Kind == OptionKind::LLVMOption)
+    else if (!O.prefix().empty())
       Defines = Text.split('=').first.trim() == Name ||
-                "llvm." + Text.split('=').first.trim().str() == Name;
+                (O.prefix() + Text.split('=').first.trim()).str() == Name;
     if (!Defines)
       continue;
     if (Items[I].State == Active)
@@ -650,7 +659,8 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
 // Options without a field of their own
 //===----------------------------------------------------------------------===//
 
-Error Builder::addLLVMOption(StringRef Text) {
+/// Adds the field Prefix + NAME for NAME=values.
+Error Builder::addNamed(StringRef Prefix, StringRef Text) {
   auto [Name, Values] = Text.split('=');
   Name = Name.trim();
   if (Name.empty() || !Text.contains('='))
@@ -658,7 +668,7 @@ Error Builder::addLLVMOption(StringRef Text) {
   Expected<FieldValue> V = parseLLVMValues(Values);
   if (!V)
     return V.takeError();
-  std::string Key = ("llvm." + Name).str();
+  std::string Key = (Prefix + Name).str();
   bool IsTaken = S.findParameter(Name) || findDerived(S, Name);
   return setField(Key, IsTaken ? StringRef(Key) : Name, *V, "");
 }
@@ -742,7 +752,8 @@ Error Builder::applyPart(const Item &It) {
   StringRef Text = It.Text;
   switch (O.Kind) {
   case OptionKind::LLVMOption:
-    return addLLVMOption(Text);
+  case OptionKind::Macro:
+    return addNamed(O.prefix(), Text);
   case OptionKind::Require:
     return addConstraint(Text, It.Message);
   case OptionKind::Derive:
@@ -841,4 +852,39 @@ Error Builder::build() {
 
 Error mneme::applyToStudy(const CommandLineSpace &Space, Study &S) {
   return Builder(Space, S).build();
+}
+
+/// Returns the name of a macro's option, the kind of others.
+static std::string getSubject(StringRef Option, StringRef Text) {
+  return (Option == "define" ? Option + " " + Text.split('=').first.trim()
+                             : Twine(Option))
+      .str();
+}
+
+Error mneme::addKnobs(CommandLineSpace &Space) {
+  auto Source =
+      find_if(Space, [](const SpaceOption &O) { return O.Name == "source"; });
+  if (Source == Space.end() ||
+      findOutside(Source->Text, "|") != StringRef::npos)
+    return Error::success();
+  std::string Path = Source->Text;
+  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
+  if (!File)
+    return File.takeError();
+  StringRef Text = (*File)->getBuffer();
+  Expected<std::vector<SourceKnob>> Knobs = findKnobs(Text);
+  if (!Knobs)
+    return quoteText(Path, Text, Knobs.takeError());
+  CommandLineSpace All;
+  for (const SourceKnob &K : *Knobs) {
+    bool IsGiven =
+        K.Option != "require" && any_of(Space, [&](const auto &O) {
+          return getSubject(O.Name, O.Text) == getSubject(K.Option, K.Text);
+        });
+    if (!IsGiven)
+      All.push_back({K.Option, K.Text});
+  }
+  append_range(All, Space);
+  Space = std::move(All);
+  return Error::success();
 }

@@ -67,7 +67,8 @@ static constexpr ValueType SettingTypes[] = {ValueType::Bool, ValueType::Int,
 Expected<std::optional<ValueType>> mneme::getFieldType(StringRef Key) {
   if (const SettingInfo *S = findSetting(Key))
     return SettingTypes[static_cast<unsigned>(S->Type)];
-  if (StringRef Name = Key; Name.consume_front(LLVMKeyPrefix) && !Name.empty())
+  if (StringRef Prefix = getKeyPrefix(Key);
+      !Prefix.empty() && Key.size() > Prefix.size())
     return std::nullopt;
   SmallVector<StringRef, 32> Names;
   for (const SettingInfo &S : getSettings())

@@ -69,6 +69,7 @@ SETTINGS: dict[str, Setting] = {
     "ptx": Setting("ptx", "text", "ptx", "", False, "Assemble this PTX instead of what the code generator emits"),
     "arch": Setting("arch", "text", "arch", "", False, "Compile for another GPU architecture"),
     "ir": Setting("ir", "text", "ir", "", False, "Replay this IR (.ll or .bc) instead of the recorded one"),
+    "source": Setting("source", "text", "source", "source", False, "Compile this version of the kernel's source instead of the recorded IR"),
 }
 
 METRICS: dict[str, Metric] = {
@@ -85,7 +86,7 @@ METRICS: dict[str, Metric] = {
 
 VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "MatchWithinEnvelope", "MatchUnordered", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "NotVerified")
 
-FAILURES: tuple[str, ...] = ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "Invalid", "WorkerLost", "Cancelled", "Interrupted")
+FAILURES: tuple[str, ...] = ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "Invalid", "WorkerLost", "Cancelled", "Interrupted", "Distrusted")
 
 SAMPLERS: dict[str, str] = {
     "lfbo": "a random forest that separates good from bad points, near the best (default)",
@@ -143,7 +144,9 @@ class ConfigTable:
         ptx: Optional[str] = None,
         arch: Optional[str] = None,
         ir: Optional[str] = None,
+        source: Optional[str] = None,
         llvm: Optional[Mapping[str, LLVMValue]] = None,
+        define: Optional[Mapping[str, LLVMValue]] = None,
         **unknown: NoReturn,
     ) -> None:
         given = locals()
@@ -307,6 +310,11 @@ class ConfigTable:
     def ir(self) -> Optional[str]:
         """Replay this IR (.ll or .bc) instead of the recorded one."""
         return self._values.get("ir")  # type: ignore[return-value]
+
+    @property
+    def source(self) -> Optional[str]:
+        """Compile this version of the kernel's source instead of the recorded IR."""
+        return self._values.get("source")  # type: ignore[return-value]
 
 
 class MetricTable:

@@ -22,6 +22,12 @@ _IGNORED = {"codegen_method": None, "prune": True, "internalize": True}
 _AXES = ("x", "y", "z")
 _KEY_OF = {key.replace(".", "_"): key for key in SETTINGS}
 _LLVM = "llvm."
+_DEFINE = "define."
+
+
+def _name(key: str) -> str:
+    """Returns the name of an LLVM option or macro in a key; empty for other keys."""
+    return next((key[len(p) :] for p in (_LLVM, _DEFINE) if key.startswith(p)), "")
 
 
 def _refuse(key: str, why: str) -> RequestError:
@@ -45,7 +51,7 @@ def _scalar(key: str, value: object) -> LLVMValue:
 
 def _convert(key: str, value: object) -> LLVMValue:
     """Converts a value of a setting to its type."""
-    if key.startswith(_LLVM):
+    if key.startswith((_LLVM, _DEFINE)):
         return _scalar(key, value)
     kind = SETTINGS[key].type
     if type(value) is int and kind == "int":
@@ -87,7 +93,7 @@ class Config(ConfigTable, _Base):
     Config(passes='default<O3>', block_x=256, block_y=1, llvm={'unroll-threshold': 100})
 
     A keyword is the key with ``_`` for ``.``; ``block`` and ``grid`` take numbers for several axes, ``llvm`` LLVM
-    options. The first argument may be another configuration or mapping: of keys and values, or what LLNL's Mneme
+    options, ``define`` macros of the source. The first argument may be another configuration or mapping: of keys and values, or what LLNL's Mneme
     writes. A configuration does not change and can be a key of a dictionary.
     """
 
@@ -117,12 +123,12 @@ class Config(ConfigTable, _Base):
     @staticmethod
     def _add(result: dict[str, LLVMValue], key: str, value: object) -> None:
         key = _KEY_OF.get(key, key) if isinstance(key, str) else key
-        if key in SETTINGS or (isinstance(key, str) and key.startswith(_LLVM) and len(key) > len(_LLVM)):
+        if key in SETTINGS or (isinstance(key, str) and _name(key)):
             if value is not None:
                 result[key] = _convert(key, value)
-        elif key == "llvm" and isinstance(value, Mapping):
-            for option, text in value.items():
-                Config._add(result, f"{_LLVM}{option}", text)
+        elif key in ("llvm", "define") and isinstance(value, Mapping):
+            for name, text in value.items():
+                Config._add(result, f"{key}.{name}", text)
         elif key in ("block", "grid"):
             for axis, number in _axes(key, value):
                 Config._add(result, f"{key}.{axis}", number)
@@ -130,7 +136,7 @@ class Config(ConfigTable, _Base):
             if _IGNORED[key] is not None and value != _IGNORED[key]:
                 raise _refuse(key, f"{value!r} is not supported: a recorded kernel is always cut out")
         else:
-            raise RequestError(f"unknown key {key!r}{nearest(str(key), [*SETTINGS, 'block', 'grid', 'llvm'])}")
+            raise RequestError(f"unknown key {key!r}{nearest(str(key), [*SETTINGS, 'block', 'grid', 'llvm', 'define'])}")
 
     def __getitem__(self, key: str) -> LLVMValue:
         return self._values[key]
@@ -167,6 +173,11 @@ class Config(ConfigTable, _Base):
         """The LLVM options."""
         return {k[len(_LLVM) :]: v for k, v in self._values.items() if k.startswith(_LLVM)}
 
+    @property
+    def define(self) -> dict[str, LLVMValue]:
+        """The macros of the source."""
+        return {k[len(_DEFINE) :]: v for k, v in self._values.items() if k.startswith(_DEFINE)}
+
     def to_dict(self) -> dict[str, Any]:
         """Returns the keys and values."""
         return dict(self._values)
@@ -179,6 +190,8 @@ class Config(ConfigTable, _Base):
                 for one in value if isinstance(value, list) else [value]:
                     text = str(one).lower() if isinstance(one, bool) else one
                     words.append(f"-mllvm={key[len(_LLVM):]}={text}")
+            elif key.startswith(_DEFINE):
+                words.append(f"--define={key[len(_DEFINE):]}={value}")
             elif isinstance(value, bool):
                 words.append(f"--{SETTINGS[key].option}={str(value).lower()}")
             else:
@@ -186,9 +199,8 @@ class Config(ConfigTable, _Base):
         return words
 
     def __repr__(self) -> str:
-        parts = [f"{k.replace('.', '_')}={v!r}" for k, v in self._values.items() if not k.startswith(_LLVM)]
-        if self.llvm:
-            parts.append(f"llvm={self.llvm!r}")
+        parts = [f"{k.replace('.', '_')}={v!r}" for k, v in self._values.items() if not _name(k)]
+        parts += [f"{n}={m!r}" for n, m in (("llvm", self.llvm), ("define", self.define)) if m]
         return f"Config({', '.join(parts)})"
 
     def _repr_html_(self) -> str:

@@ -70,6 +70,16 @@ class Result(MetricTable):
         return self._data["error"]
 
     @property
+    def diagnostics(self) -> Sequence[Mapping[str, Any]]:
+        """The front end's messages about a source that it rejected: file, line, column, severity, message, ..."""
+        return self._data["diagnostics"]
+
+    @property
+    def suspicions(self) -> Sequence[str]:
+        """Reasons not to trust a source: reads of clocks, inline assembly, ... that the recorded kernel lacks."""
+        return self._data["suspicions"]
+
+    @property
     def verified(self) -> bool:
         """The launch left the memory that was recorded."""
         return not self._data["failure"]

@@ -147,7 +147,8 @@ Settings
 
 The tunable settings of a replay. Studies (:doc:`Studies`), journals, ``best.json`` and the files of
 ``llvm-mneme-replay --config`` use the same keys. A setting that is not given keeps its recorded value. In addition,
-``llvm.NAME`` sets the LLVM option ``-NAME`` for the compilation (``--mllvm`` of both tools, ``--opt`` of a study).
+``llvm.NAME`` sets the LLVM option ``-NAME`` for the compilation (``--mllvm`` of both tools, ``--opt`` of a study), and
+``define.NAME`` a macro of the source (``--define``).
 
 *Stage* is the first stage that a setting affects. Configurations that differ only in settings of the launch share one
 compilation, unless specialization or launch bounds make the code depend on the launch. *Reach* is an effect outside the

@@ -23,6 +23,8 @@
 
 namespace mneme {
 
+struct TunedStub;
+
 /// Whether a recorder is in the process, which takes precedence.
 bool isRecording();
 
@@ -58,7 +60,7 @@ private:
   std::mutex Lock;
   std::map<const void *, std::string> Digests; ///< By owner.
   std::map<const void *, Function> Functions;
-  StubTable Table;
+  StubTable<TunedStub> Table;
 };
 
 } // namespace mneme

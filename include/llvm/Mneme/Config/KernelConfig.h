@@ -80,13 +80,19 @@ struct SettingInfo {
 
 /// Returns the rows in the order of the table.
 ArrayRef<SettingInfo> getSettings();
-/// Returns the row of a key; null for "llvm.NAME" and unknown keys.
+/// Returns the row of a key; null for "llvm.NAME", "define.NAME" and unknown
+/// keys.
 const SettingInfo *findSetting(StringRef Key);
 
-/// The prefix of the keys of LLVM options.
-inline constexpr StringLiteral LLVMKeyPrefix = "llvm.";
+/// The prefixes of the keys of LLVM options, and of macros of a source.
+inline constexpr StringLiteral LLVMKeyPrefix = "llvm.",
+                               DefineKeyPrefix = "define.";
 
-/// Returns the stage of a key; Pipeline for "llvm.NAME" and unknown keys.
+/// Returns the prefix of a key with a name: "llvm." or "define."; else nothing.
+StringRef getKeyPrefix(StringRef Key);
+
+/// Returns the stage of a key; Input for "define.NAME", Pipeline for
+/// "llvm.NAME" and unknown keys.
 SettingStage getSettingStage(StringRef Key);
 /// Returns true if the setting affects only the launch, not the code.
 bool isLaunchField(StringRef Key);
@@ -114,12 +120,16 @@ struct KernelConfig : CompileConfig {
 #include "llvm/Mneme/Config/Config.def"
 
   std::optional<uint32_t> Grid[3], Block[3];
+
+  /// "define.NAME": macros for Source.
+  std::vector<mneme::LLVMOption> Defines;
 };
 
 /// Sets the settings in \p Config and keeps the others in \p C. A value of
 /// "llvm.NAME" is a string, a number, a boolean or, for repeatable options, an
 /// array of these; it replaces all options of that name. Fails on unknown keys,
 /// wrong types and numbers out of range; errors are KeyErrors (Support/JSON.h).
+/// "define.NAME" takes one value.
 /// Whether LLVM accepts an option and its value is checked elsewhere.
 Error applyConfig(const json::Object &Config, KernelConfig &C);
 
@@ -144,8 +154,8 @@ std::string getKey(const CompileConfig &C, SettingStage From,
 /// Returns llvm-mneme-replay's option of a key, without hyphens; empty if there
 /// is none.
 StringRef getOptionName(StringRef Key);
-/// Returns the key of an option without hyphens, "llvm." for "mllvm"; empty if
-/// there is none.
+/// Returns the key of an option without hyphens, "llvm." for "mllvm" and
+/// "define." for "define"; empty if there is none.
 StringRef getOptionKey(StringRef Option);
 /// Returns the options of all settings, without hyphens.
 std::vector<StringRef> getOptionNames();

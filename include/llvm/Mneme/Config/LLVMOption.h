@@ -38,6 +38,13 @@ Expected<LLVMOption> parseLLVMOption(StringRef Text);
 /// Returns "-name=value".
 std::string toString(const LLVMOption &O);
 
+/// Returns true for an identifier.
+bool isMacroName(StringRef Name);
+
+/// Parses a macro, NAME=VALUE or NAME, whose value is 1. Fails on other names
+/// than identifiers and on values of several lines.
+Expected<LLVMOption> parseDefine(StringRef Text);
+
 /// Replaces all of \p Options that have the same name as one of \p New, and
 /// appends \p New.
 void overrideLLVMOptions(std::vector<LLVMOption> &Options,

@@ -29,6 +29,9 @@ struct FarmCode {
   FailureKind Failure; ///< None if there is code.
   std::string Error;
   std::string IRHash, AssemblyHash, CodeHash; ///< As far as known.
+  /// Of a version of a source; see Evaluation.
+  std::vector<SourceDiagnostic> Diagnostics;
+  std::vector<std::string> Suspicions;
   bool Stopped = false; ///< Compilation stopped at known code; Bytes is empty.
   double CompileSeconds = 0;
   std::string Bytes; ///< Code in a form that only run processes read.

@@ -20,6 +20,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Study/Trial.h"
 #include "llvm/Support/JSON.h"
 #include <optional>
@@ -33,6 +34,9 @@ namespace mneme {
 constexpr size_t MaxSamples = size_t(1) << 19;
 /// Maximum number of configurations in one comparison.
 constexpr size_t MaxCompared = 1024;
+
+/// Largest numbers of messages about a candidate.
+inline constexpr size_t MaxDiagnostics = 64, MaxSuspicions = 64;
 
 namespace rules {
 
@@ -261,6 +265,18 @@ struct Records {
   static std::string describe() { return "text, as for --unordered"; }
 };
 
+/// Messages of clang about a source, or of the guards.
+struct Diagnostic {
+  using Type = SourceDiagnostic;
+  static bool read(const json::Value &V, SourceDiagnostic &Out, json::Path P) {
+    return fromJSON(V, Out, P);
+  }
+  static json::Value write(const SourceDiagnostic &V) { return toJSON(V); }
+  static std::string describe() {
+    return "object, as in record-compile.schema.json";
+  }
+};
+
 template <typename Rule, size_t Max> struct ListOf {
   using Type = std::vector<typename Rule::Type>;
   static bool read(const json::Value &V, Type &Out, json::Path P) {
@@ -287,6 +303,8 @@ template <typename Rule, size_t Max> struct ListOf {
   }
 };
 using Names = ListOf<Name, 1024>;
+using Diagnostics = ListOf<Diagnostic, MaxDiagnostics>;
+using Texts = ListOf<Text, MaxSuspicions>;
 using RecordOptions = ListOf<Records, 4096>;
 using Paths = ListOf<Path, 256>;
 using Numbers = ListOf<Number, 16384>;
@@ -315,6 +333,7 @@ using MaybeNorm = Maybe<Integer<MNEME_NORM_LINF>>;
 using ToleranceKind = Integer<MNEME_TOLERANCE_ULP>;
 using ElementType = Integer<MNEME_DTYPE_U64>;
 
+using Edit = Choice<SourceEdit, SourceEdit::Anywhere>;
 using Assembler = Choice<PTXCompiler, PTXCompiler::Library>;
 using Strategy = Choice<HostStrategy, HostStrategy::Fiber>;
 using Finish = Choice<HostFinish, HostFinish::None>;

@@ -27,6 +27,7 @@
 #include "llvm/Mneme/Replay/Envelope.h"
 #include "llvm/Mneme/Replay/Measure.h"
 #include "llvm/Mneme/Replay/Unordered.h"
+#include "llvm/Mneme/Source/SourceCompiler.h"
 #include "llvm/Support/Error.h"
 #include <memory>
 #include <optional>
@@ -55,6 +56,9 @@ struct ReplayOptions : KernelConfig {
   std::optional<uint8_t> Fill;
   PTXCompiler Assembler = PTXCompiler::Auto;
   std::string CudaPath;
+  /// The source folder of Source; empty: that of the file.
+  std::string SourceDir;
+  SourceEdit Edit = SourceEdit::Blocks;
   /// ELF file whose machine code of the kernel is compared with the replayed
   /// code; empty: none.
   std::string CompareWithApp;
@@ -180,17 +184,20 @@ private:
 class ReplayPlan {
 public:
   /// \param Database  a kernel's JSON file, or a folder that contains one.
-  /// Errors name the offending file, option or argument.
-  static Expected<std::unique_ptr<ReplayPlan>> create(StringRef Database,
-                                                      ReplayOptions Options);
+  /// Errors name the offending file, option or argument. A version of the
+  /// source that does not compile is a SourceError.
+  /// \param Sources  compiles versions for several plans; may be null.
+  static Expected<std::unique_ptr<ReplayPlan>>
+  create(StringRef Database, ReplayOptions Options,
+         std::shared_ptr<SourceCompiler> Sources = nullptr);
   ~ReplayPlan();
 
   /// Returns a plan of the same recorded launch with other options. Shares this
-  /// plan's memory, and its IR unless Options.IRFile differs. Ignores
-  /// Options.RecordId.
+  /// plan's memory, and its IR unless Options.IRFile or Options.Source differs.
+  /// Ignores Options.RecordId.
   /// \param WillCompile  if false, the plan can only run code compiled
   /// elsewhere. Compile options are then only checked for contradictions, which
-  /// takes microseconds.
+  /// takes microseconds, and a source is not compiled.
   Expected<std::unique_ptr<ReplayPlan>> vary(ReplayOptions Options,
                                              bool WillCompile = true) const;
 
@@ -242,9 +249,16 @@ public:
   /// image; assembles PTX. Fails if no image was recorded.
   Expected<SmallVector<char, 0>> readRecordedCubin() const;
   bool hasRecordedImage() const { return !kernel().Image.File.empty(); }
-  /// Returns a hexadecimal digest of Options.IRFile's contents; empty for the
-  /// recorded IR.
+  /// Returns a hexadecimal digest of Options.IRFile's contents, or of the
+  /// version of the source; empty for the recorded IR.
   std::string irDigest() const;
+  /// The reasons not to trust a version of the source (findGuarded()).
+  ArrayRef<std::string> suspicions() const { return Suspicions; }
+  /// Returns false if the plan's version of the source was not compiled
+  /// (vary()): the module is another one.
+  bool hasOwnModule() const { return IsCompiled || !Version; }
+  /// Seconds that clang took for the version of the source.
+  double frontEndTime() const { return FrontEndTime; }
   /// Returns a new copy of the module to compile, preferably in a context of
   /// its own.
   std::unique_ptr<Module> cloneModule(LLVMContext &Context) const;
@@ -273,8 +287,15 @@ private:
   std::shared_ptr<const ComparePlan> Comparison;
   std::shared_ptr<const PoisonMask> Poison;
   std::shared_ptr<const Envelope> Measured;
-  double ParseTime = 0, ReadTime = 0;
+  double ParseTime = 0, ReadTime = 0, FrontEndTime = 0;
+  std::shared_ptr<SourceCompiler> Sources;
+  /// The version of the source, if any, and whether M is its module.
+  std::shared_ptr<const SourceVersion> Version;
+  bool IsCompiled = false;
+  std::vector<std::string> Suspicions;
 
+  Error readVersion();
+  Error compileVersion();
   Error chooseInstance(StringRef Database);
   Error loadModule();
   Error checkSignature() const;

@@ -52,6 +52,7 @@ double getStageLimit(const ReplayOptions &O, ReplayStage S);
 /// Wall-clock times in seconds; they do not overlap.
 struct ReplayTimes {
   double Open = 0;       ///< Opening the device.
+  double FrontEnd = 0;   ///< Compiling the source to IR.
   double Parse = 0;      ///< Parsing the IR.
   double Read = 0;       ///< Reading the snapshots.
   double Specialize = 0; ///< Including the copy of the IR.
@@ -143,6 +144,8 @@ bool fromJSON(const json::Value &V, VerificationPower &P, json::Path Path);
 struct ReplayResult {
   Verdict V = Verdict::NotVerified;
   std::string Error; ///< Reason for the verdict; empty for a match.
+  /// The front end's messages about a version of the source that it rejected.
+  std::vector<SourceDiagnostic> Diagnostics;
   bool Executed = false;
   double StartTime = 0, EndTime = 0; ///< Seconds since the epoch.
   ReplayTimes Times;

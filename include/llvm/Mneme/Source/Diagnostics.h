@@ -77,6 +77,10 @@ public:
   std::error_code convertToErrorCode() const override;
 };
 
+/// Returns a SourceError with the message of \p E, unless that is one already
+/// or a ShortageError.
+Error makeSourceError(Error E, StringRef Version);
+
 } // namespace mneme
 } // namespace llvm
 

@@ -28,6 +28,9 @@ namespace mneme {
 /// Macros that are defined for a version, by name.
 using SourceDefines = std::map<std::string, std::string>;
 
+/// The parts of the file that a version may change.
+enum class SourceEdit { Blocks, Anywhere };
+
 /// Limits of one compilation.
 struct FrontEndLimits {
   double Seconds = 20; ///< Of a processor.
@@ -61,10 +64,11 @@ public:
   Error preparePrefix();
 
   /// Compiles \p Version. Fails with a SourceError if clang rejects it.
-  /// \param AnyEdit  the version may differ anywhere (checkVersion()).
+  /// The text outside of what \p Edit allows must be the original's
+  /// (checkVersion()).
   Expected<FrontEndResult> compile(StringRef Version,
                                    const SourceDefines &Defines = {},
-                                   bool AnyEdit = false) const;
+                                   SourceEdit Edit = SourceEdit::Blocks) const;
 
   FrontEndLimits Limits;
 

@@ -44,6 +44,11 @@ using CommandLineSpace = std::vector<SpaceOption>;
 /// passes checkStudy(). Errors quote the option, with a caret.
 Error applyToStudy(const CommandLineSpace &Space, Study &S);
 
+/// If \p Space has one version of a source, puts the knobs of its comments
+/// (Source/Knobs.h) in front, except those that \p Space sets itself. Errors
+/// name the file.
+Error addKnobs(CommandLineSpace &Space);
+
 } // namespace mneme
 } // namespace llvm
 

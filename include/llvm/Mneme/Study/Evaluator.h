@@ -18,6 +18,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Study/Trial.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -67,6 +68,10 @@ struct Evaluation {
   uint64_t Id = 0;
   FailureKind Failure; ///< None if verified.
   std::string Error;
+  /// The front end's messages about a version of a source that it rejected.
+  std::vector<SourceDiagnostic> Diagnostics;
+  /// Reasons not to trust a version of a source (Source/Guards.h).
+  std::vector<std::string> Suspicions;
   /// The most lenient level of the rules under which memory was compared.
   CompareLevel Level = CompareLevel::Exact;
   bool Stopped = false;      ///< Measurement stopped at StopAbove.

@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "LineProcess.h"
+#include "llvm/Mneme/Process/LineProcess.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cerrno>
 #include <cstring>

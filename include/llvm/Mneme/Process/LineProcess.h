@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_SAMPLERS_LINEPROCESS_H
-#define LLVM_MNEME_LIB_SAMPLERS_LINEPROCESS_H
+#ifndef LLVM_MNEME_PROCESS_LINEPROCESS_H
+#define LLVM_MNEME_PROCESS_LINEPROCESS_H
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Process/Child.h"
@@ -59,4 +59,4 @@ private:
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_SAMPLERS_LINEPROCESS_H
+#endif // LLVM_MNEME_PROCESS_LINEPROCESS_H

@@ -1,0 +1,73 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Searches over the source of a recorded kernel, its macros, and the settings
+/// of its compilation and launch together.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_EVOLVE_EVOLVE_H
+#define LLVM_MNEME_EVOLVE_EVOLVE_H
+
+#include "llvm/Mneme/Evolve/Judge.h"
+#include "llvm/Mneme/Study/CommandLineSpace.h"
+#include <atomic>
+
+namespace llvm {
+namespace mneme {
+
+/// Returns the configurations of a version for all launches of a farm: the
+/// knobs of its comments at their defaults. Fails with a TextError on invalid
+/// knobs.
+Expected<CandidateConfig> bindKnobs(StringRef Version, const ReplayFarm &Farm);
+
+struct EvolveOptions {
+  JudgeOptions Judge;
+  std::string Start;  ///< The version to begin with, as text.
+  std::string Output; ///< Folder.
+  /// Budgets; 0: none.
+  uint64_t Candidates = 200;
+  double Seconds = 0;
+  uint64_t InnerTrials = 0;
+  double Cost = 0; ///< In the proposer's unit.
+  /// Trials of the inner search per candidate: if it is nearly as fast as its
+  /// parent, if it is in the best third, and if it is a finalist. 0: none.
+  unsigned Inner[3] = {8, 32, 128};
+  /// Space of the inner search, besides the knobs.
+  CommandLineSpace InnerSpace;
+  uint64_t Seed = 0;
+  unsigned Islands = 2;
+  unsigned FinalCandidates = 5;
+  double MinEffect = 0.005;
+  std::vector<std::string> Operators; ///< Keys; empty: all.
+  std::string Proposer;               ///< A shell command; empty: operators.
+  double ProposerSeconds = 600;       ///< Limit of an answer.
+  bool Resume = false;
+  const std::atomic<int> *Interrupts = nullptr; ///< As TunerOptions.
+  std::function<void(StringRef)> Note;          ///< One line of progress.
+};
+
+/// The outcome of a search.
+struct EvolveOutcome {
+  uint64_t Candidates = 0, Verified = 0, Distinct = 0, InnerTrials = 0;
+  double Seconds = 0, Cost = 0;
+  /// The winner's number, and its confirmed speed-up; unset without a winner.
+  std::optional<uint64_t> Winner;
+  RatioEstimate Speedup;
+  /// The finalists that were not trusted or failed on held-out launches.
+  std::map<uint64_t, std::string> Rejected;
+};
+
+/// Runs a search and writes the files of the folder Output.
+Expected<EvolveOutcome> evolve(EvolveOptions O);
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_EVOLVE_EVOLVE_H

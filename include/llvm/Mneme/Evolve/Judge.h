@@ -1,0 +1,151 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Judges versions of a kernel's source whose author is not trusted: in stages,
+/// on launches that the author has seen and on others.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_EVOLVE_JUDGE_H
+#define LLVM_MNEME_EVOLVE_JUDGE_H
+
+#include "llvm/Mneme/Farm/Assess.h"
+#include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Study/Outcome.h"
+#include "llvm/Mneme/Support/Folders.h"
+
+namespace llvm {
+namespace mneme {
+
+/// The stages of a judgement, in order.
+enum class JudgeStage {
+  Compile, ///< Front end, guards and back end.
+  Verify,  ///< One launch of the smallest training instance.
+  Measure, ///< Some launches of all training instances.
+  Compare, ///< Pairs with the recorded code.
+  HeldOut, ///< Launches and inputs that the author has not seen.
+  Done,
+};
+StringRef getStageName(JudgeStage S); ///< "compile", ...
+
+struct JudgeOptions {
+  /// Base.SourceDir is the source folder. Judge sets RecordIds.
+  FarmOptions Farm;
+  std::vector<RecordedInstance> Instances;
+  /// Record ids, or beginnings of them, of the instances that candidates are
+  /// not trained on. Empty: the last quarter, if there are two or more.
+  std::vector<std::string> HeldOut;
+  /// Number of launches with permuted inputs (Perturb.h).
+  unsigned Perturbed = 2;
+  unsigned Rounds = 30; ///< Pairs.
+  uint64_t Seed = 0;
+  /// Suspicions do not bar a candidate.
+  bool AcceptSuspect = false;
+  /// Require all of the above; otherwise a candidate only has to verify.
+  bool Untrusted = true;
+};
+
+/// The judgement on a candidate.
+struct Judgement {
+  JudgeStage Reached = JudgeStage::Compile; ///< The stage that it failed in.
+  FailureKind Failure; ///< None if it passed; Distrusted: see Suspicions.
+  std::string Error;
+  std::vector<SourceDiagnostic> Diagnostics;
+  std::vector<std::string> Suspicions;
+  /// Of the first training instance.
+  StringMap<double> Metrics;
+  std::string IRHash, AssemblyHash, CodeHash;
+  /// Speed-up over the recorded code: of the measurements, and of pairs.
+  std::optional<double> Estimate;
+  std::optional<RatioEstimate> Speedup;
+  double Seconds[static_cast<size_t>(JudgeStage::Done)] = {};
+
+  bool passed() const { return Reached == JudgeStage::Done; }
+};
+json::Value toJSON(const Judgement &J);
+
+/// The configuration of a candidate: one for all instances, or one each in the
+/// order of the farm's plans.
+class CandidateConfig {
+public:
+  CandidateConfig(json::Object Common) { All.push_back(std::move(Common)); }
+  explicit CandidateConfig(std::vector<json::Object> All)
+      : All(std::move(All)) {}
+  const json::Object &of(unsigned Instance) const {
+    return All.size() == 1 ? All[0] : All[Instance];
+  }
+
+private:
+  std::vector<json::Object> All;
+};
+
+/// A speed-up that only a mistake of the evaluation explains.
+inline constexpr double IncredibleSpeedup = 10;
+
+class Judge {
+public:
+  /// Splits the instances, permutes inputs and assesses the verification. Fails
+  /// if the recorded code does not verify, or if an empty kernel does.
+  static Expected<std::unique_ptr<Judge>> create(JudgeOptions O);
+
+  /// Judges some candidates up to \p Last, all at the same time.
+  Expected<std::vector<Judgement>> judge(ArrayRef<CandidateConfig> Configs,
+                                         JudgeStage Last);
+  /// Judges a candidate, whose Speedup is known, by its suspicions and on what
+  /// it was not trained on. Sets Reached to Done or HeldOut.
+  Error testFinalist(const CandidateConfig &Config, Judgement &J);
+
+  ReplayFarm &farm() { return *Farm; }
+  /// Returns the numbers of the training instances, 0 and following, and of
+  /// those that are held out, which follow them.
+  ArrayRef<unsigned> training() const { return Training; }
+  ArrayRef<unsigned> heldOut() const { return HeldOut; }
+  /// Nanoseconds of the recorded code, per training instance.
+  ArrayRef<double> baselines() const { return Baselines; }
+  /// How many planted faults verification catches.
+  const Assessment &power() const { return Power; }
+  size_t perturbed() const { return Perturbed.size(); }
+  json::Object describe() const;
+  uint64_t &nextId() { return NextId; }
+
+private:
+  explicit Judge(JudgeOptions O) : O(std::move(O)) {}
+  Error split();
+  Error assessPower();
+  Error measureBaselines();
+  Error perturb();
+  Expected<std::vector<Evaluation>>
+  evaluate(std::vector<EvaluationRequest> Requests);
+  EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
+                                bool Measure);
+  void note(Judgement &J, JudgeStage Stage, const Evaluation &E) const;
+  void distrust(Judgement &J) const;
+  Error testHeldOut(const CandidateConfig &Config, Judgement &J);
+  Error compare(const CandidateConfig &Config, Judgement &J);
+  Error testPerturbed(const CandidateConfig &Config, Judgement &J);
+
+  JudgeOptions O;
+  std::unique_ptr<ReplayFarm> Farm;
+  std::vector<unsigned> Training, HeldOut;
+  std::vector<double> Baselines;
+  Assessment Power;
+  PrivateFolder Inputs; ///< Contains a folder for each permuted launch.
+  struct PermutedLaunch {
+    unsigned Instance;
+    std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
+  };
+  std::vector<PermutedLaunch> Perturbed;
+  std::vector<std::string> Unperturbed; ///< Why launches have no other inputs.
+  uint64_t NextId = 1;
+};
+
+} // namespace mneme
+} // namespace llvm
+
+#endif // LLVM_MNEME_EVOLVE_JUDGE_H

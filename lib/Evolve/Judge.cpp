@@ -1,0 +1,428 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Evolve/Judge.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Replay/Perturb.h"
+#include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <cmath>
+
+using namespace llvm;
+using namespace llvm::mneme;
+
+static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
+                                               "compare", "held-out", "done"};
+
+StringRef mneme::getStageName(JudgeStage S) {
+  return StageNames[static_cast<size_t>(S)];
+}
+
+json::Value mneme::toJSON(const Judgement &J) {
+  json::Object Metrics, Seconds;
+  for (const auto &M : J.Metrics)
+    Metrics[M.getKey()] = M.getValue();
+  for (auto [Name, S] : zip_first(J.Seconds, StageNames))
+    Seconds[S] = Name;
+  auto OrNull = [](StringRef Text) {
+    return Text.empty() ? json::Value(nullptr)
+                        : json::Value(json::fixUTF8(Text));
+  };
+  json::Array Suspicions;
+  for (const std::string &S : J.Suspicions)
+    Suspicions.push_back(json::fixUTF8(S));
+  json::Value Speedup = nullptr;
+  if (J.Speedup)
+    Speedup = json::Array{J.Speedup->Value, J.Speedup->Low, J.Speedup->High};
+  return json::Object{{"stage", getStageName(J.Reached)},
+                      {"passed", J.passed()},
+                      {"failure", OrNull(J.Failure.name())},
+                      {"error", OrNull(J.Error)},
+                      {"diagnostics", json::Array(J.Diagnostics)},
+                      {"suspicions", std::move(Suspicions)},
+                      {"metrics", std::move(Metrics)},
+                      {"ir_hash", OrNull(J.IRHash)},
+                      {"assembly_hash", OrNull(J.AssemblyHash)},
+                      {"code_hash", OrNull(J.CodeHash)},
+                      {"estimate", J.Estimate ? json::Value(*J.Estimate)
+                                              : json::Value(nullptr)},
+                      {"speedup", std::move(Speedup)},
+                      {"seconds", std::move(Seconds)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Preparation
+//===----------------------------------------------------------------------===//
+
+Expected<std::unique_ptr<Judge>> Judge::create(JudgeOptions Options) {
+  std::unique_ptr<Judge> J(new Judge(std::move(Options)));
+  if (Error E = J->split())
+    return std::move(E);
+  if (Error E = ReplayFarm::create(J->O.Farm).moveInto(J->Farm))
+    return std::move(E);
+  if (Error E = J->measureBaselines())
+    return std::move(E);
+  if (J->O.Untrusted) {
+    if (Error E = J->assessPower())
+      return std::move(E);
+    if (Error E = J->perturb())
+      return std::move(E);
+  }
+  return std::move(J);
+}
+
+/// Chooses the instances and their order. The first training instance has the
+/// fewest threads, as it rejects most wrong candidates.
+Error Judge::split() {
+  std::vector<bool> IsHeldOut(O.Instances.size());
+  for (StringRef Id : O.HeldOut) {
+    bool Found = false;
+    for (auto [I, Instance] : enumerate(O.Instances))
+      if (StringRef(Instance.DynamicHash).starts_with(Id)) {
+        IsHeldOut[I] = true;
+        Found = true;
+      }
+    if (!Found)
+      return createStringError("--held-out: no recorded launch '" + Id + "'");
+  }
+  size_t Count = O.Instances.size();
+  if (O.Untrusted && O.HeldOut.empty() && Count > 1)
+    for (size_t I = Count - divideCeil(Count, 4); I != Count; ++I)
+      IsHeldOut[I] = true;
+  std::vector<size_t> Order(Count);
+  for (size_t I = 0; I != Count; ++I)
+    Order[I] = I;
+  llvm::stable_sort(Order, [&](size_t A, size_t B) {
+    auto Key = [&](size_t I) {
+      const RecordedInstance &R = O.Instances[I];
+      return std::pair(bool(IsHeldOut[I]), R.Grid.count() * R.Block.count());
+    };
+    return Key(A) < Key(B);
+  });
+  O.Farm.RecordIds.clear();
+  for (auto [I, Old] : enumerate(Order)) {
+    O.Farm.RecordIds.push_back(O.Instances[Old].DynamicHash);
+    (IsHeldOut[Old] ? HeldOut : Training).push_back(I);
+  }
+  if (Training.empty())
+    return createStringError("--held-out: no launch is left to train on");
+  return Error::success();
+}
+
+Error Judge::measureBaselines() {
+  std::vector<EvaluationRequest> Requests;
+  for (unsigned I : Training) {
+    Requests.push_back(makeRequest({}, I, /*Measure=*/true));
+    Requests.back().Fresh = true;
+  }
+  for (unsigned I : HeldOut)
+    Requests.push_back(makeRequest({}, I, /*Measure=*/false));
+  Expected<std::vector<Evaluation>> All = evaluate(std::move(Requests));
+  if (!All)
+    return All.takeError();
+  for (const Evaluation &E : *All)
+    if (!E.Failure.empty())
+      return createStringError(
+          formatv("the recorded kernel does not verify ({0}: {1})", E.Failure,
+                  E.Error)
+              .str());
+  for (size_t I = 0; I != Training.size(); ++I)
+    Baselines.push_back(summarize((*All)[I].Samples).Median);
+  return Error::success();
+}
+
+Error Judge::assessPower() {
+  AssessOptions A;
+  A.Instance = Training.front();
+  A.Pipeline = getClangPipeline(Farm->plans().front()->kernel().OptLevel);
+  if (Error E = assess(*Farm, A).moveInto(Power))
+    return E;
+  for (const FaultResult &F : Power.Faults)
+    if (F.Name == "empty" && F.Outcome == FaultResult::Missed)
+      return createStringError(
+          "an empty kernel verifies: the recorded launch changes nothing that "
+          "a candidate could get wrong");
+  return Error::success();
+}
+
+/// Returns the name of the farm's first device, as for --device.
+static std::string getFirstDevice(const ReplayFarm &Farm) {
+  json::Object Description = Farm.describe();
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices)
+      if (const json::Object *D = V.getAsObject())
+        return D->getString("device").value_or("host").str();
+  return "host";
+}
+
+Error Judge::perturb() {
+  if (!O.Perturbed)
+    return Error::success();
+  if (Error E = PrivateFolder::createTemporary().moveInto(Inputs))
+    return E;
+  auto Sources = std::make_shared<SourceCompiler>();
+  if (Error E = Sources->prepare(O.Farm.Base.SourceDir))
+    return E;
+  for (unsigned N = 0; N != O.Perturbed; ++N) {
+    unsigned I = Training[N % Training.size()];
+    ReplayOptions Options = O.Farm.Base;
+    Options.RecordId.clear();
+    Options.Device = getFirstDevice(*Farm);
+    Options.Iterations = 0;
+    Options.Warmup = 0;
+    Options.Resources = false;
+    Expected<std::unique_ptr<ReplayPlan>> Own = Farm->plans()[I]->vary(Options);
+    if (!Own)
+      return Own.takeError();
+    Expected<std::string> File =
+        writePerturbed(**Own, Inputs.pathOf(std::to_string(N)), O.Seed + N + 1);
+    if (!File) {
+      Unperturbed.push_back(toString(File.takeError()));
+      continue;
+    }
+    PermutedLaunch &L = Perturbed.emplace_back();
+    L.Instance = I;
+    if (Error E = ReplayPlan::create(*File, std::move(Options), Sources)
+                      .moveInto(L.Plan))
+      return E;
+  }
+  return Error::success();
+}
+
+json::Object Judge::describe() const {
+  auto Ids = [&](ArrayRef<unsigned> Some) {
+    json::Array A;
+    for (unsigned I : Some)
+      A.push_back(Farm->plans()[I]->instance().DynamicHash);
+    return A;
+  };
+  return json::Object{
+      {"training", Ids(Training)},
+      {"held_out", Ids(HeldOut)},
+      {"perturbed", Perturbed.size()},
+      {"unperturbed", json::Array(Unperturbed)},
+      {"power", O.Untrusted ? toJSON(Power) : json::Value(nullptr)}};
+}
+
+//===----------------------------------------------------------------------===//
+// Evaluation
+//===----------------------------------------------------------------------===//
+
+EvaluationRequest Judge::makeRequest(const json::Object &Config,
+                                     unsigned Instance, bool Measure) {
+  EvaluationRequest R;
+  R.Id = NextId++;
+  R.Config = Config;
+  R.Instance = Instance;
+  R.Measure = Measure;
+  return R;
+}
+
+Expected<std::vector<Evaluation>>
+Judge::evaluate(std::vector<EvaluationRequest> Requests) {
+  std::map<uint64_t, size_t> Places;
+  for (auto [I, R] : enumerate(Requests))
+    Places[R.Id] = I;
+  std::vector<Evaluation> All(Requests.size());
+  for (EvaluationRequest &R : Requests)
+    if (Error E = Farm->submit(std::move(R)))
+      return std::move(E);
+  for (size_t Missing = All.size(); Missing;) {
+    Expected<std::vector<Evaluation>> Some = Farm->wait(1);
+    if (!Some)
+      return Some.takeError();
+    for (Evaluation &E : *Some)
+      if (auto It = Places.find(E.Id); It != Places.end()) {
+        All[It->second] = std::move(E);
+        --Missing;
+      }
+  }
+  return All;
+}
+
+/// Takes the result of a stage.
+void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
+  J.Seconds[static_cast<size_t>(JudgeStage::Compile)] += E.CompileSeconds;
+  J.Seconds[static_cast<size_t>(Stage)] += E.RunSeconds;
+  for (auto [To, From] : {std::pair(&J.IRHash, &E.IRHash),
+                          std::pair(&J.AssemblyHash, &E.AssemblyHash),
+                          std::pair(&J.CodeHash, &E.CodeHash)})
+    if (To->empty())
+      *To = *From;
+  if (J.Suspicions.empty())
+    J.Suspicions = E.Suspicions;
+  if (E.Failure.empty() || !J.Failure.empty())
+    return;
+  bool IsCode = E.Failure == FailureKind::CompileError ||
+                E.Failure == FailureKind::Invalid;
+  J.Reached = IsCode ? JudgeStage::Compile : Stage;
+  J.Failure = E.Failure;
+  J.Error = E.Error;
+  J.Diagnostics = E.Diagnostics;
+}
+
+/// Bars a candidate with suspicions.
+void Judge::distrust(Judgement &J) const {
+  double Factor = J.Speedup ? J.Speedup->Value : J.Estimate.value_or(1);
+  if (Factor > IncredibleSpeedup)
+    J.Suspicions.push_back(
+        formatv("it is {0:f1} times as fast as the recorded code", Factor)
+            .str());
+  if (J.Suspicions.empty() || O.AcceptSuspect || !O.Untrusted ||
+      !J.Failure.empty())
+    return;
+  J.Failure = FailureKind::Distrusted;
+  J.Error = join(J.Suspicions, ", ");
+}
+
+Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
+                                              JudgeStage Last) {
+  std::vector<Judgement> All(Configs.size());
+  // All candidates of a stage are in the farm at the same time.
+  auto Run = [&](JudgeStage Stage, ArrayRef<unsigned> Instances) -> Error {
+    std::vector<EvaluationRequest> Requests;
+    std::vector<std::pair<size_t, unsigned>> Owners;
+    for (auto [I, J] : enumerate(All)) {
+      if (!J.Failure.empty())
+        continue;
+      for (unsigned Instance : Instances) {
+        Requests.push_back(makeRequest(Configs[I].of(Instance), Instance,
+                                       Stage == JudgeStage::Measure));
+        Owners.push_back({I, Instance});
+      }
+    }
+    Expected<std::vector<Evaluation>> Results = evaluate(std::move(Requests));
+    if (!Results)
+      return Results.takeError();
+    std::vector<double> Logs(All.size());
+    for (auto [Owner, E] : zip_equal(Owners, *Results)) {
+      Judgement &J = All[Owner.first];
+      note(J, Stage, E);
+      if (Stage != JudgeStage::Measure || E.Samples.empty())
+        continue;
+      if (Owner.second == Training.front())
+        J.Metrics = E.Metrics;
+      size_t Place = find(Training, Owner.second) - Training.begin();
+      Logs[Owner.first] +=
+          std::log(Baselines[Place] / summarize(E.Samples).Median);
+    }
+    for (auto [I, J] : enumerate(All))
+      if (J.Failure.empty()) {
+        if (Stage == JudgeStage::Measure)
+          J.Estimate = std::exp(Logs[I] / Training.size());
+        J.Reached = JudgeStage(static_cast<int>(Stage) + 1);
+      }
+    return Error::success();
+  };
+  if (Error E = Run(JudgeStage::Verify, Training.front()))
+    return std::move(E);
+  if (Last >= JudgeStage::Measure)
+    if (Error E = Run(JudgeStage::Measure, Training))
+      return std::move(E);
+  for (auto [I, J] : enumerate(All)) {
+    if (Last >= JudgeStage::Compare && J.Failure.empty())
+      if (Error E = compare(Configs[I], J))
+        return std::move(E);
+    distrust(J);
+    if (Last >= JudgeStage::HeldOut && J.Failure.empty())
+      if (Error E = testHeldOut(Configs[I], J))
+        return std::move(E);
+  }
+  return All;
+}
+
+/// Measures pairs with the recorded code on the training instances.
+Error Judge::compare(const CandidateConfig &Config, Judgement &J) {
+  auto Begin = std::chrono::steady_clock::now();
+  double Log = 0, Below = 0, Above = 0, Weight = 1.0 / Training.size();
+  for (unsigned I : Training) {
+    EvaluationRequest Pair[] = {makeRequest({}, I, true),
+                                makeRequest(Config.of(I), I, true)};
+    Expected<PairedEvaluation> P = Farm->comparePaired(Pair, O.Rounds);
+    if (!P)
+      return P.takeError();
+    J.Failure = P->Failure;
+    J.Error = P->Error;
+    if (!P->Failure.empty())
+      return Error::success();
+    RatioEstimate R = estimatePairedRatio(P->Samples[0], P->Samples[1]);
+    Log += Weight * std::log(R.Value);
+    Below = std::hypot(Below, Weight * std::log(R.Value / R.Low));
+    Above = std::hypot(Above, Weight * std::log(R.High / R.Value));
+  }
+  J.Speedup = {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
+  J.Seconds[static_cast<size_t>(JudgeStage::Compare)] += secondsSince(Begin);
+  J.Reached = JudgeStage::HeldOut;
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// What candidates have not seen
+//===----------------------------------------------------------------------===//
+
+/// The error must not teach the author what was held out.
+static void failHeldOut(Judgement &J, FailureKind Kind, const Twine &Where) {
+  J.Reached = JudgeStage::HeldOut;
+  J.Failure = Kind;
+  J.Error = (Kind.name() + " on " + Where).str();
+}
+
+Error Judge::testPerturbed(const CandidateConfig &Config, Judgement &J) {
+  for (const PermutedLaunch &L : Perturbed) {
+    ReplayOptions Options = L.Plan->options();
+    if (Error E = applySide(Config.of(L.Instance), Options))
+      return E;
+    Expected<std::unique_ptr<ReplayPlan>> Plan =
+        L.Plan->vary(std::move(Options));
+    if (!Plan)
+      return Plan.takeError();
+    Expected<ReplayResult> R = replay(**Plan);
+    if (!R)
+      return R.takeError();
+    if (FailureKind Kind(R->V); !Kind.empty()) {
+      failHeldOut(J, Kind, "a launch with inputs in another order");
+      return Error::success();
+    }
+  }
+  return Error::success();
+}
+
+Error Judge::testHeldOut(const CandidateConfig &Config, Judgement &J) {
+  if (!O.Untrusted) {
+    J.Reached = JudgeStage::Done;
+    return Error::success();
+  }
+  auto Begin = std::chrono::steady_clock::now();
+  std::vector<EvaluationRequest> Requests;
+  for (unsigned I : HeldOut)
+    Requests.push_back(makeRequest(Config.of(I), I, /*Measure=*/false));
+  Expected<std::vector<Evaluation>> Results = evaluate(std::move(Requests));
+  if (!Results)
+    return Results.takeError();
+  for (const Evaluation &E : *Results)
+    if (!E.Failure.empty() && J.Failure.empty())
+      failHeldOut(J, E.Failure, "a launch that was held out");
+  if (J.Failure.empty())
+    if (Error E = testPerturbed(Config, J))
+      return E;
+  J.Seconds[static_cast<size_t>(JudgeStage::HeldOut)] += secondsSince(Begin);
+  if (J.Failure.empty())
+    J.Reached = JudgeStage::Done;
+  return Error::success();
+}
+
+Error Judge::testFinalist(const CandidateConfig &Config, Judgement &J) {
+  J.Reached = JudgeStage::HeldOut;
+  distrust(J);
+  return J.Failure.empty() ? testHeldOut(Config, J) : Error::success();
+}
