@@ -57,7 +57,8 @@ def replay(tools, kernel, work):
 
 def measure(folder, args, tools):
     hip, hip_work = record(folder, args, tools)
-    cuda, cuda_work = record(folder[:-len("-hip")] + "-cuda", args, tools)
+    of_cuda = argparse.Namespace(**dict(vars(args), arch=None))
+    cuda, cuda_work = record(folder[:-len("-hip")] + "-cuda", of_cuda, tools)
     kernels = []
     for key in sorted(set(hip) & set(cuda)):
         times = [(replay(tools, cuda[key], cuda_work), replay(tools, hip[key], hip_work)) for _ in range(ROUNDS)]
