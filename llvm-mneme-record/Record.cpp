@@ -135,7 +135,8 @@ static cl::opt<LaunchDevice> DeviceKind(
     cl::values(clEnumValN(LaunchDevice::Auto, "auto",
                           "a GPU when there is one, else the host (default)"),
                clEnumValN(LaunchDevice::Host, "host", "this machine's CPU"),
-               clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU")),
+               clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU"),
+               clEnumValN(LaunchDevice::Hip, "hip", "an AMD GPU")),
     cl::init(LaunchDevice::Auto), cl::cat(DeviceCategory));
 static cl::opt<std::string>
     CudaNode("cuda-node",
@@ -235,9 +236,12 @@ static Error checkTogether() {
     return createStringError("--" + (*It)->ArgStr +
                              " and --no-record: nothing is recorded");
   if (auto It = find_if(OfHost, Given);
-      DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
-    return createStringError("--" + (*It)->ArgStr +
-                             " and --device=cuda: it is for the host device");
+      (DeviceKind == LaunchDevice::Cuda || DeviceKind == LaunchDevice::Hip) &&
+      It != std::end(OfHost))
+    return createStringError(
+        "--" + (*It)->ArgStr +
+        " and --device=" + (DeviceKind == LaunchDevice::Hip ? "hip" : "cuda") +
+        ": it is for the host device");
   if (StopWhenRecorded && !MaxRecordings)
     return createStringError("--stop-when-recorded and --max-recordings=0: "
                              "there is always more to record");
@@ -321,6 +325,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     Options.OutputDir = OutputDir;
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
+  Options.HipRuntimePath = findLibrary(Argv0, "libmneme_rt_hip.so");
   Options.DriverPath = findLibrary(Argv0, "MnemeHostDriver.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
