@@ -2,7 +2,7 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy,jit] [--json] [--output=FILE]
-run.py --build=BUILD --only=python [--python=PYTHON]
+run.py --build=BUILD --only=python,source [--python=PYTHON]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
@@ -13,6 +13,7 @@ record    what recording costs an application, per launch and per GiB
 pages     rates of hashing, compressing and writing memory beside those of zstd alone
 samplers  processor time of a sampler's proposal, by trials and dimensions
 deploy    what a launch costs with tuned kernels, and the start with a large package
+source    versions of a kernel's source: front end, known versions, beside rebuilding and running, searches
 jit       what the JIT costs: hits, misses, first launches, compilations, many processes at once
 python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
@@ -176,6 +177,15 @@ class Runner:
             engines = ["local"] + [e for e, m in (("dask", "distributed"), ("ray", "ray")) if has[m]]
             result["head"] = [r for e in engines for r in measure("head", small, "64", "1000", "--engine=" + e)]
         return result
+
+    def source(self):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Source", "measure.py")
+        package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
+        env = dict(os.environ, PYTHONPATH=package, MNEME_ROOT=self.build)
+        with open(os.path.join(self.build, "CMakeCache.txt")) as file:
+            cache = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
+        found = {key.split(":")[0]: value for key, value in cache.items()}
+        return json.loads(run([self.options.python, script, self.build, found["MNEME_CLANG"], found["MNEME_CUDA_PATH"]], env=env))
 
     def deploy(self):
         """On the emulated GPU, which takes a launch in less than a real one does."""
@@ -352,9 +362,9 @@ class Runner:
     def record_cost(self):
         result = {}
 
-        def per_launch(program, count, *extra, env=None):
+        def per_launch(program, count, *extra, env=None, image=None):
             with tempfile.TemporaryDirectory() as directory:
-                command = [program, "call", str(count)]
+                command = [program, "driver" if image else "call", str(count), *([image] if image else [])]
                 if extra:
                     command = [self.record_tool, *extra, "-o", directory, "--", *command]
                 text = run(command, env=env)
@@ -390,6 +400,20 @@ class Runner:
                 ),
                 "emulated GPU, selected, recorded before": lambda: per_launch(
                     self.launches, 200000, gpu, "--kernel=touch", env=env
+                ),
+            })
+            image = os.path.join(self.build, "benchmarks", "Deploy", "launches.cubin")
+            alone = dict(env=env, image=image)
+            cases.update({
+                "emulated GPU, driver, plain program": lambda: per_launch(plain, 200000, **alone),
+                "emulated GPU, driver, not selected": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", none, **alone
+                ),
+                "emulated GPU, driver, without IR": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", "--require-ir", **alone
+                ),
+                "emulated GPU, driver, recorded before": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", **alone
                 ),
             })
         # In turns, so that what else the machine does is the same for all; the fastest is the
@@ -970,6 +994,15 @@ def print_python(result):
               % (r["engine"], r["workers"], r["per_second"], r["possible"], r["processor_us"]))
 
 
+def print_source(result):
+    print("front end: %(whole_s).3f s of a processor, with a compiled prefix %(with_prefix_s).3f s: %(ratio).1f times less" % result["front_end"])
+    print("a known version: %(median_ms).2f ms, at most %(worst_ms).2f ms" % result["known"])
+    for r in result["rebuild"]:
+        print("%(program)-8s compile %(compile_s).2f s and run %(run_s).2f s, evaluate %(evaluate_s).3f s: %(ratio).1f times less, of processors %(cpu_ratio).1f" % r)
+    print("search: %(candidates)d candidates (%(verified)d verified, %(distinct)d distinct) in %(seconds).0f s" % result["search"])
+    print("candidates/s: %(on).2f with trust, %(off).2f without: %(ratio).2f" % result["trust"])
+
+
 def print_samplers(result):
     trials = sorted({r["trials"] for r in result})
     print("ms a proposal                   after " + "".join("%9d" % t for t in trials) + " trials")
@@ -1008,6 +1041,7 @@ def main():
         "pages": (runner.pages, print_pages),
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
+        "source": (runner.source, print_source),
         "jit": (runner.jit, print_jit),
         "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),

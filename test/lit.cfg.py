@@ -147,6 +147,8 @@ config.substitutions.append(
     ("%emulated_gpu", "env LD_LIBRARY_PATH=" + ":".join(libraries))
 )
 config.substitutions.append(("%emulated_cuda", emulated_cuda))
+# test/Runtime/Hip runs some tests of CUDA for HIP.
+config.substitutions.append(("%gpu_kind", "cuda"))
 # In place of %cuda_static_libs.
 config.substitutions.append(
     (
@@ -244,7 +246,7 @@ if os.path.exists(python):
         )
     )
     packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel"]
-    packages += ["ipykernel", "jupyter_client"]
+    packages += ["ipykernel", "jupyter_client", "openevolve"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():

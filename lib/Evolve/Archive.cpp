@@ -182,6 +182,14 @@ const EvolvedCandidate *Archive::choose(unsigned Island, unsigned Islands,
   return std::next(Elites.begin(), Random() % Elites.size())->second;
 }
 
+const EvolvedCandidate *Archive::chooseAny(std::mt19937_64 &Random) const {
+  std::vector<const EvolvedCandidate *> Verified;
+  for (const EvolvedCandidate &C : All)
+    if (C.verified())
+      Verified.push_back(&C);
+  return Verified.empty() ? nullptr : Verified[Random() % Verified.size()];
+}
+
 std::vector<const EvolvedCandidate *> Archive::best(size_t Count) const {
   std::vector<const EvolvedCandidate *> Sorted;
   for (const EvolvedCandidate &C : All)

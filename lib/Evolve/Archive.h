@@ -58,6 +58,8 @@ public:
   /// Null if there are none.
   const EvolvedCandidate *choose(unsigned Island, unsigned Islands,
                                  std::mt19937_64 &Random) const;
+  /// Chooses any verified candidate; null if there is none.
+  const EvolvedCandidate *chooseAny(std::mt19937_64 &Random) const;
   /// Returns the best verified candidates of different code, best first.
   std::vector<const EvolvedCandidate *> best(size_t Count) const;
   std::string pathOf(uint64_t Number) const;

@@ -199,7 +199,10 @@ Evolution::proposeOne(uint64_t Number) {
   for (unsigned Try = 0; Try != Attempts; ++Try) {
     unsigned Island =
         Number % MigrationInterval ? Number % O.Islands : Random() % O.Islands;
-    const EvolvedCandidate *Parent = Known.choose(Island, O.Islands, Random);
+    // When the elites yield nothing new, others may.
+    const EvolvedCandidate *Parent =
+        Try < Attempts / 2 ? Known.choose(Island, O.Islands, Random)
+                           : Known.chooseAny(Random);
     if (!Parent)
       return std::nullopt;
     std::optional<EvolvedCandidate> C;
@@ -236,15 +239,18 @@ Evolution::proposeOne(uint64_t Number) {
 Expected<std::vector<EvolvedCandidate>> Evolution::propose(size_t Count) {
   std::vector<EvolvedCandidate> Batch;
   uint64_t Next = Known.all().size();
-  while (Batch.size() < Count && !IsExhausted) {
+  while (Batch.size() < Count) {
     Expected<std::optional<EvolvedCandidate>> C =
         proposeOne(Next + Batch.size());
     if (!C)
       return C.takeError();
-    if (*C)
+    if (*C) {
       Batch.push_back(std::move(**C));
-    else
-      IsExhausted = true;
+      continue;
+    }
+    // The results of this batch may be parents of others.
+    IsExhausted = Batch.empty();
+    break;
   }
   return std::move(Batch);
 }
@@ -493,10 +499,24 @@ Expected<EvolveOutcome> Evolution::run() {
   return std::move(Outcome);
 }
 
+/// Makes \p Dir a source folder, so that the versions in it can be compiled.
+static Error copyUnit(StringRef From, StringRef Dir) {
+  for (StringRef Name : {SourceInfoName, UnitSourceName}) {
+    Expected<std::unique_ptr<MemoryBuffer>> File = readFile(pathIn(From, Name));
+    if (!File)
+      return File.takeError();
+    if (Error E = writeFileAtomically(pathIn(Dir, Name), (*File)->getBuffer()))
+      return E;
+  }
+  return Error::success();
+}
+
 Expected<EvolveOutcome> mneme::evolve(EvolveOptions O) {
   Expected<Archive> A = Archive::open(O.Output, O.Resume);
   if (!A)
     return A.takeError();
+  if (Error E = copyUnit(O.Judge.Farm.Base.SourceDir, O.Output))
+    return std::move(E);
   Expected<std::unique_ptr<Judge>> J = Judge::create(O.Judge);
   if (!J)
     return J.takeError();

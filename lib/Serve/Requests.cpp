@@ -360,8 +360,10 @@ void Server::handle(Client &C, message::IR &M) {
   if (!M.Bytes.empty())
     if (Error E = keepIR(std::move(M.Bytes)).moveInto(IRFile))
       return refuse(C, M.Id, Reason::Limit, std::move(E));
-  Expected<std::unique_ptr<ReplayPlan>> Variant =
-      varyPlan(**Plan, std::move(M.Config), IRFile, M.Optimized);
+  // A source is compiled in the child.
+  bool HasSource = M.Config.get("source");
+  Expected<std::unique_ptr<ReplayPlan>> Variant = varyPlan(
+      **Plan, std::move(M.Config), IRFile, M.Optimized && !HasSource);
   // The plan has read the file.
   releaseIR(IRFile);
   if (!Variant)
@@ -371,9 +373,16 @@ void Server::handle(Client &C, message::IR &M) {
                                       : IRForm::Text;
   ChildLimits Limits;
   Limits.Seconds = O.Farm.CompileTimeout;
-  Expected<ChildTask> Child = ChildTask::start(
-      "the compiler", [&] { return readIRForm(**Variant, M.Optimized, Form); },
-      Limits);
+  auto Read = [&]() -> Expected<std::string> {
+    if ((*Variant)->hasOwnModule())
+      return readIRForm(**Variant, M.Optimized, Form);
+    Expected<std::unique_ptr<ReplayPlan>> Compiled =
+        (*Variant)->vary((*Variant)->options());
+    if (!Compiled)
+      return Compiled.takeError();
+    return readIRForm(**Compiled, M.Optimized, Form);
+  };
+  Expected<ChildTask> Child = ChildTask::start("the compiler", Read, Limits);
   if (!Child)
     return refuse(C, M.Id, Reason::Limit, Child.takeError());
   if (Error E = startTask(Task(std::move(*Child), C.Serial, M.Id)))
@@ -414,7 +423,8 @@ void Server::handle(Client &C, message::Memory &M) {
     if (!M.Bytes.empty())
       if (Error E = keepIR(std::move(M.Bytes)).moveInto(IRFile))
         return refuse(C, M.Id, Reason::Limit, std::move(E));
-    Error E = varyPlan(**Plan, std::move(M.Config), IRFile, true)
+    bool HasSource = M.Config.get("source");
+    Error E = varyPlan(**Plan, std::move(M.Config), IRFile, !HasSource)
                   .moveInto(Variant);
     releaseIR(IRFile);
     if (E)

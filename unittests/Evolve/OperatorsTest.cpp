@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Evolve/Operators.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Twine.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -22,7 +23,7 @@ using testing::SizeIs;
 /// Returns the versions that an operator makes of a block.
 static std::vector<std::string> edit(StringRef Operator, StringRef Block,
                                      OperatorFacts Facts = {}) {
-  std::string Text = ("int Outside;\n// EVOLVE-BLOCK-START\n" + Block +
+  std::string Text = ("int Outside;\n// EVOLVE-BLOCK-START\n" + Twine(Block) +
                       "\n// EVOLVE-BLOCK-END\nfor (;;) sinf(1);\n")
                          .str();
   std::vector<std::string> Versions;

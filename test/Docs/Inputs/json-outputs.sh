@@ -19,6 +19,11 @@ sed 's/= fmaf(/= fmaff(/' src/kernel.cu > src/bad.cu
 llvm-mneme-record compile src/bad.cu -o bad.bc --json > record-compile.2.json || test $? = 1
 
 replay="llvm-mneme-replay rec --device=host --iterations=2"
+$replay --source=src/bad.cu > replay.6.json || test $? = 2
+$replay --source=src/kernel.cu --define=UNUSED=1 > replay.7.json
+llvm-mneme-evolve evaluate rec --device=host --rounds=3 src/kernel.cu src/bad.cu > evolve-evaluate.1.json || test $? = 2
+llvm-mneme-evolve rec src --device=host -o evolved --candidates=3 --inner=0 --quiet > /dev/null
+cp evolved/report.json evolve.1.json
 $replay --passes='default<O1>' --resources --baseline=recompiled --dataset=dataset.1.json > replay.1.json
 $replay --mllvm=-unroll-count=2 --no-execute > replay.2.json
 $replay --tolerance=abs:1 --dtype=f32 --grid-dim-x=1 > replay.3.json || test $? = 2

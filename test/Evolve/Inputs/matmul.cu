@@ -6,7 +6,8 @@ __global__ void matmul(const float *A, const float *B, float *C, int N) {
   int Row = blockIdx.y * blockDim.y + threadIdx.y;
   int Col = blockIdx.x * blockDim.x + threadIdx.x;
   float Sum = 0;
-  for (volatile int Round = 0; Round < 2; Round = Round + 1) {
+  constexpr int Rounds = 2;
+  for (volatile int Round = 0; Round < Rounds; Round = Round + 1) {
     Sum = 0;
     for (int K = 0; K < N; ++K)
       Sum += A[Row * N + K] * B[K * N + Col];
@@ -15,7 +16,7 @@ __global__ void matmul(const float *A, const float *B, float *C, int N) {
 }
 
 int main() {
-  constexpr int N = 64;
+  constexpr int N = 128;
   static float Host[N * N];
   float *A, *B, *C;
   cudaMalloc(&A, sizeof(Host));

@@ -4,13 +4,13 @@ import sys
 
 hello = json.loads(sys.stdin.readline())
 assert hello["mneme_proposer"] == 1 and "matmul" in hello["kernel"], hello
-assert hello["facts"] == {"block_threads": 256, "arguments": [None, None, None, "64"]}, hello["facts"]
+assert hello["facts"] == {"block_threads": 256, "arguments": [None, None, None, "128"]}, hello["facts"]
 answers = [
     {"text": hello["start"].replace("Sum = 0;", "Sum = nothing;"), "cost": 0.5},
     {"edits": [{"search": "C[Row * N + Col] = Sum", "replace": "C[Row * N + Col] = 2 * Sum"}]},
     {"edits": [{"search": "not there", "replace": ""}]},
-    {"diff": "Faster:\n<<<<<<< SEARCH\n  for (volatile int Round = 0; Round < 2; Round = Round + 1) {\n=======\n"
-             "  for (int Round = 0; Round < 1; Round = Round + 1) {\n>>>>>>> REPLACE\n", "description": "one round"},
+    {"diff": "Faster:\n<<<<<<< SEARCH\n  constexpr int Rounds = 2;\n=======\n  constexpr int Rounds = 1;\n>>>>>>> REPLACE\n",
+     "description": "one round"},
     {"done": True},
 ]
 for answer in answers:

@@ -1,0 +1,171 @@
+#!/usr/bin/env python3
+# Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+# See https://llvm.org/LICENSE.txt for license information.
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Measures evaluations of versions of a source, on the host device. benchmarks/run.py runs it and prints what it prints, JSON.
+
+measure.py BUILD CLANG CUDA [--candidates=N]
+
+front_end  processor seconds of clang for a version, without and with a compiled prefix
+known      milliseconds until the result of a version that is known
+rebuild    seconds to compile, link and run a program, beside those to evaluate a version
+trust      candidates a second of a search, with and without trust in them
+search     seconds of a search over N candidates
+"""
+import argparse
+import json
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+import llvm_mneme as mneme
+
+ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
+# Programs of examples.
+PROGRAMS = ("matmul", "jacobi", "nbody")
+
+
+def run(*command, **kwargs):
+    return subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=True, text=True, **kwargs).stdout
+
+
+def timed(action):
+    start = time.perf_counter()
+    action()
+    return time.perf_counter() - start
+
+
+class Program:
+    """An example: built, recorded, with its source."""
+
+    def __init__(self, name, arguments):
+        self.name = name
+        cuda = arguments.cuda
+        self.build = [
+            arguments.clang, "--driver-mode=g++", "-std=c++17", "-O2", "-x", "cuda", f"--cuda-path={cuda}",
+            "--offload-arch=sm_90", "-Wno-unknown-cuda-version", "-isystem", f"{cuda}/include/cccl", f"-I{cuda}/include",
+            f"-I{ROOT}/include", f"{ROOT}/examples/{name}.cu", f"-L{cuda}/lib64", f"-Wl,-rpath,{cuda}/lib64", "-lcudart",
+            f"-fpass-plugin={arguments.build}/lib/MnemePass.so", "-o", name,
+        ]  # fmt: skip
+        self.record = [os.path.join(arguments.build, "bin", "llvm-mneme-record"), "--device=host", "--quiet"]
+        run(*self.build)
+        run(*self.record, "-o", f"{name}.rec", "--", f"./{name}")
+        kernels = sorted(f for f in os.listdir(f"{name}.rec") if f.endswith(".json"))
+        self.kernel = os.path.join(f"{name}.rec", kernels[0])
+        self.folder = f"{name}.src"
+        run(self.record[0], "source", self.kernel, "-o", self.folder, "--", *self.build)
+        with open(os.path.join(self.folder, "kernel.cu")) as file:
+            self.text = file.read()
+
+    def version(self, number):
+        """A version with other code: an unused variable would be removed, a bound of the block is not."""
+        kernel = self.text.index("__global__", self.text.index("EVOLVE-BLOCK-START"))
+        body = self.text.index("{", kernel) + 1
+        return f"{self.text[:body]}\n  if (gridDim.x == {1000000 + number}u)\n    return;\n{self.text[body:]}"
+
+    def executor(self):
+        return mneme.Executor(self.kernel, device="host", options=[f"--source-dir={self.folder}"])
+
+
+def measure_front_end(program, build):
+    times = json.loads(run(os.path.join(build, "bin", "mneme-bench-source"), program.folder, "9"))
+    return {**times, "ratio": times["whole_s"] / times["with_prefix_s"]}
+
+
+def measure_known(program):
+    with program.executor() as executor:
+        config = mneme.Config(source=program.version(0))
+        executor.submit(config).result()
+        times = [timed(lambda: executor.submit(config).result()) for _ in range(200)]
+    return {"median_ms": statistics.median(times) * 1e3, "worst_ms": max(times) * 1e3}
+
+
+def processor_seconds():
+    """Of all processes that this one has started, and of those that they have waited for."""
+    parents, seconds = {}, {}
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{name}/stat") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        parents[int(name)] = int(fields[1])
+        seconds[int(name)] = sum(map(int, fields[11:15])) / os.sysconf("SC_CLK_TCK")
+
+    def is_ours(pid):
+        while pid in parents and pid != os.getpid():
+            pid = parents[pid]
+        return pid == os.getpid()
+
+    return sum(time for pid, time in seconds.items() if is_ours(pid))
+
+
+def evaluate(program, count):
+    """Seconds of an evaluation, and of a processor for it."""
+    with program.executor() as executor:
+        executor.submit(source=program.version(0)).result()
+        configs = [mneme.Config(source=program.version(n)) for n in range(1, count + 1)]
+        before, start = processor_seconds(), time.perf_counter()
+        results = list(executor.map(configs))
+        seconds, cpu = time.perf_counter() - start, processor_seconds() - before
+    wrong = [r.failure for r in results if r.failure]
+    if wrong or len({r.ir_hash for r in results}) != count:
+        raise SystemExit(f"{program.name}: a version failed, or is not distinct: {wrong}")
+    return seconds / count, cpu / count
+
+
+def measure_rebuild(program, count=20):
+    """A rebuild is that of a user: without the recorder, and the program runs once, on the host device. Other processes of the
+    machine have less influence on the times of processors ("cpu")."""
+    plain = [w for w in program.build if not w.startswith("-fpass-plugin")]
+    before = processor_seconds()
+    compile_s = statistics.median(timed(lambda: run(*plain)) for _ in range(3))
+    run(*program.build)
+    command = [*program.record, "--no-record", "--", f"./{program.name}"]
+    middle = processor_seconds()
+    run_s = statistics.median(timed(lambda: run(*command)) for _ in range(3))
+    rebuild_cpu = (middle - before) / 4 + (processor_seconds() - middle) / 3
+    evaluate_s, evaluate_cpu = evaluate(program, count)
+    return {"program": program.name, "compile_s": compile_s, "run_s": run_s, "evaluate_s": evaluate_s,
+            "ratio": (compile_s + run_s) / evaluate_s, "rebuild_cpu_s": rebuild_cpu, "evaluate_cpu_s": evaluate_cpu,
+            "cpu_ratio": rebuild_cpu / evaluate_cpu}  # fmt: skip
+
+
+def evolve(program, build, count, *options):
+    shutil.rmtree("evolved", ignore_errors=True)
+    tool = os.path.join(build, "bin", "llvm-mneme-evolve")
+    seconds = timed(lambda: run(tool, program.kernel, program.folder, "--device=host", "-o", "evolved", "--quiet",
+                                f"--candidates={count}", "--inner=0", *options))  # fmt: skip
+    with open("evolved/report.json") as file:
+        report = json.load(file)
+    return {"seconds": seconds, "candidates": report["candidates"], "verified": report["verified"],
+            "distinct": report["distinct"], "per_second": report["candidates"] / seconds}  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("build")
+    parser.add_argument("clang")
+    parser.add_argument("cuda")
+    parser.add_argument("--candidates", type=int, default=200)
+    arguments = parser.parse_args()
+    with tempfile.TemporaryDirectory() as folder:
+        os.chdir(folder)
+        programs = [Program(name, arguments) for name in PROGRAMS]
+        first = programs[0]
+        result = {"front_end": measure_front_end(first, arguments.build), "known": measure_known(first)}
+        result["rebuild"] = [measure_rebuild(p) for p in programs]
+        on = evolve(first, arguments.build, arguments.candidates)
+        off = evolve(first, arguments.build, arguments.candidates, "--trusted")
+        result["search"] = on
+        result["trust"] = {"on": on["per_second"], "off": off["per_second"], "ratio": on["per_second"] / off["per_second"]}
+        json.dump(result, sys.stdout, indent=1)
+        print()
+
+
+if __name__ == "__main__":
+    main()
