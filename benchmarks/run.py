@@ -362,9 +362,9 @@ class Runner:
     def record_cost(self):
         result = {}
 
-        def per_launch(program, count, *extra, env=None):
+        def per_launch(program, count, *extra, env=None, image=None):
             with tempfile.TemporaryDirectory() as directory:
-                command = [program, "call", str(count)]
+                command = [program, "driver" if image else "call", str(count), *([image] if image else [])]
                 if extra:
                     command = [self.record_tool, *extra, "-o", directory, "--", *command]
                 text = run(command, env=env)
@@ -400,6 +400,20 @@ class Runner:
                 ),
                 "emulated GPU, selected, recorded before": lambda: per_launch(
                     self.launches, 200000, gpu, "--kernel=touch", env=env
+                ),
+            })
+            image = os.path.join(self.build, "benchmarks", "Deploy", "launches.cubin")
+            alone = dict(env=env, image=image)
+            cases.update({
+                "emulated GPU, driver, plain program": lambda: per_launch(plain, 200000, **alone),
+                "emulated GPU, driver, not selected": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", none, **alone
+                ),
+                "emulated GPU, driver, without IR": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", "--require-ir", **alone
+                ),
+                "emulated GPU, driver, recorded before": lambda: per_launch(
+                    plain, 200000, gpu, "--any-executable", **alone
                 ),
             })
         # In turns, so that what else the machine does is the same for all; the fastest is the
@@ -966,7 +980,7 @@ def print_pages(result):
 
 
 def print_python(result):
-    print("import %.1f ms, empty call %.0f us" % (result["import_ms"], result["call_us"]))
+    print("import %(import_ms).1f ms, %(import_processor_ms).1f ms of the processor; empty call %(call_us).0f us" % result)
     for name, r in result["rate"].items():
         print("%-13s %5.0f trials/s of llvm-mneme-tune, %5.0f of the package: %.2f" % (name, r["tool"], r["package"], r["ratio"]))
     if "own_ms" in result["optuna"]:

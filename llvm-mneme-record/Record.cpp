@@ -60,6 +60,11 @@ static cl::alias MaxRecordingsAlias("mr",
                                     cl::desc("Alias for --max-recordings"),
                                     cl::aliasopt(MaxRecordings),
                                     cl::cat(SelectionCategory));
+static cl::opt<bool> RequireIR(
+    "require-ir",
+    cl::desc("Record only kernels with IR, whose compiler ran Mneme's plugin "
+             "or whose IR the program registers"),
+    cl::cat(SelectionCategory));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Properties that identify a launch of a kernel:"
@@ -130,7 +135,8 @@ static cl::opt<LaunchDevice> DeviceKind(
     cl::values(clEnumValN(LaunchDevice::Auto, "auto",
                           "a GPU when there is one, else the host (default)"),
                clEnumValN(LaunchDevice::Host, "host", "this machine's CPU"),
-               clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU")),
+               clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU"),
+               clEnumValN(LaunchDevice::Hip, "hip", "an AMD GPU")),
     cl::init(LaunchDevice::Auto), cl::cat(DeviceCategory));
 static cl::opt<std::string>
     CudaNode("cuda-node",
@@ -220,9 +226,9 @@ static Error takeDefaults() {
 /// Rejects options that have no effect in combination with others.
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
-      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,   &RecordId,
-      &Pick,        &Ranks, &Regions,   &Reachable,       &Epilogue,
-      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded};
+      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,    &RecordId,
+      &Pick,        &Ranks, &Regions,   &Reachable,        &Epilogue,
+      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -230,9 +236,12 @@ static Error checkTogether() {
     return createStringError("--" + (*It)->ArgStr +
                              " and --no-record: nothing is recorded");
   if (auto It = find_if(OfHost, Given);
-      DeviceKind == LaunchDevice::Cuda && It != std::end(OfHost))
-    return createStringError("--" + (*It)->ArgStr +
-                             " and --device=cuda: it is for the host device");
+      (DeviceKind == LaunchDevice::Cuda || DeviceKind == LaunchDevice::Hip) &&
+      It != std::end(OfHost))
+    return createStringError(
+        "--" + (*It)->ArgStr +
+        " and --device=" + (DeviceKind == LaunchDevice::Hip ? "hip" : "cuda") +
+        ": it is for the host device");
   if (StopWhenRecorded && !MaxRecordings)
     return createStringError("--stop-when-recorded and --max-recordings=0: "
                              "there is always more to record");
@@ -316,6 +325,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     Options.OutputDir = OutputDir;
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
+  Options.HipRuntimePath = findLibrary(Argv0, "libmneme_rt_hip.so");
   Options.DriverPath = findLibrary(Argv0, "MnemeHostDriver.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
@@ -324,6 +334,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Which.Skip = Skip;
   Which.Launches = Launches;
   Which.MaxRecordings = MaxRecordings;
+  Which.RequireIR = RequireIR;
   Which.RecordId = RecordId;
   Which.Pick = Pick;
   Which.Epilogue = Epilogue;

@@ -147,6 +147,8 @@ config.substitutions.append(
     ("%emulated_gpu", "env LD_LIBRARY_PATH=" + ":".join(libraries))
 )
 config.substitutions.append(("%emulated_cuda", emulated_cuda))
+# test/Runtime/Hip runs some tests of CUDA for HIP.
+config.substitutions.append(("%gpu_kind", "cuda"))
 # In place of %cuda_static_libs.
 config.substitutions.append(
     (

@@ -57,17 +57,18 @@ class Jit:
                 path = os.path.join(folder, name)
                 plain = self.run_program(path, work, MNEME_JIT="0")
                 first, second = (self.run_program(path, work, report) for report in ("first", "second"))
-            right = all(run[:2] == plain[:2] and run[0] == 0 for run in (first, second))
+            right = plain[0] is not None and all(run[:2] == plain[:2] for run in (first, second))
             reasons = {}
             for code in first[2].get("code", []):
                 for reason, times in code["reasons"].items():
                     reasons[reason] = reasons.get(reason, 0) + times
-            row = {"name": name, "right": right, "reasons": reasons, "again": second[2].get("compiled"),
+            row = {"name": name, "right": right, "exit": plain[0], "reasons": reasons, "again": second[2].get("compiled"),
                    **{k: first[2].get(k) for k in ("served", "fell_back", "compiled", "compile_seconds")}}
             rows.append(row)
             print("%-12s %-6s %s served, %s ran as compiled, %s compiled, %s by the second run%s" % (
                 name, "right" if right else "WRONG", row["served"], row["fell_back"], row["compiled"], row["again"],
-                "".join("; %d %s" % (n, r) for r, n in sorted(reasons.items()))), flush=True)
+                "".join("; %d %s" % (n, r) for r, n in sorted(reasons.items())) +
+                ("; exit code %s in all runs" % plain[0] if plain[0] and right else "")), flush=True)
         print("%d of %d programs right" % (sum(r["right"] for r in rows), len(rows)))
         self.result["programs"] = rows
         return all(r["right"] and not r["again"] and r["served"] for r in rows) and rows

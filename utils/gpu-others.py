@@ -69,7 +69,7 @@ RECORDED = {
 }
 # Seconds at most.
 LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "cupy": 80,
-          "cost": 120, "table": 300, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
+          "cost": 120, "table": 100, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
           "nccl": 120}
 FIRST = "versions,triton,block,conv,cublas,cudnn,numba,cupy,cost,table"
 GOOD = ("Match", "MatchWithinTolerance")
@@ -417,6 +417,9 @@ class Step:
             self.say("deploy   no study has a winner: default<O3> of the block's kernels instead")
         plains, env = {}, self.environment("triton")
         for name, options in (("block", []), ("block", ["--verify=1"]), ("conv", [])):
+            if self.left() < 20:
+                self.say("         no time left for %s" % " ".join([name, *options]))
+                break
             report = os.path.join(self.args.work, "deployed.json")
             words = RECORDED[name][0]
             if name not in plains:

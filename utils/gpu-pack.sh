@@ -12,6 +12,8 @@
 #
 #   --build=DIR       Mneme's build folder (default: build)
 #   --no-build        take what is built; else all, unit tests and benchmarks are built first
+#   --amd=ARCH,...    for a machine with an AMD GPU and ROCm: gfx90a,gfx942. Packs the tools, unit tests and
+#                     the programs of gpu-memory-amd.txt, compiled for these processors
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
 #   --proteus=DIR     sources of Proteus (commit e587017), whose test programs are built for the step jit
 #   --tests=PATTERN   unit tests to pack (default: *)
@@ -21,7 +23,7 @@ set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= proteus= tests='*' limit=54 level=9 out=
+BUILD=$ROOT/build build=1 programs= proteus= tests='*' limit=54 level=9 out= amd=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
@@ -31,6 +33,7 @@ for arg in "$@"; do
   case $arg in
     --build=*) BUILD=$(realpath "${arg#*=}") ;;
     --no-build) build=0 ;;
+    --amd=*) amd=${arg#*=} ;;
     --programs=*) programs=$(realpath "${arg#*=}") ;;
     --proteus=*) proteus=$(realpath "${arg#*=}") ;;
     --tests=*) tests=${arg#*=} ;;
@@ -47,8 +50,10 @@ done
 [ -n "$out" ] || die "no output folder"
 mkdir -p "$out"
 out=$(realpath "$out") work=$BUILD/gpu-pack
-mneme_find_cuda
-export CUDA_PATH
+if [ -z "$amd" ]; then
+  mneme_find_cuda
+  export CUDA_PATH
+fi
 
 if [ "$build" = 1 ]; then
   cmake --build "$BUILD" --target all MnemeUnitTests mneme-benchmarks -- --quiet
@@ -66,14 +71,27 @@ examples() { # folder, more options...
   if [ "$folder/vecadd" -ot "$BUILD/lib/MnemePass.so" ]; then clean=(--clean-first); fi
   cmake --build "$folder" "${clean[@]}" -- --quiet
 }
-examples examples
-examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
-  "-DCUDART:STRING=$CUDA_PATH/lib64/libcudart_static.a;dl;rt;pthread"
+if [ -z "$amd" ]; then
+  examples examples
+  examples examples-static -DCMAKE_CXX_FLAGS=--no-offload-new-driver \
+    "-DCUDART:STRING=$CUDA_PATH/lib64/libcudart_static.a;dl;rt;pthread"
+fi
 
 # Programs of the tests that check themselves, whatever the GPU.
 rm -rf "$work/memory"
 mkdir -p "$work/memory"
-for name in $(sed 's/#.*//; s/|.*//; s/-static//' "$ROOT/utils/gpu-memory.txt" | sort -u); do
+# HIP programs need no ROCm: the emulated runtime has the name that they load the real one by.
+hip_program() { # name
+  clang++-22 -x hip -std=c++17 -O2 $amd -nogpuinc -nogpulib -fdeclspec \
+    -include "$ROOT/test/Instrument/Inputs/minihip.h" -I"$ROOT/test/Runtime/Hip/Inputs" -include cuda_runtime.h \
+    -I"$ROOT/include" -fpass-plugin="$BUILD/lib/MnemePass.so" "$ROOT/test/Runtime/Cuda/$1.cu" \
+    -L"$BUILD/lib/emulated-hip" -lamdhip64 -lpthread -o "$work/memory/$1"
+}
+if [ -n "$amd" ]; then
+  amd=$(printf -- ' --offload-arch=%s' ${amd//,/ })
+  for name in $(sed 's/#.*//; s/|.*//' "$ROOT/utils/gpu-memory-amd.txt" | sort -u); do hip_program "$name"; done
+fi
+for name in $([ -n "$amd" ] || sed 's/#.*//; s/|.*//; s/-static//' "$ROOT/utils/gpu-memory.txt" | sort -u); do
   clang=(clang++-22 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version
     -isystem "$CUDA_PATH/include/cccl" -fpass-plugin="$BUILD/lib/MnemePass.so"
     "$ROOT/test/Runtime/Cuda/$name.cu")
@@ -88,6 +106,7 @@ done
 rm -rf "$work/jit"
 mkdir -p "$work/jit"
 for source in "$ROOT"/test/Jit/Cuda/*.cu; do
+  case $source in */prewarm.cu) continue ;; esac # needs arguments
   clang++-22 -std=c++17 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version \
     -isystem "$CUDA_PATH/include/cccl" -I"$ROOT/include" -fpass-plugin="$BUILD/lib/MnemePass.so" "$source" \
     -L"$CUDA_PATH/lib64" -lcudart -o "$work/jit/$(basename "$source" .cu)"
@@ -108,13 +127,14 @@ for file in "$BUILD"/bin/mneme-bench-* "$BUILD"/bin/mneme-package; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
 cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+if [ -n "$amd" ]; then cp "$(llvm-config-22 --bindir)/ld.lld" "$pack/bin/"; fi
 if [ -f "$(llvm-config-22 --bindir)/llvm-reduce" ]; then
   cp "$(llvm-config-22 --bindir)/llvm-reduce" "$pack/bin/"
 fi
 for file in "$BUILD"/unittests/*/Mneme$tests"Tests"; do
   if [ -f "$file" ]; then cp "$file" "$pack/tests/"; fi
 done
-for variant in examples examples-static; do
+for variant in $([ -n "$amd" ] || echo examples examples-static); do
   for name in $(sed -n 's/^\([a-z0-9]*\):.*/\1/p' "$ROOT/utils/gpu-examples.txt"); do
     cp "$work/$variant/$name" "$pack/$variant/"
   done
@@ -149,7 +169,7 @@ shopt -u nullglob
 if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
   if [ -f "$offload" ]; then echo "$offload"; fi
-  echo "$CUDA_PATH/lib64/$(basename "$(readlink "$CUDA_PATH/lib64/libcudart.so")")"
+  if [ -z "$amd" ]; then echo "$CUDA_PATH/lib64/$(basename "$(readlink "$CUDA_PATH/lib64/libcudart.so")")"; fi
   LD_LIBRARY_PATH=$llvm_lib ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 } | sort -u | while read -r file; do
   name=$(basename "$file")

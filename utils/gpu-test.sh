@@ -5,10 +5,11 @@
 #
 #   --limit=S         seconds for everything (default: 540)
 #   --steps=A,B,...   of smoke, memory, examples, bisect, hecbench, bench, tune, deploy, jit,
-#                     others, python (default: up to bench, in this order)
+#                     others, python (default: up to bench, in this order; on an AMD GPU smoke
+#                     and memory)
 #   --output=DIR      results: report.txt, log.txt, JSON (default: mneme-gpu-results)
 #   --work=DIR        where to unpack and to record (default: /tmp/mneme-gpu)
-#   --device=NAME     cuda:0 (default); what else replays is found by the tools
+#   --device=NAME     cuda:0 (default), or hip:0 on a machine with an AMD GPU; what else replays is found by the tools
 #   --only=A,B,...    of the programs of hecbench
 #   --bisect=A,B,...  parts of utils/gpu-bisect.py (default: planted,reduce,programs)
 #   --bench=A,B,...   parts of benchmarks/run.py (default: gpu)
@@ -23,7 +24,7 @@
 #
 # Exits with 0 when every step did, with 1 when one failed or there was no time for it.
 set -uo pipefail
-limit=540 steps=smoke,memory,examples,bisect,hecbench,bench output=mneme-gpu-results work=/tmp/mneme-gpu
+limit=540 steps= output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
 deploy=right,tuned deploy_options= jit=programs,figures,proteus others= others_options= python_options= archives=
 die() {
@@ -57,6 +58,11 @@ for arg in "$@"; do
   esac
 done
 [ -f "$archives/mneme-gpu.tar.xz" ] || die "no mneme-gpu.tar.xz in '$archives'"
+kind=${device%%:*}
+if [ -z "$steps" ]; then
+  steps=smoke,memory
+  [ "$kind" = hip ] || steps=$steps,examples,bisect,hecbench,bench
+fi
 SECONDS=0
 mkdir -p "$output" "$work"
 output=$(realpath "$output") work=$(realpath "$work") archives=$(realpath "$archives")
@@ -84,6 +90,19 @@ for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
     break
   fi
 done
+
+# Programs were linked for ROCm 6; their functions are the same in other releases.
+if [ "$kind" = hip ]; then
+  PATH=$work/bin:$PATH # ld.lld
+  for dir in "${ROCM_PATH:-}" /opt/rocm; do
+    if [ -n "$dir" ] && [ -f "$dir/lib/libamdhip64.so" ]; then
+      LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$dir/lib
+      [ -f "$dir/lib/libamdhip64.so.6" ] || ln -sf "$dir/lib/libamdhip64.so" "$work/lib/libamdhip64.so.6"
+      PATH=$PATH:$dir/bin
+      break
+    fi
+  done
+fi
 
 say() { printf '%s\n' "$*" | tee -a "$report"; }
 left() { echo $((limit - SECONDS)); }
@@ -113,9 +132,14 @@ programs() { # seconds, log's name, options...
 smoke() {
   local status=0 test name out
   say "== machine"
-  { nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm \
-    --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; } | tee -a "$report"
-  { "${CUDA_HOME:-}/bin/ptxas" --version 2>/dev/null | tail -n 1; } | tee -a "$report"
+  if [ "$kind" = hip ]; then
+    { rocminfo 2>/dev/null | grep -E 'Marketing Name|Name: +(gfx|amdgcn)' || echo "no rocminfo"; } | tee -a "$report"
+    { cat /sys/module/amdgpu/version 2>/dev/null || echo "no amdgpu driver"; } | tee -a "$report"
+  else
+    { nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm \
+      --format=csv,noheader 2>/dev/null || echo "no nvidia-smi"; } | tee -a "$report"
+    { "${CUDA_HOME:-}/bin/ptxas" --version 2>/dev/null | tail -n 1; } | tee -a "$report"
+  fi
   limited 60 "$work/bin/llvm-mneme-replay" --list-devices 2>&1 | tee -a "$report"
   say "== unit tests"
   for test in "$work"/tests/*; do
@@ -129,14 +153,15 @@ smoke() {
   return $status
 }
 
-# Programs of the tests, by the lines of gpu-memory.txt: alone, recorded, replayed on every
+# Programs of the tests, by the lines of gpu-memory.txt or gpu-memory-amd.txt: alone, recorded, replayed on every
 # device and the host.
 memory() {
-  local status=0 program gpus options folder out device_name devices lines=0
-  gpus=$(nvidia-smi -L 2>/dev/null | wc -l)
+  local status=0 program gpus options folder out device_name devices list lines=0
+  gpus=$(limited 60 "$work/bin/llvm-mneme-replay" --list-devices 2>>"$log" | grep -c "^$kind:")
   say "== memory, on $gpus GPUs"
-  devices="$device offload:${device#*:}"
-  if [ "$gpus" -gt 1 ]; then devices="$devices cuda:1"; fi
+  devices=$device list=gpu-memory-amd.txt
+  if [ "$kind" = cuda ]; then devices="$devices offload:${device#*:}" list=gpu-memory.txt; fi
+  if [ "$gpus" -gt 1 ]; then devices="$devices $kind:1"; fi
   while IFS="|" read -r program options <&3; do
     read -r program <<<"$program"
     lines=$((lines + 1)) folder=$work/run-memory/$lines
@@ -144,7 +169,7 @@ memory() {
     out=$(limited 60 "$work/memory/$program" 2>&1) || status=1
     say "$program$options: ${out##*$'\n'}"
     # shellcheck disable=SC2086
-    out=$(limited 90 "$work/bin/llvm-mneme-record" --device=cuda -o "$folder" $options -- \
+    out=$(limited 90 "$work/bin/llvm-mneme-record" --device="$kind" -o "$folder" $options -- \
       "$work/memory/$program" arena 2>&1) || {
       status=1
       say "    FAILED"
@@ -159,7 +184,7 @@ memory() {
       say "    $device_name: $(printf '%s\n' "$out" | sed 's/.*: //' | sort | uniq -c | tr -s ' \n' ' ')"
       printf '%s\n' "$out" | grep -qv ': Match$' && status=1
     done
-  done 3< <(grep -v "^#" "$work/utils/gpu-memory.txt")
+  done 3< <(grep -v "^#" "$work/utils/$list")
   return $status
 }
 

@@ -28,17 +28,12 @@ from llvm_mneme.result import Result
 SECONDS = 0.02
 
 
-def median_of(count, action):
-    return statistics.median(action() for _ in range(count))
-
-
 def measure_import():
-    code = "import time; t = time.perf_counter(); import llvm_mneme; llvm_mneme.Executor, llvm_mneme.tune; print(time.perf_counter() - t)"
-
-    def once():
-        return float(subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout)
-
-    return median_of(15, once)
+    """Seconds, and seconds of the processor, which other load on the machine does not change."""
+    code = "import time; t, p = time.perf_counter(), time.process_time(); import llvm_mneme; llvm_mneme.Executor, llvm_mneme.tune; "
+    code += "print(time.perf_counter() - t, time.process_time() - p)"
+    runs = [subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, check=True).stdout.split() for _ in range(25)]
+    return [statistics.median(float(run[i]) for run in runs) for i in (0, 1)]
 
 
 def measure_call(kernel):
@@ -55,7 +50,7 @@ def measure_call(kernel):
 
 SPACES = {
     # Launch shapes only: nothing is compiled twice.
-    "launches": ({"block_x": "32..1024:8", "grid_x": "8..64:8"}, 300),
+    "launches": ({"block_x": "32..1024", "grid_x": "8..64:8"}, 3000),
     "compilations": ({"block_x": "32..256:32", "passes": "default<{O1|O2|O3}>", "maxnreg": "16..128:4"}, 150),
 }
 
@@ -85,6 +80,7 @@ class Immediate(BaseExecutor):
     """Evaluates nothing: what remains is the cost of the loop."""
 
     capacity = 1
+    powers = {}
 
     def _submit(self, future, fields, data):
         answer = {"failure": "", "error": "", "compared": "exact", "stopped": False, "metrics": {"time": 1000.0 + (future.config.block_x or 0)}, "samples": [1.0],
@@ -149,6 +145,8 @@ def measure_memory(kernel):
             later = time.perf_counter() - start
             result.append({"bytes": buffer.size, "when": when, "gb_per_s": buffer.size / first / 1e9, "later_us": later * 1e6,
                            "shared": again.base is view.base or bool(again.__array_interface__["data"] == view.__array_interface__["data"])})  # fmt: skip
+            # As a script that looks at one after the other.
+            del view, again, fresh
     return result
 
 
@@ -301,7 +299,8 @@ def main():
     engine = next((w.split("=")[1] for w in rest if w.startswith("--engine=")), "local")
     kernel = mneme.open(rest[0]).only()
     if what == "small":
-        result = {"import_ms": measure_import() * 1e3, "call_us": measure_call(kernel) * 1e6, "rate": measure_rate(kernel),
+        seconds, processor = measure_import()
+        result = {"import_ms": seconds * 1e3, "import_processor_ms": processor * 1e3, "call_us": measure_call(kernel) * 1e6, "rate": measure_rate(kernel),
                   "optuna": measure_optuna(kernel)}  # fmt: skip
     elif what == "memory":
         result = measure_memory(kernel)

@@ -12,6 +12,8 @@
 ///
 ///   launches call NUM           seconds per launch for the launching program,
 ///                               over NUM launches of one thread
+///   launches driver NUM IMAGE   the same for a kernel of a cubin, through the
+///                               driver
 ///   launches snapshot MIB KIND  seconds of three launches over MIB of device
 ///                               memory, filled with zeros, text or noise
 ///   launches work MIB NUM       an application that only makes NUM launches,
@@ -30,7 +32,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <cuda.h>
 #include <cuda_runtime.h>
+#include <dlfcn.h>
+#include <fstream>
+#include <iterator>
+#include <string>
 #include <vector>
 
 /// Does almost nothing, so that the time is that of the launch.
@@ -60,18 +67,16 @@ static double now() {
 /// Launches may fail if there is no device; then only the call is measured.
 /// Synchronization takes place outside of the measured time, before the GPU's
 /// queue is so full that a launch blocks.
-static int timeCalls(long Num) {
+template <typename Fn>
+static int timeCalls(long Num, bool HaveDevice, Fn Launch) {
   constexpr long Burst = 256;
-  unsigned *P = nullptr;
-  bool HaveDevice =
-      cudaMalloc(reinterpret_cast<void **>(&P), 4096) == cudaSuccess;
-  touch<<<1, 1>>>(P); // Compiled or rejected here.
+  Launch(); // Compiled or rejected here.
   cudaDeviceSynchronize();
   std::vector<double> Seconds;
   for (long Left = Num; Left > 0; Left -= Burst) {
     double Start = now();
     for (long I = 0; I < Burst; ++I)
-      touch<<<1, 1>>>(P);
+      Launch();
     Seconds.push_back(now() - Start);
     cudaDeviceSynchronize();
   }
@@ -82,6 +87,40 @@ static int timeCalls(long Num) {
               HaveDevice ? "true" : "false",
               Seconds[Seconds.size() / 2] / Burst);
   return EXIT_SUCCESS;
+}
+
+static int timeRuntimeCalls(long Num) {
+  unsigned *P = nullptr;
+  bool HaveDevice =
+      cudaMalloc(reinterpret_cast<void **>(&P), 4096) == cudaSuccess;
+  return timeCalls(Num, HaveDevice, [&] { touch<<<1, 1>>>(P); });
+}
+
+/// Finds the driver's functions as programs do that do not link it.
+static int timeDriverCalls(long Num, const char *Path) {
+  std::ifstream File(Path, std::ios::binary);
+  std::string Image((std::istreambuf_iterator<char>(File)), {});
+  void *Driver = dlopen("libcuda.so.1", RTLD_NOW);
+  auto Find = [&](auto *Function, const char *Name) {
+    return reinterpret_cast<decltype(Function)>(
+        Driver ? dlsym(Driver, Name) : nullptr);
+  };
+  auto *Load = Find(cuModuleLoadData, "cuModuleLoadData");
+  auto *GetFunction = Find(cuModuleGetFunction, "cuModuleGetFunction");
+  auto *Launch = Find(cuLaunchKernel, "cuLaunchKernel");
+  CUmodule Module;
+  CUfunction Function;
+  unsigned *P;
+  if (cudaMalloc(reinterpret_cast<void **>(&P), 4096) || !Load ||
+      !GetFunction || !Launch || Load(&Module, Image.data()) ||
+      GetFunction(&Function, Module, "_Z5touchPj")) {
+    std::fprintf(stderr, "launches: '%s' cannot be loaded\n", Path);
+    return EXIT_FAILURE;
+  }
+  void *Args[] = {&P};
+  return timeCalls(Num, true, [&] {
+    Launch(Function, 1, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr);
+  });
 }
 
 static int timeSnapshots(size_t MiB, const char *Kind) {
@@ -162,7 +201,9 @@ static int timeCopy(size_t MiB) {
 int main(int Argc, char **Argv) {
   long Number = Argc > 2 ? std::atol(Argv[2]) : 0;
   if (Argc == 3 && !std::strcmp(Argv[1], "call") && Number > 0)
-    return timeCalls(Number);
+    return timeRuntimeCalls(Number);
+  if (Argc == 4 && !std::strcmp(Argv[1], "driver") && Number > 0)
+    return timeDriverCalls(Number, Argv[3]);
   if (Argc == 4 && !std::strcmp(Argv[1], "snapshot") && Number > 0)
     return timeSnapshots(Number, Argv[3]);
   if (Argc == 4 && !std::strcmp(Argv[1], "work") && Number > 0 &&
@@ -170,7 +211,7 @@ int main(int Argc, char **Argv) {
     return work(Number, std::atol(Argv[3]));
   if (Argc == 3 && !std::strcmp(Argv[1], "copy") && Number > 0)
     return timeCopy(Number);
-  std::fprintf(stderr, "usage: launches call NUM | snapshot MIB "
-                       "zeros|text|noise | work MIB NUM | copy MIB\n");
+  std::fprintf(stderr, "usage: launches call NUM | driver NUM IMAGE | snapshot "
+                       "MIB zeros|text|noise | work MIB NUM | copy MIB\n");
   return EXIT_FAILURE;
 }

@@ -134,6 +134,21 @@ static bool hasContractFlags(const Module &M) {
   return false;
 }
 
+/// Returns true if the module was compiled with -ffast-math, which implies
+/// -ffp-contract=fast. HIP's own default has contract flags, too, but does not
+/// let the back end fuse other instructions.
+static bool hasFastMath(const Module &M) {
+  for (const Function &F : M) {
+    if (F.getName().starts_with("__")) // ROCm's device libraries.
+      continue;
+    for (const Instruction &I : instructions(F))
+      if (const auto *FP = dyn_cast<FPMathOperator>(&I))
+        if (FP->isFast())
+          return true;
+  }
+  return false;
+}
+
 static bool hasDebugInfo(const Module &M) {
   return !M.debug_compile_units().empty();
 }
@@ -293,8 +308,9 @@ Error KernelCompiler::setUp(const Module &M) {
       Options.FPContract != "standard")
     return createStringError("--fp-fusion: expected fast or standard, got '" +
                              Options.FPContract + "'");
-  FuseFP = Options.FPContract.empty() ? TT.isNVPTX() && hasContractFlags(M)
-                                      : Options.FPContract == "fast";
+  FuseFP = !Options.FPContract.empty() ? Options.FPContract == "fast"
+           : TT.isNVPTX()              ? hasContractFlags(M)
+                                       : hasFastMath(M);
 
   // As clang's EmitAssemblyHelper does for a device compilation.
   TargetOptions TO;

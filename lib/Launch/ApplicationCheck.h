@@ -50,37 +50,41 @@ Expected<ApplicationFacts> checkApplication(const std::string &Path,
 /// driver, and therefore does not start without one.
 bool needsCudaDriver(const std::string &Path);
 
-/// A GPU as the CUDA driver describes it.
-struct CudaDeviceFacts {
+/// A GPU as its driver describes it.
+struct GpuFacts {
   std::string Name; ///< "NVIDIA H200"
-  std::string Arch; ///< "sm_90"
+  std::string Arch; ///< "sm_90", "gfx90a:sramecc+:xnack-"
 };
 
-/// Asks the CUDA driver for its GPUs, which takes a tenth of a second. The
-/// driver runs in a process of its own, because the launcher forks its compile
-/// jobs and must not contain the driver's threads.
-class CudaProbe {
+/// Asks the CUDA driver and HIP for their GPUs, which takes a tenth of a
+/// second. They run in a process of its own, because the launcher forks its
+/// compile jobs and must not contain the driver's threads.
+class GpuProbe {
 public:
-  static Expected<CudaProbe> start();
+  /// \p Kind: "cuda" or "hip"; both are asked if it is empty.
+  static Expected<GpuProbe> start(StringRef Kind);
   /// Becomes readable when poll() has work to do.
   int fd() const { return Driver.fd(); }
   /// \returns whether the driver has answered or has failed.
   bool poll() { return HasAnswered = HasAnswered || Driver.poll(); }
   /// Waits for the answer; call once. \returns at least one GPU. Error: there
   /// is no GPU or no usable driver.
-  Expected<std::vector<CudaDeviceFacts>> finish();
+  Expected<std::vector<GpuFacts>> finish();
 
 private:
-  explicit CudaProbe(ChildTask Driver) : Driver(std::move(Driver)) {}
+  explicit GpuProbe(ChildTask Driver) : Driver(std::move(Driver)) {}
   ChildTask Driver;
   bool HasAnswered = false;
 };
+
+/// Whether \p Arch is one of AMD's.
+bool isForHip(StringRef Arch);
 
 /// Returns an error if no code for \p Archs can run on any of \p Devices.
 /// \returns a warning for the user if no code is compiled for them, but the
 /// driver may compile PTX of the application; otherwise an empty string.
 Expected<std::string> checkArchitectures(ArrayRef<std::string> Archs,
-                                         ArrayRef<CudaDeviceFacts> Devices);
+                                         ArrayRef<GpuFacts> Devices);
 
 } // namespace mneme
 } // namespace llvm

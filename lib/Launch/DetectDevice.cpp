@@ -18,10 +18,10 @@ using namespace llvm::mneme;
 
 static constexpr double DriverSeconds = 30;
 
-/// Asks the driver, which stays initialized with its threads. \returns "+" and
+/// Asks the drivers, which stay initialized with its threads. \returns "+" and
 /// one line for each device, or "-" and an error message.
-static std::string askDriver() {
-  Expected<std::vector<GPUDescription>> GPUs = findGPUs();
+static std::string askDriver(StringRef Kind) {
+  Expected<std::vector<GPUDescription>> GPUs = findGPUs(Kind);
   if (!GPUs)
     return "-" + toString(GPUs.takeError());
   std::string Text = "+";
@@ -30,17 +30,20 @@ static std::string askDriver() {
   return Text;
 }
 
-Expected<CudaProbe> CudaProbe::start() {
+Expected<GpuProbe> GpuProbe::start(StringRef Kind) {
   // A driver that does not answer in time means that there is no device.
-  Expected<ChildTask> Driver = ChildTask::start(
-      "the CUDA driver", []() -> Expected<std::string> { return askDriver(); },
-      {DriverSeconds});
+  Expected<ChildTask> Driver =
+      ChildTask::start("the driver",
+                       [Kind = Kind.str()]() -> Expected<std::string> {
+                         return askDriver(Kind);
+                       },
+                       {DriverSeconds});
   if (!Driver)
     return Driver.takeError();
-  return CudaProbe(std::move(*Driver));
+  return GpuProbe(std::move(*Driver));
 }
 
-Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
+Expected<std::vector<GpuFacts>> GpuProbe::finish() {
   while (!poll()) {
     pollfd Wait = {fd(), POLLIN, 0};
     ::poll(&Wait, 1, -1);
@@ -48,12 +51,13 @@ Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
   Expected<std::string> Answer = Driver.finish();
   if (!Answer) {
     consumeError(Answer.takeError());
-    return createStringError("the CUDA driver crashes or does not answer");
+    return createStringError(
+        "the driver of the GPUs crashes or does not answer");
   }
   StringRef Text = *Answer;
   if (!Text.consume_front("+"))
     return createStringError(Text.drop_front());
-  std::vector<CudaDeviceFacts> Devices;
+  std::vector<GpuFacts> Devices;
   SmallVector<StringRef> Lines;
   Text.split(Lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef Line : Lines) {
@@ -62,6 +66,8 @@ Expected<std::vector<CudaDeviceFacts>> CudaProbe::finish() {
   }
   return Devices;
 }
+
+bool mneme::isForHip(StringRef Arch) { return Arch.starts_with("gfx"); }
 
 /// \returns whether a driver can compile PTX for \p CodeArch to code for \p
 /// DeviceArch.
@@ -72,19 +78,19 @@ static bool canCompile(StringRef CodeArch, StringRef DeviceArch) {
          !DeviceArch.getAsInteger(10, Device) && Code <= Device;
 }
 
-Expected<std::string>
-mneme::checkArchitectures(ArrayRef<std::string> Archs,
-                          ArrayRef<CudaDeviceFacts> Devices) {
+Expected<std::string> mneme::checkArchitectures(ArrayRef<std::string> Archs,
+                                                ArrayRef<GpuFacts> Devices) {
   bool MayHavePTX = false;
   for (const std::string &Arch : Archs)
-    for (const CudaDeviceFacts &D : Devices) {
+    for (const GpuFacts &D : Devices) {
       if (isArchCompatible(Arch, D.Arch))
         return "";
       MayHavePTX |= canCompile(Arch, D.Arch);
     }
   std::string Text = "its kernels are for " + join(Archs, ", ") +
-                     ", the device is an " + Devices.front().Arch + " (" +
-                     Devices.front().Name + ")";
+                     ", the device is " +
+                     (isForHip(Devices.front().Arch) ? "a " : "an ") +
+                     Devices.front().Arch + " (" + Devices.front().Name + ")";
   if (!MayHavePTX)
     return createStringError(Text + ": none of them runs there");
   return Text + ": the recordings hold the code that its PTX was compiled from";

@@ -23,7 +23,7 @@ static std::string getOtherPreloads(const LaunchOptions &Options) {
   const char *Preloaded = ::getenv("LD_PRELOAD");
   SplitString(Preloaded ? Preloaded : "", Paths, " :");
   const std::string *Own[] = {&Options.RuntimePath, &Options.CudaRuntimePath,
-                              &Options.DriverPath};
+                              &Options.HipRuntimePath, &Options.DriverPath};
   std::string Others;
   for (StringRef Path : Paths)
     if (none_of(Own, [&](const std::string *Library) {

@@ -81,7 +81,7 @@ Expected<HelloRequest> HelloRequest::decode(StringRef Body) {
     Q.Symbols[Name] = R.u64();
     return true;
   });
-  if (!Ok || !R.atEnd() || (Q.Device != "host" && Q.Device != "cuda") ||
+  if (!Ok || !R.atEnd() || !is_contained({"host", "cuda", "hip"}, Q.Device) ||
       !isRange(Q.CodeBase, Q.CodeSize))
     return malformed();
   return Q;

@@ -30,7 +30,7 @@ namespace llvm {
 namespace mneme {
 
 struct HelloRequest {
-  std::string Device; ///< "host", "cuda"
+  std::string Device; ///< "host", "cuda", "hip"
   std::string RankVariable;
   uint64_t CodeBase = 0, CodeSize = 0;
   StringMap<uint64_t> Symbols; ///< Addresses of mneme_host_symbols.

@@ -104,6 +104,7 @@ LaunchSelection::environment() const {
       {MNEME_ENV_SKIP, utostr(Skip)},
       {MNEME_ENV_LAUNCHES, Launches},
       {MNEME_ENV_MAX_RECORDINGS, utostr(MaxRecordings)},
+      {MNEME_ENV_REQUIRE_IR, utostr(RequireIR)},
       {MNEME_ENV_RECORD_ID, RecordId},
       {MNEME_ENV_PICK, Pick},
       {MNEME_ENV_EPILOGUE, Epilogue},

@@ -154,7 +154,7 @@ private:
 /// descendants were silent for Grace. Calls \p Check once \p Probe, if not
 /// null, has its answer. \returns the application's wait status.
 static int serveApplication(Server &S, RecordKeeper &Records, Child &App,
-                            int SignalFD, CudaProbe *Probe,
+                            int SignalFD, GpuProbe *Probe,
                             function_ref<void()> Check, Stopper &Stop,
                             ProgressTeller Progress) {
   using Clock = std::chrono::steady_clock;
@@ -229,7 +229,7 @@ private:
 
   std::string Folder;
   std::vector<std::string> Files; ///< Contents of Folder.
-  Child *App = nullptr; ///< While it runs.
+  Child *App = nullptr;           ///< While it runs.
   int SignalFD = -1;
 };
 } // namespace
@@ -267,30 +267,48 @@ void LastDuties::fulfil(void *Duties, const char *, bool) {
 // launchApplication
 //===----------------------------------------------------------------------===//
 
-static bool isForCuda(StringRef Arch) { return Arch.starts_with("sm_"); }
-
-/// \returns whether the application can be recorded on a GPU, judging by its
-/// payloads.
-static Expected<bool> suitsCuda(const LaunchOptions &Options,
-                                const std::string &Path,
-                                const ApplicationFacts &App) {
-  if (Options.Device == LaunchDevice::Host)
-    return false;
-  bool Suits = App.Archs.empty() || any_of(App.Archs, isForCuda);
-  if (Suits || Options.Device == LaunchDevice::Auto)
-    return Suits;
-  return createFileError(
-      Path, createStringError("holds no kernels for NVIDIA GPUs, only for " +
-                              join(App.Archs, ", ")));
+static LaunchDevice deviceFor(StringRef Arch) {
+  return isForHip(Arch) ? LaunchDevice::Hip : LaunchDevice::Cuda;
 }
 
-/// Waits for the driver's answer. \returns whether to record on a GPU.
-static Expected<bool> checkDevices(const LaunchOptions &Options,
-                                   const std::string &Path,
-                                   const ApplicationFacts &App,
-                                   CudaProbe &Probe) {
+/// The kind of GPUs to ask for, or both.
+static StringRef kindOf(LaunchDevice Device) {
+  return Device == LaunchDevice::Cuda  ? "cuda"
+         : Device == LaunchDevice::Hip ? "hip"
+                                       : "";
+}
+
+/// \returns the device that the application can be recorded on, judging by its
+/// payloads; Auto for any GPU.
+static Expected<LaunchDevice> chooseDevice(const LaunchOptions &Options,
+                                           const std::string &Path,
+                                           const ApplicationFacts &App) {
+  LaunchDevice Wanted = Options.Device;
+  if (Wanted == LaunchDevice::Host || App.Archs.empty())
+    return Wanted;
+  auto Suits = [&](LaunchDevice Device) {
+    return any_of(App.Archs,
+                  [&](StringRef Arch) { return deviceFor(Arch) == Device; });
+  };
+  if (Wanted == LaunchDevice::Auto)
+    return Suits(LaunchDevice::Cuda) ? LaunchDevice::Cuda : LaunchDevice::Hip;
+  if (Suits(Wanted))
+    return Wanted;
+  return createFileError(
+      Path, createStringError(Twine("holds no kernels for ") +
+                              (Wanted == LaunchDevice::Hip ? "AMD" : "NVIDIA") +
+                              " GPUs, only for " + join(App.Archs, ", ")));
+}
+
+/// Waits for the driver's answer. \p Suited is the device that the application
+/// suits. \returns the one to record on.
+static Expected<LaunchDevice> checkDevices(const LaunchOptions &Options,
+                                           const std::string &Path,
+                                           const ApplicationFacts &App,
+                                           LaunchDevice Suited,
+                                           GpuProbe &Probe) {
   bool Auto = Options.Device == LaunchDevice::Auto;
-  Expected<std::vector<CudaDeviceFacts>> Devices = Probe.finish();
+  Expected<std::vector<GpuFacts>> Devices = Probe.finish();
   if (!Devices && !Auto)
     return createStringError(toString(Devices.takeError()) +
                              " (--device=host needs none)");
@@ -300,10 +318,16 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
     if (!StringRef(Problem).starts_with("no CUDA driver") &&
         !StringRef(Problem).ends_with("finds no device"))
       Options.Warn("recording on the host device: " + Problem);
-    return false;
+    return LaunchDevice::Host;
   }
+  if (Suited == LaunchDevice::Auto)
+    Suited = deviceFor(Devices->front().Arch);
+  erase_if(*Devices,
+           [&](const GpuFacts &G) { return deviceFor(G.Arch) != Suited; });
+  if (Devices->empty())
+    return LaunchDevice::Host;
   if (App.Archs.empty())
-    return true;
+    return Suited;
   Expected<std::string> Warning = checkArchitectures(App.Archs, *Devices);
   if (!Warning)
     return createFileError(
@@ -311,7 +335,7 @@ static Expected<bool> checkDevices(const LaunchOptions &Options,
                                 " (--device=host runs it all the same)"));
   if (!Warning->empty())
     Options.Warn("'" + Path + "': " + *Warning);
-  return true;
+  return Suited;
 }
 
 /// Replaces the launcher by the application, for a rank on a GPU that is not
@@ -332,11 +356,13 @@ static bool includesThisRank(const LaunchSelection &Selection) {
 /// \returns the libraries to preload: the runtime and, on the host device, a
 /// CUDA driver if the application at \p Path does not start without one.
 static Expected<std::vector<std::string>>
-findLibraries(const LaunchOptions &Options, bool UseCuda,
+findLibraries(const LaunchOptions &Options, LaunchDevice Device,
               const std::string &Path) {
-  std::vector<std::string> Libraries = {UseCuda ? Options.CudaRuntimePath
-                                                : Options.RuntimePath};
-  if (!UseCuda && needsCudaDriver(Path))
+  std::vector<std::string> Libraries = {
+      Device == LaunchDevice::Cuda  ? Options.CudaRuntimePath
+      : Device == LaunchDevice::Hip ? Options.HipRuntimePath
+                                    : Options.RuntimePath};
+  if (Device == LaunchDevice::Host && needsCudaDriver(Path))
     Libraries.push_back(Options.DriverPath);
   for (const std::string &Library : Libraries)
     if (!sys::fs::exists(Library))
@@ -399,9 +425,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   bool IsLeftAlone = !includesThisRank(Options.Selection);
   if (IsLeftAlone)
     leaveAlone(Options);
-  std::optional<CudaProbe> Probe;
+  std::optional<GpuProbe> Probe;
   if (Options.Device != LaunchDevice::Host) {
-    Expected<CudaProbe> Started = CudaProbe::start();
+    Expected<GpuProbe> Started = GpuProbe::start(kindOf(Options.Device));
     if (!Started)
       return Started.takeError();
     Probe.emplace(std::move(*Started));
@@ -420,20 +446,23 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       }))
     return refuseSelection("no kernel of the application",
                            Options.Selection.KernelRegex, Facts->Kernels);
-  Expected<bool> UseCuda = suitsCuda(Options, *Path, *Facts);
+  Expected<LaunchDevice> Suited = chooseDevice(Options, *Path, *Facts);
+  if (!Suited)
+    return Suited.takeError();
+  Expected<LaunchDevice> Device = *Suited;
   // If the driver's answer is hardly in doubt, the application starts while the
   // launcher waits for it.
   bool GoesAhead = Options.Device == LaunchDevice::Cuda &&
                    (IsLeftAlone || sys::fs::exists(Options.CudaNode));
-  if (UseCuda && *UseCuda && !GoesAhead)
-    UseCuda = checkDevices(Options, *Path, *Facts, *Probe);
-  if (!UseCuda)
-    return UseCuda.takeError();
+  if (*Suited != LaunchDevice::Host && !GoesAhead)
+    Device = checkDevices(Options, *Path, *Facts, *Suited, *Probe);
+  if (!Device)
+    return Device.takeError();
   if (!GoesAhead || IsLeftAlone)
     Probe.reset();
-  if (*UseCuda && IsLeftAlone)
+  if (*Device != LaunchDevice::Host && IsLeftAlone)
     return becomeApplication(*Path, Options.Command);
-  auto Libraries = findLibraries(Options, *UseCuda, *Path);
+  auto Libraries = findLibraries(Options, *Device, *Path);
   if (!Libraries)
     return Libraries.takeError();
   RecordKeeper Records(getOutputDir(Options), Options.Selection.hashInput());
@@ -453,15 +482,16 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return std::move(E);
 
   if (Probe && Probe->poll()) {
-    UseCuda = checkDevices(Options, *Path, *Facts, *Probe);
-    if (!UseCuda)
-      return UseCuda.takeError();
+    Device = checkDevices(Options, *Path, *Facts, *Suited, *Probe);
+    if (!Device)
+      return Device.takeError();
     Probe.reset();
   }
   // Nothing is recorded before the driver's answer.
   bool HasDevice = true;
   auto Check = [&] {
-    Expected<bool> Ok = checkDevices(Options, *Path, *Facts, *Probe);
+    Expected<LaunchDevice> Ok =
+        checkDevices(Options, *Path, *Facts, *Suited, *Probe);
     if (!Ok) {
       HasDevice = false;
       Options.ReportError(Ok.takeError());

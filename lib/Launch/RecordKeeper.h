@@ -54,8 +54,8 @@ struct ProcessSummary {
   };
   std::vector<Kernel> Kernels;
   std::map<std::string, uint64_t> Reasons; ///< Why launches were skipped.
-  uint64_t Nanoseconds = 0; ///< Time spent on recording.
-  uint64_t FinalWait = 0;   ///< Wait at exit for pending writes.
+  uint64_t Nanoseconds = 0;                ///< Time spent on recording.
+  uint64_t FinalWait = 0;                  ///< Wait at exit for pending writes.
 };
 
 /// Returns an error that lists the kernels \p Symbols. \p What begins its text,
@@ -86,7 +86,7 @@ public:
   Error checkStagingRoom() const;
 
   /// Stores the contents of a kernel's file and its bitcode for later. \p
-  /// Device is "host" or "cuda".
+  /// Device is "host", "cuda" or "hip".
   void addKernel(const LaunchedKernel &K, StringRef Device);
   /// \returns the dynamic hashes of the launches that the folder contains of a
   /// kernel that was added.
@@ -125,7 +125,7 @@ public:
 
 private:
   struct Kernel {
-    RecordedKernel File; ///< Without instances.
+    RecordedKernel File;          ///< Without instances.
     std::optional<uint64_t> Held; ///< Number of launches when first used.
     std::string Bitcode, Image;
   };

@@ -48,7 +48,7 @@ struct Server::Connection final : WirePeer {
   bool isBusy() const override { return Job.has_value(); }
 
   // From Hello.
-  std::string Device; ///< "host", "cuda"
+  std::string Device; ///< "host", "cuda", "hip"
   uint64_t CodeBase = 0, CodeSize = 0;
   uint64_t CodeUsed = 0;
   StringMap<uint64_t> Symbols;

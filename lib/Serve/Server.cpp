@@ -446,8 +446,11 @@ void Server::note(StringRef Level, StringRef Text) {
     return;
   }
   for (const std::unique_ptr<Client> &C : Clients)
-    if (C->IsGreeted)
+    if (C->IsGreeted) {
       send(*C, message::Note{Level.str(), Text.str()});
+      // The farm may wait long, for the device that the note is about.
+      flush(*C);
+    }
 }
 
 Error mneme::runServer(ServeOptions Options) {

@@ -208,6 +208,19 @@ class BaseExecutor:
         """The number of concurrent evaluations that keeps all devices busy."""
         raise NotImplementedError
 
+    @property
+    def powers(self) -> dict[str, dict[str, Any]]:
+        """What the verification of each launch can detect, by record id."""
+        raise NotImplementedError
+
+    def _powers_of(self, by_kernel: Iterable[Sequence[dict[str, Any]]]) -> dict[str, dict[str, Any]]:
+        kernels = {i.kernel.path: i.kernel for i in self.instances}
+        return {
+            i.record_id: power
+            for path, powers in zip(kernels, by_kernel)
+            for i, power in zip([i for i in self.instances if i.kernel.path == path], powers)
+        }
+
     # Submitting.
 
     def _check_open(self) -> None:
@@ -239,7 +252,7 @@ class BaseExecutor:
         fresh: bool = False,
         attempt: int = 0,
         own_process: bool = False,
-        stop_above: float = 0,
+        stop_above: Union[float, Mapping[str, float]] = 0,
         measure: bool = True,
         use_app: bool = False,
         on_device: str = "",
@@ -253,7 +266,7 @@ class BaseExecutor:
         :param fresh: measure it even if its code was measured before
         :param attempt: configurations with different attempts share no compilation
         :param own_process: compile in a process that has compiled nothing before
-        :param stop_above: nanoseconds above which measuring stops
+        :param stop_above: nanoseconds above which measuring stops, or those by :attr:`Result.device`
         :param measure: measure it, do not only verify it
         :param use_app: run the application's machine code (``app=`` of the executor) instead of compiling
         :param on_device: the device that must run it, as in :attr:`Result.device`
@@ -270,7 +283,7 @@ class BaseExecutor:
         if own_process:
             fields["own_process"] = True
         if stop_above:
-            fields["stop_above"] = stop_above
+            fields["stop_above_on" if isinstance(stop_above, Mapping) else "stop_above"] = stop_above
         if not measure:
             fields["measure"] = False
         if use_app:
@@ -493,11 +506,7 @@ class Executor(BaseExecutor):
     @property
     def powers(self) -> dict[str, dict[str, Any]]:
         """What the verification of each launch can detect, by record id."""
-        return {
-            i.record_id: power
-            for path, opened in self._opened.items()
-            for i, power in zip([i for i in self.instances if i.kernel.path == path], opened["powers"])
-        }
+        return self._powers_of(opened["powers"] for opened in self._opened.values())
 
     def stats(self) -> list[dict[str, Any]]:
         """Returns the work of each server, as in the summary of a study."""

@@ -26,10 +26,14 @@ from .space import BoundSpace, InvalidPoint, Params, Space
 if TYPE_CHECKING:
     from .server import Server
 
-# As in llvm-mneme-tune: a trial stops if it takes longer than the worst candidate for the re-test by this factor.
+# As in llvm-mneme-tune: a trial stops if it takes longer than this multiple of the limit.
 _RACE_FACTOR = 1.05
 _MOST_INVALID = 1000
 _AHEAD_DIVISOR = 64
+# Evaluations that are under way besides those that keep the devices busy: as many as end in this time, up to this
+# multiple, because the way to the server and back takes time.
+_AHEAD_SECONDS = 0.02
+_MOST_AHEAD = 3
 # An interrupt is seen after this time at the latest.
 _WAIT_SECONDS = 0.2
 
@@ -485,8 +489,9 @@ class _Search:
         self.ahead: list[Trial] = []
         self.done: SimpleQueue[Any] = SimpleQueue()  # of futures
         self.by_request: dict[int, Trial] = {}
-        self.times: list[float] = []  # the best, of different code
-        self.codes: set[str] = set()
+        self.began = 0.0
+        self.resumed = 0  # trials of an earlier run
+        self.times: list[float] = []  # of the best trials, as many as the re-test takes
         # The recorded configuration's nanoseconds by device. Times are scaled to the first device.
         self.baselines: dict[str, float] = {}
         self.baseline_futures: dict[EvaluationFuture, str] = {}
@@ -516,7 +521,9 @@ class _Search:
         began = time.monotonic()
         try:
             self.resume()
+            self.resumed = len(self.study.trials)
             self.measure_baseline()
+            self.began = time.monotonic()
             with _Interrupts() as interrupts:
                 self._loop(began, interrupts)
         except KeyboardInterrupt:
@@ -558,6 +565,10 @@ class _Search:
     def _start(self) -> bool:
         """Starts trials while there is room. Returns False if no point is left."""
         capacity = max(1, self.executor.capacity)
+        ended = len(self.study.trials) - self.resumed
+        if ended:
+            seconds = max(1e-6, (time.monotonic() - self.began) / ended)
+            capacity += min(_MOST_AHEAD * capacity, int(_AHEAD_SECONDS / seconds))
         # Samplers are slow: ask for several points at once.
         if len(self.running) + max(1, capacity // 4) > capacity:
             return True
@@ -575,8 +586,7 @@ class _Search:
         while self.ahead and len(self.running) < capacity:
             trial = self.ahead.pop(0)
             trial.started = time.time()
-            stop = _RACE_FACTOR * self.times[-1] if len(self.times) == max(1, self.final) else 0
-            future = self.executor.submit(trial.config, instance=self.instance, stop_above=stop)
+            future = self.executor.submit(trial.config, instance=self.instance, stop_above=self._limits())
             self.running[future] = trial
             future.add_done_callback(lambda ended: self.done.put(ended))
         return True
@@ -668,11 +678,22 @@ class _Search:
     def _race(self, trial: Trial) -> None:
         if self.objectives != [("time", "minimize")] or trial.state != "complete":
             return
-        code = trial.result.code_hash if trial.result else str(trial.number)
-        if code in self.codes:
-            return
-        self.codes.add(code)
-        self.times = sorted([*self.times, trial.values[0]])[: max(1, self.final)]  # type: ignore[index]
+        limit = trial.values[0]  # type: ignore[index]
+        samples = sorted(trial.result.samples) if trial.result else []
+        if samples:
+            # The end of the median's 95 % interval.
+            high = samples[min(len(samples) - 1, int(len(samples) / 2 + 0.98 * math.sqrt(len(samples))))]
+            limit *= high / samples[len(samples) // 2]
+        self.times = sorted([*self.times, limit])[: max(1, self.final)]
+
+    def _limits(self) -> Union[float, dict[str, float]]:
+        """Returns the times above which measuring stops, by device: the trial cannot reach the re-test, as it is slower
+        than the recorded configuration, or than as many other trials as the re-test takes."""
+        first = next(iter(self.baselines.values()), 0)
+        if not self.times or not first:
+            return 0
+        limit = min(first, self.times[-1]) if len(self.times) >= self.final else first
+        return {device: _RACE_FACTOR * limit * time / first for device, time in self.baselines.items() if time}
 
     def test(self, pairs: int, min_effect: float) -> None:
         """Measures the best trials and the recorded configuration alternately."""
@@ -721,6 +742,7 @@ def tune(
     pairs: int = 30,
     min_effect: float = 0.005,
     use_app: bool = False,
+    allow_vacuous: bool = False,
     journal: Union[None, str, os.PathLike[str]] = None,
     callbacks: Iterable[Callable[[Study, Trial], None]] = (),
     progress: Optional[bool] = None,
@@ -741,6 +763,7 @@ def tune(
     :param pairs: measurements of each in the re-test
     :param min_effect: smallest speed-up of a winner, as a fraction
     :param use_app: the baseline is the application's machine code
+    :param allow_vacuous: also search if verification would accept a kernel that does nothing
     :param journal: a file for finished trials; if it exists, the search is continued
     :param callbacks: called with the study and each trial that has ended
     :param progress: a progress bar (tqdm, if installed); default: in terminals and notebooks
@@ -749,8 +772,8 @@ def tune(
         with Executor(on, **options) as executor:
             return tune(
                 space, executor, sampler=sampler, trials=trials, budget=budget, seed=seed, instance=instance,
-                retest=retest, pairs=pairs, min_effect=min_effect, use_app=use_app, journal=journal,
-                callbacks=callbacks, progress=progress,
+                retest=retest, pairs=pairs, min_effect=min_effect, use_app=use_app, allow_vacuous=allow_vacuous,
+                journal=journal, callbacks=callbacks, progress=progress,
             )  # fmt: skip
     if options:
         raise RequestError(f"unknown option {next(iter(options))!r}")
@@ -764,6 +787,11 @@ def tune(
     if trials is None and budget is None:
         trials = 200
     launch = on.instance(instance)
+    if not allow_vacuous and on.powers.get(launch.record_id, {}).get("vacuous"):
+        raise RequestError(
+            f"launch {launch.record_id}: verification is vacuous: an empty kernel would match; tune another launch, or "
+            f"allow this one with allow_vacuous=True"
+        )
     proposer = _make_proposer(sampler, space, launch, launch.kernel._reader(), seed)
     name = sampler if isinstance(sampler, str) else type(sampler).__name__
     study = Study(launch, proposer.bound.objectives, name)

@@ -16,12 +16,12 @@ using namespace llvm::mneme;
 namespace {
 
 Expected<std::string> check(std::vector<std::string> Archs,
-                            std::vector<CudaDeviceFacts> Devices) {
+                            std::vector<GpuFacts> Devices) {
   return checkArchitectures(Archs, Devices);
 }
 
 TEST(Application, RunsWhereItWasCompiledFor) {
-  const CudaDeviceFacts H200 = {"NVIDIA H200", "sm_90"};
+  const GpuFacts H200 = {"NVIDIA H200", "sm_90"};
   EXPECT_THAT_EXPECTED(check({"sm_90"}, {H200}), HasValue(""));
   EXPECT_THAT_EXPECTED(check({"sm_90a"}, {H200}), HasValue(""));
   EXPECT_THAT_EXPECTED(check({"gfx90a", "sm_80", "sm_90"}, {H200}),

@@ -238,8 +238,13 @@ static Error findGPUsOf(bool IsHip, std::vector<GPUDescription> &Found) {
   return Error::success();
 }
 
-Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs() {
+Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs(StringRef Kind) {
   std::vector<GPUDescription> Found;
+  if (!Kind.empty()) {
+    if (Error E = findGPUsOf(Kind == "hip", Found))
+      return std::move(E);
+    return Found;
+  }
   Error Cuda = findGPUsOf(/*IsHip=*/false, Found);
   Error Hip = findGPUsOf(/*IsHip=*/true, Found);
   if (!Found.empty()) {

@@ -145,6 +145,10 @@ struct Analyses {
                     PipelineTuningOptions Tuning = PipelineTuningOptions())
       : PB(TM, Tuning) {
     const Triple &T = TM->getTargetTriple();
+    // Device code has malloc() only: do not combine it with memset().
+    TargetLibraryInfoImpl Functions(T);
+    Functions.setUnavailable(LibFunc_calloc);
+    FAM.registerPass([Functions] { return TargetLibraryAnalysis(Functions); });
     MAM.registerPass([&] { return RuntimeLibraryAnalysis(T); });
     MAM.registerPass([&] { return LibcallLoweringModuleAnalysis(); });
     PB.registerModuleAnalyses(MAM);

@@ -27,7 +27,7 @@ namespace mneme {
 
 /// A runtime's description of itself.
 struct RuntimeFacts {
-  const char *Device; ///< "host" or "cuda".
+  const char *Device; ///< "host", "cuda" or "hip".
   /// Symbols that compiled kernels may refer to; none if the launcher does not
   /// compile kernels for the runtime.
   const MnemeHostSymbol *Symbols;

@@ -111,6 +111,7 @@ void Selection::read() {
   MaxBytes = integerFromEnv(MNEME_ENV_MAX_BYTES, 0);
   if (!MaxBytes)
     MaxBytes = UINT64_MAX;
+  IRRequired = integerFromEnv(MNEME_ENV_REQUIRE_IR, 0);
   ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
   TheirWait = WaitFor(wordFromEnv(MNEME_ENV_WAIT, WaitNames));
   WaitLimit = nanosecondsFromEnv(MNEME_ENV_WAIT_LIMIT);

@@ -64,6 +64,8 @@ public:
 
   uint64_t skip() const { return Skip; }
   uint64_t maxRecordings() const { return MaxRecordings; }
+  /// Whether kernels are skipped of which there is an image only.
+  bool requiresIR() const { return IRRequired; }
   RecordId recordId() const { return Id; }
   Pick pick() const { return TheirPick; }
   EpilogueMode epilogue() const { return Epilogue; }
@@ -87,7 +89,7 @@ private:
 
   bool IsIncomplete = false;
   bool IncludesRank = true, ListsLaunches = false, OnlyRegions = false,
-       ReachableOnly = false;
+       ReachableOnly = false, IRRequired = false;
   Pattern Kernels, Regions;
   NumberList Launches;
   uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0, WaitLimit = 0;

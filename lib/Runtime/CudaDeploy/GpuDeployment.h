@@ -26,6 +26,7 @@
 
 #include <atomic>
 #include <memory>
+#include <type_traits>
 #include <vector>
 
 namespace mneme {
@@ -46,7 +47,9 @@ struct GpuLaunch {
 /// The application's own launch, which returns the runtime's error.
 class OwnLaunch {
 public:
-  template <typename Fn>
+  // Copies lead to the same work.
+  template <typename Fn, typename = std::enable_if_t<!std::is_same_v<
+                             std::remove_const_t<Fn>, OwnLaunch>>>
   OwnLaunch(Fn &Work)
       : Data(&Work),
         Call([](void *Data) { return (*static_cast<Fn *>(Data))(); }) {}

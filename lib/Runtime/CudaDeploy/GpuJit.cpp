@@ -298,6 +298,9 @@ GpuJitKernel *GpuJit::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
 
 CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
                              unsigned Arch) {
+  // Launched through the driver.
+  if (!Stub)
+    return nullptr;
   uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation) << 57;
   GpuJitKernel *K = nullptr;
   if (Generation.load(std::memory_order_acquire) == Program::get().generation())

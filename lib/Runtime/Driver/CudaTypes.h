@@ -16,6 +16,8 @@
 #ifndef MNEME_LIB_RUNTIME_DRIVER_CUDATYPES_H
 #define MNEME_LIB_RUNTIME_DRIVER_CUDATYPES_H
 
+#include "Vendor.h"
+
 #include <cstddef>
 #include <cstdint>
 

@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverSymbols.h"
+#include "Vendor.h"
 
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <cstring>
 #include <dlfcn.h>
 #include <link.h>
 
@@ -22,7 +24,9 @@ void *mneme::loadedDriver() {
   if (H)
     return H;
   // Never closed.
-  H = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
+  for (const char *Name : DriverLibraries)
+    if (!H)
+      H = dlopen(Name, RTLD_LAZY | RTLD_NOLOAD);
   if (H)
     Handle.store(H, std::memory_order_release);
   return H;
@@ -67,13 +71,19 @@ static void findOriginal() {
   dl_iterate_phdr(findOwnRange, nullptr);
 }
 
+/// Whether \p Symbol, which may be any, is a name of the driver's.
+static bool isOfDriver(const char *Symbol) {
+  return ForHip
+             ? !strncmp(Symbol, "hip", 3)
+             : Symbol[0] == 'c' && Symbol[1] == 'u' && isDriverSymbol(Symbol);
+}
+
 void *mneme_find_symbol(void *Handle, const char *Symbol, void *Caller) {
   static bool Found = (findOriginal(), true);
   (void)Found;
   // Only functions of the driver, and only for others: this library wants the
   // driver's own.
-  if (!Symbol || Symbol[0] != 'c' || Symbol[1] != 'u' ||
-      !isDriverSymbol(Symbol))
+  if (!Symbol || !isOfDriver(Symbol))
     return nullptr;
   auto From = reinterpret_cast<uint64_t>(Caller);
   if (From >= Own.Begin && From < Own.End)

@@ -8,9 +8,9 @@
 
 ///
 /// \file
-/// dlsym() for programs that look for functions of the CUDA driver: they get
-/// those that are exported in their place. For libraries that are loaded before
-/// the program's; such a library exports dlsym.
+/// dlsym() for programs that look for functions of the CUDA driver, or of HIP:
+/// they get those that are exported in their place. For libraries that are
+/// loaded before the program's; such a library exports dlsym.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,15 @@ namespace mneme {
 constexpr bool isDriverSymbol(const char *Symbol) {
   return Symbol[2] >= 'A' && Symbol[2] <= 'Z';
 }
+
+/// Names of the driver's library, the newest first. HIP is its own driver.
+inline constexpr const char *DriverLibraries[] = {
+#ifdef MNEME_HIP
+    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"
+#else
+    "libcuda.so.1"
+#endif
+};
 
 /// The driver's handle, or null while it is not loaded.
 void *loadedDriver();

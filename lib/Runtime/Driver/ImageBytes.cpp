@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImageBytes.h"
+#include "Vendor.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -40,6 +41,7 @@ struct FatbinHeader {
   uint64_t Size; ///< Without this header.
 };
 static constexpr uint32_t FatbinMagic = 0xba55ed50;
+static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 
 const void *mneme::unwrapImage(const void *Image) {
   uint32_t Magic;
@@ -49,6 +51,25 @@ const void *mneme::unwrapImage(const void *Image) {
   FatbinWrapper W;
   memcpy(&W, Image, sizeof(W));
   return W.Data;
+}
+
+/// The size of an offload bundle, in which HIP finds the code object for its
+/// device.
+static size_t sizeOfBundle(const char *Bundle) {
+  struct Entry {
+    uint64_t Offset, Size, NameSize;
+  };
+  uint64_t Count, Size = 0;
+  const char *At = Bundle + sizeof(BundleMagic) - 1;
+  memcpy(&Count, At, sizeof(Count));
+  At += sizeof(Count);
+  for (uint64_t I = 0; I != Count; ++I) {
+    Entry E;
+    memcpy(&E, At, sizeof(E));
+    At += sizeof(E) + E.NameSize;
+    Size = std::max(Size, E.Offset + E.Size);
+  }
+  return Size;
 }
 
 size_t mneme::sizeOfImage(const void *Image) {
@@ -66,6 +87,10 @@ size_t mneme::sizeOfImage(const void *Image) {
     memcpy(&H, Image, sizeof(H));
     return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
   }
+  if (ForHip)
+    return strncmp(Bytes, BundleMagic, sizeof(BundleMagic) - 1)
+               ? 0
+               : sizeOfBundle(Bytes);
   bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
                 (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
   return IsText ? strlen(Bytes) : 0;

@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The application's CUDA runtime, whose calls are tapped. A program may have
-/// several: each object that links the runtime statically has its own.
+/// The application's CUDA runtime, or HIP, whose calls are tapped. A program
+/// may have several: each object that links the runtime statically has its own.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -21,11 +21,12 @@
 
 namespace mneme {
 
-/// The functions of one CUDA runtime that a loaded object calls. The others are
-/// null.
+/// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
+/// The others are null.
 struct CudaRuntime {
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
 #define KEEP(Name, Symbol, Parameters) int(*Name) Parameters;
+#define ABSENT(Name, Parameters) int(*Name) Parameters;
 #include "TappedFunctions.def"
 };
 

@@ -52,14 +52,20 @@ std::string DeviceKernels::load() {
     return "";
   CUresult R = CUDA_SUCCESS;
   if (!Module)
-    R = Driver.ModuleLoadData(&Module, mneme_recording_kernels_ptx);
+    R = Driver.ModuleLoadData(&Module, Driver.IsHip
+                                           ? mneme_memory_kernels_hip
+                                           : mneme_recording_kernels_ptx);
   if (!R)
     R = Driver.ModuleGetFunction(&Diff, Module, MNEME_KERNEL_DIFF);
   if (!R)
     R = Driver.ModuleGetFunction(&Copy, Module, MNEME_KERNEL_COPY);
-  return R ? "cannot load the kernels that compare memory: " +
-                 Driver.describe(R)
-           : "";
+  if (!R)
+    return "";
+  std::string Error =
+      "cannot load the kernels that compare memory: " + Driver.describe(R);
+  return Driver.IsHip ? Error + "; they are compiled for the architectures in "
+                                "MNEME_AMDGPU_ARCHS"
+                      : Error;
 }
 
 DeviceWork::DeviceWork(const CudaDriver &Driver, DeviceKernels &Kernels,

@@ -20,8 +20,6 @@ using namespace mneme;
 // As cuda.h has them.
 enum {
   AttributeMultiprocessors = 16,
-  AttributeMajor = 75,
-  AttributeMinor = 76,
   AttributePageableMemoryAccess = 88,
   AttributeConcurrentManagedAccess = 89,
 };
@@ -152,19 +150,12 @@ void Devices::shareMemory(Gpu &New) {
 // Binding
 //===----------------------------------------------------------------------===//
 
-static std::string versionText(int V) {
-  return std::to_string(V / 1000) + "." + std::to_string(V % 1000 / 10);
-}
-
 /// \p G.Context is current. \returns an empty string, or why nothing can be
 /// recorded there.
 std::string Devices::bindTo(Gpu &G, const CudaRuntime &R) {
   char Name[128] = {};
-  int Major = 0, Minor = 0, Processors = 0, Version = 0, Shared = 0,
-      Pageable = 0;
+  int Processors = 0, Version = 0, Shared = 0, Pageable = 0;
   const std::pair<int, int *> Attributes[] = {
-      {AttributeMajor, &Major},
-      {AttributeMinor, &Minor},
       {AttributeMultiprocessors, &Processors},
       {AttributeConcurrentManagedAccess, &Shared},
       {AttributePageableMemoryAccess, &Pageable},
@@ -182,12 +173,12 @@ std::string Devices::bindTo(Gpu &G, const CudaRuntime &R) {
   G.Multiprocessors = Processors;
   G.ManagedIsShared = Shared;
   G.ReadsHost = Pageable;
-  G.Arch = Major * 10 + Minor;
   G.Facts.Name = Name;
-  G.Facts.Arch = "sm_" + std::to_string(G.Arch);
-  G.Facts.Driver = versionText(Version);
+  G.Facts.Arch = Driver->archOf(G.Device);
+  G.Arch = parseArchitecture(G.Facts.Arch.c_str());
+  G.Facts.Driver = Driver->describeVersion(Version);
   if (R.RuntimeGetVersion && !R.RuntimeGetVersion(&Version))
-    G.Facts.Runtime = versionText(Version);
+    G.Facts.Runtime = Driver->describeVersion(Version);
   const Gpu &First = *Gpus.front();
   if (&G == &First)
     Program::get().setDevice(G.Arch);

@@ -36,7 +36,7 @@ unsigned &mneme::driverLaunchesOfThread() {
 static bool findDriverFunctions(CudaRuntime &R) {
   void *From = loadedDriver();
   if (!From)
-    From = dlopen("libcuda.so.1", RTLD_LAZY);
+    From = dlopen(DriverLibraries[0], RTLD_LAZY);
   if (!From)
     return false;
 #define TAP(Name, Symbol, Parameters, ...)                                     \
@@ -67,6 +67,30 @@ static void *findExported(const char *Symbol) {
   return nullptr;
 }
 
+#ifdef MNEME_HIP
+extern "C" __attribute__((visibility("default"))) int
+hipGetProcAddress(const char *Symbol, void **Function, int HipVersion,
+                  uint64_t Flags, int *Status) {
+  using GetProcAddress = int (*)(const char *, void **, int, uint64_t, int *);
+  void *H = loadedDriver();
+  auto Original = reinterpret_cast<GetProcAddress>(
+      H ? dlsym(H, "hipGetProcAddress") : nullptr);
+  if (!Original)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  int E = Original(Symbol, Function, HipVersion, Flags, Status);
+  if (E || !Symbol || !Function || !*Function)
+    return E;
+  if (void *Own = functionInPlaceOf(Symbol))
+    *Function = Own;
+  return E;
+}
+
+void *mneme::functionInPlaceOf(const char *Symbol) {
+  return !strcmp(Symbol, "hipGetProcAddress")
+             ? reinterpret_cast<void *>(hipGetProcAddress)
+             : findExported(Symbol);
+}
+#else
 /// The function in place of \p Original, which the driver found for \p Symbol.
 static void *findInPlaceOf(void *Original, const char *Symbol, int CudaVersion,
                            uint64_t Flags) {
@@ -159,3 +183,4 @@ void *mneme::functionInPlaceOf(const char *Symbol) {
     return reinterpret_cast<void *>(cuGetProcAddress);
   return findExported(Symbol);
 }
+#endif

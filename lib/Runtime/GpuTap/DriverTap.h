@@ -32,6 +32,12 @@ void countForeignGraph();
 /// The number of launches counted.
 uint64_t foreignGraphs();
 
+/// Whether calls of \p Symbol within another intercepted call are part of that.
+/// HIP is one library, whose functions may call each other.
+constexpr bool isPartOfOthers(const char *Symbol) {
+  return ForHip || isDriverSymbol(Symbol);
+}
+
 /// A call of an intercepted function that the thread is in. Driver calls that
 /// it makes are part of it.
 class InterceptedCall {

@@ -68,7 +68,7 @@ struct Gpu {
   std::string Unusable; ///< Why nothing is recorded on this device.
   unsigned Multiprocessors = 0;
   DeviceFacts Facts;
-  int Arch = 0; ///< 90 for sm_90.
+  int Arch = 0; ///< 90 for sm_90, 0x90a for gfx90a.
   /// The device and the host can access managed memory at the same time.
   bool ManagedIsShared = false;
   bool ReadsHost = false; ///< Kernels can read pageable host memory.

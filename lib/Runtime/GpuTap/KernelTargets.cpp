@@ -107,7 +107,8 @@ Target &KernelTargets::lookUpFunction(const void *Handle) {
   std::unique_ptr<Target> &T = Targets[{F.Image->digest(), 0, F.Name}];
   if (!T) {
     auto New = std::make_unique<Target>();
-    New->Selected = selects(F.Name);
+    New->Selected = selects(F.Name) && (!Selection::get().requiresIR() ||
+                                        Images.findIR(*F.Image, F.Name));
     New->Name = F.Name;
     New->Image = F.Image;
     T = std::move(New);

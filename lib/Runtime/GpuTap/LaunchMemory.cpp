@@ -54,7 +54,9 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
     uint64_t V;
     memcpy(&V, L.Args[I], sizeof(V));
     if (!Devs.ownerOf(V) && !Foreign.find(V) && isHostMemory(V))
-      return "an argument points to host memory that is unknown to CUDA";
+      return std::string(
+                 "an argument points to host memory that is unknown to ") +
+             VendorName;
   }
   return "";
 }
@@ -89,9 +91,9 @@ LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
               : cudaErrorInvalidSymbol;
     }
     if (E)
-      return std::string("the CUDA ") + (T.Image ? "driver" : "runtime") +
-             " cannot find variable '" + S->V.Name + "' (error " +
-             std::to_string(E) + ")";
+      return std::string("the ") + VendorName + " " +
+             (T.Image ? "driver" : "runtime") + " cannot find variable '" +
+             S->V.Name + "' (error " + std::to_string(E) + ")";
     uint64_t Home = G.Homes + S->V.Address;
     if (Home + S->V.Size > G.end())
       return "variable '" + S->V.Name + "' has no address left for it";

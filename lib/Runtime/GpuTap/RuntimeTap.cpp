@@ -7,8 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Intercepts calls of the CUDA runtime: exports its functions, for programs
-/// that link the shared runtime, and fills the slots of instrumented code.
+/// Intercepts calls of the CUDA runtime, or of HIP: exports its functions, for
+/// programs that link the shared runtime, and fills the slots of instrumented
+/// code.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -23,8 +24,12 @@
 #include <iterator>
 #include <string_view>
 #include <type_traits>
+#include <utility>
 
 using namespace mneme;
+
+// Handlers of functions that only the other vendor has.
+#pragma GCC diagnostic ignored "-Wunused-function"
 
 //===----------------------------------------------------------------------===//
 // Streams
@@ -59,9 +64,10 @@ static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
 
 /// Whether stream 0 of the function is the thread's own.
 static constexpr bool isOfThread(std::string_view Symbol) {
+  size_t Begin = Symbol.rfind('_');
   std::string_view Suffix =
-      Symbol.substr(Symbol.size() < 5 ? 0 : Symbol.size() - 5);
-  return Suffix == "_ptsz" || Suffix == "_ptds";
+      Begin == std::string_view::npos ? "" : Symbol.substr(Begin);
+  return Suffix == "_ptsz" || Suffix == "_ptds" || Suffix == "_spt";
 }
 
 //===----------------------------------------------------------------------===//
@@ -212,6 +218,20 @@ static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
 static int onHostUnregister(const CudaRuntime &R, void *Ptr) {
   TapSession::get().foreignMemory().forget(Ptr);
   return R.HostUnregister(Ptr);
+}
+
+/// Memory of a kind that the arena does not have, unless \p Flags are those of
+/// hipMalloc.
+static int onExtMallocWithFlags(const CudaRuntime &R, void **Ptr, size_t Size,
+                                unsigned Flags) {
+  auto Original = [&] { return R.ExtMallocWithFlags(Ptr, Size, Flags); };
+  if (!Flags)
+    return TapSession::get().memory().allocate(R, Ptr, Size, Original);
+  int E = Original();
+  if (!E)
+    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_DEVICE,
+                                           /*IsPortable=*/false);
+  return E;
 }
 
 static int onFree(const CudaRuntime &R, void *Ptr) {
@@ -501,6 +521,39 @@ static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
       });
 }
 
+/// The events are recorded before and after the launch.
+static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                             Dim3 Block, void **Args, size_t Shared,
+                             CudaStream *S, CUevent Start, CUevent Stop,
+                             int Flags) {
+  return TapSession::get().launch(
+      {R, Stub, {Grid, Block, Shared, false}, toDriver(S), Args, nullptr}, [&] {
+        return R.ExtLaunchKernel(Stub, Grid, Block, Args, Shared, S, Start,
+                                 Stop, Flags);
+      });
+}
+
+/// Launches on several devices at once are not recorded.
+template <typename Fn> static int launchOnDevices(Fn Original) {
+  return TapSession::get().change(AnyStream, Original);
+}
+
+static int onLaunchCooperativeKernelMultiDevice(const CudaRuntime &R,
+                                                const void *Launches, int Count,
+                                                unsigned Flags) {
+  return launchOnDevices([&] {
+    return R.LaunchCooperativeKernelMultiDevice(Launches, Count, Flags);
+  });
+}
+
+static int onExtLaunchMultiKernelMultiDevice(const CudaRuntime &R,
+                                             const void *Launches, int Count,
+                                             unsigned Flags) {
+  return launchOnDevices([&] {
+    return R.ExtLaunchMultiKernelMultiDevice(Launches, Count, Flags);
+  });
+}
+
 /// What the attributes of a launch say. \returns why the launch cannot be
 /// recorded, or null.
 static const char *readAttributes(const CudaLaunchAttribute *Attributes,
@@ -630,6 +683,52 @@ static int onDriverLaunchCooperativeKernelPtsz(const CudaRuntime &R,
         return R.DriverLaunchCooperativeKernelPtsz(
             F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ, Shared, S, Args);
       });
+}
+
+/// HIP's extended launches count threads, where others count blocks.
+template <typename Fn>
+static int launchThreads(const CudaRuntime &R, CUfunction F, Dim3 Threads,
+                         Dim3 Block, size_t Shared, CUstream S, void **Args,
+                         void **Extra, Fn Original) {
+  if (!Block.X || !Block.Y || !Block.Z)
+    return Original();
+  const char *Obstacle =
+      Threads.X % Block.X || Threads.Y % Block.Y || Threads.Z % Block.Z
+          ? "launched with a last block of fewer threads"
+          : nullptr;
+  Dim3 Grid = {Threads.X / Block.X, Threads.Y / Block.Y, Threads.Z / Block.Z};
+  return TapSession::get().launchFunction(
+      {R, F, {Grid, Block, Shared, false}, S, Args, Obstacle}, Extra, Original);
+}
+
+static int onExtModuleLaunchKernel(const CudaRuntime &R, CUfunction F,
+                                   unsigned ThreadsX, unsigned ThreadsY,
+                                   unsigned ThreadsZ, unsigned BlockX,
+                                   unsigned BlockY, unsigned BlockZ,
+                                   size_t Shared, CUstream S, void **Args,
+                                   void **Extra, CUevent Start, CUevent Stop,
+                                   unsigned Flags) {
+  return launchThreads(R, F, {ThreadsX, ThreadsY, ThreadsZ},
+                       {BlockX, BlockY, BlockZ}, Shared, S, Args, Extra, [&] {
+                         return R.ExtModuleLaunchKernel(
+                             F, ThreadsX, ThreadsY, ThreadsZ, BlockX, BlockY,
+                             BlockZ, Shared, S, Args, Extra, Start, Stop,
+                             Flags);
+                       });
+}
+
+static int onHccModuleLaunchKernel(const CudaRuntime &R, CUfunction F,
+                                   unsigned ThreadsX, unsigned ThreadsY,
+                                   unsigned ThreadsZ, unsigned BlockX,
+                                   unsigned BlockY, unsigned BlockZ,
+                                   size_t Shared, CUstream S, void **Args,
+                                   void **Extra, CUevent Start, CUevent Stop) {
+  return launchThreads(R, F, {ThreadsX, ThreadsY, ThreadsZ},
+                       {BlockX, BlockY, BlockZ}, Shared, S, Args, Extra, [&] {
+                         return R.HccModuleLaunchKernel(
+                             F, ThreadsX, ThreadsY, ThreadsZ, BlockX, BlockY,
+                             BlockZ, Shared, S, Args, Extra, Start, Stop);
+                       });
 }
 
 template <typename Fn>
@@ -1110,13 +1209,62 @@ static int onDeviceReset(const CudaRuntime &R) {
 
 static const CudaRuntime &sharedRuntime();
 
+//===----------------------------------------------------------------------===//
+// The last error
+//===----------------------------------------------------------------------===//
+
+/// The error that the program's next hipGetLastError() returns, if HIP has none.
+static thread_local int HiddenError
+    __attribute__((tls_model("initial-exec"))) = 0;
+
+static int onGetLastError(const CudaRuntime &R) {
+  int Hidden = std::exchange(HiddenError, 0);
+  int E = R.GetLastError();
+  return E ? E : Hidden;
+}
+
+static int onPeekAtLastError(const CudaRuntime &R) {
+  int E = R.PeekAtLastError();
+  return E ? E : HiddenError;
+}
+
+static constexpr bool isAboutLastError(std::string_view Symbol) {
+  return Symbol == "hipGetLastError" || Symbol == "hipPeekAtLastError";
+}
+
+/// Makes a call of the program. Calls of CUDA's driver do not change the
+/// runtime's last error, but Mneme's calls of HIP do: afterwards it is the
+/// call's error again, or the one before the call.
+template <typename Fn> static int keepLastError(Fn Call) {
+  if constexpr (!ForHip)
+    return Call();
+  const CudaRuntime &R = sharedRuntime();
+  if (InterceptedCall::isInside() || !R.PeekAtLastError || !R.GetLastError)
+    return Call();
+  int Before = onPeekAtLastError(R);
+  int E = Call();
+  // HIP does not count this one as an error.
+  int Now = E && E != CUDA_ERROR_NOT_READY ? E : Before;
+  if (R.PeekAtLastError() == Now) {
+    HiddenError = 0;
+  } else {
+    R.GetLastError();
+    HiddenError = Now;
+  }
+  return E;
+}
+
 #define MNEME_RUNTIME_FUNCTIONS "TappedFunctions.def"
 #define MNEME_EXPORTED_RUNTIME(Symbol)                                         \
   (isDriverSymbol(#Symbol) ? driverRuntime() : sharedRuntime())
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
-  (isDriverSymbol(#Symbol) && InterceptedCall::isInside()                      \
+  (isPartOfOthers(#Symbol) && InterceptedCall::isInside()                      \
        ? R.Name(__VA_ARGS__)                                                   \
-       : (InterceptedCall(), on##Name(R, ##__VA_ARGS__)))
+   : isAboutLastError(#Symbol)                                                 \
+       ? on##Name(R, ##__VA_ARGS__)                                            \
+       : keepLastError([&] {                                                   \
+           return InterceptedCall(), on##Name(R, ##__VA_ARGS__);               \
+         }))
 #include "InterceptedRuntimes.inc"
 
 const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
@@ -1126,10 +1274,11 @@ const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
 #define KEEP(Name, Symbol, Parameters)
 #include "TappedFunctions.def"
   };
-  // Those of the runtime are found by symbol only.
+  // Those of the CUDA runtime are found by symbol only.
   static const ExportedFunction *const First = std::find_if(
-      std::begin(Exported), std::end(Exported),
-      [](const ExportedFunction &F) { return isDriverSymbol(F.Symbol); });
+      std::begin(Exported), std::end(Exported), [](const ExportedFunction &F) {
+        return ForHip || isDriverSymbol(F.Symbol);
+      });
   Count = std::end(Exported) - First;
   return First;
 }

@@ -7,12 +7,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "TapDriver.h"
+#include "Vendor.h"
 
 using namespace mneme;
 
 bool TapDriver::load() {
   if (!Functions && Problem.empty())
-    Functions = CudaDriver::load(Problem);
+    Functions =
+        ForHip ? CudaDriver::loadHip(Problem) : CudaDriver::load(Problem);
   if (Functions && !Waiting)
     Waiting = std::make_unique<Waiter>(*Functions);
   return Functions;

@@ -25,7 +25,7 @@ TapSession &TapSession::get() {
   return S;
 }
 
-RuntimeFacts mneme::runtimeFacts() { return {"cuda", nullptr, 0}; }
+RuntimeFacts mneme::runtimeFacts() { return {DeviceKind, nullptr, 0}; }
 
 TapSession::TapSession() : Devs(State, Driver, Buffers, registerHandlers) {}
 
@@ -215,7 +215,8 @@ void TapSession::finish() {
       {Targets.foreign().Launches,
        "launched through the driver, from an image that Mneme has not seen"},
       {foreignGraphs(),
-       "launched by a graph that was made through the driver API"},
+       ForHip ? "launched by a graph: Mneme does not take HIP's graphs apart"
+              : "launched by a graph that was made through the driver API"},
       {Targets.unknown().Launches, "not compiled with MnemePass"},
       {Targets.unloaded().Launches, MNEME_REASON_MEMORY},
   };

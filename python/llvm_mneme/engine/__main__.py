@@ -186,17 +186,12 @@ class Worker:
             "attempt": request["attempt"],
             "own_process": request["own_process"],
             "stop_above": request["stop_above"],
+            "stop_above_on": request["stop_above_on"],
             "launch_timeout": request["launch_timeout"],
             "app": request["app"],
             "measure": request["measure"],
             "device": request["device"],
         }
-        limits = request["stop_above_on"]
-        if limits and not fields["stop_above"]:
-            # Which node it runs on is not known yet: the loosest limit is right on all.
-            known = [limits[d] for d in self.sent_devices if d in limits]
-            if len(known) == len(self.sent_devices):
-                fields["stop_above"] = max(known)
         from ..config import Config
 
         future = EvaluationFuture(Config(), instance)

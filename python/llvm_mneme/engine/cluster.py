@@ -321,6 +321,12 @@ class ClusterExecutor(BaseExecutor):
             for device in node["devices"]
         ]
 
+    @property
+    def powers(self) -> dict[str, dict[str, Any]]:
+        """What the verification of each launch can detect, by record id."""
+        nodes = self.nodes
+        return self._powers_of(nodes[0]["powers"] if nodes else [])
+
     # -- Evaluations ---------------------------------------------------------------------------------------------------
 
     def _submit(self, future: EvaluationFuture, fields: dict[str, Any], data: bytes) -> None:
@@ -385,6 +391,12 @@ class ClusterExecutor(BaseExecutor):
                     kept.append(job)
                     continue
                 job.text = json.dumps({**job.fields, "device": name})
+            limits = job.fields.get("stop_above_on")
+            if limits:
+                # Without the node, as its server knows the devices.
+                prefix = f"{node.slot}:"
+                there = {d.removeprefix(prefix): limit for d, limit in limits.items() if d.startswith(prefix)}
+                job.text = json.dumps({**json.loads(job.text), "stop_above_on": there})
             job.node = node
             node.jobs[job.ticket] = job
             batch.append(job)

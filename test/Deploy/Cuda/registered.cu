@@ -13,14 +13,15 @@
 // RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda -o %t/rec -- %t/one %t/a.cubin add %t/a.bc
 // RUN: %{gpu} llvm-mneme-replay %t/rec --device=cuda:0 --passes='default<O1>' > %t/replay
 // RUN: %python %S/../../llvm-mneme-deploy/Inputs/best.py %t/replay %t/best 'Emulated GPU' %t/rec
-// RUN: llvm-mneme-deploy pack --scope=kernel -o %t/app.mneme %t/rec %t/best
+// RUN: llvm-mneme-deploy pack -o %t/app.mneme %t/rec %t/best
+// RUN: llvm-mneme-deploy pack --scope=kernel -o %t/all.mneme %t/rec %t/best
 // RUN: llvm-mneme-deploy show --format=json %t/app.mneme | FileCheck %s --check-prefix=LINK
 // LINK: "link_hash":
 //
 // RUN: %{gpu} llvm-mneme-deploy run --device=cuda --report=- %t/app.mneme -- %t/one %t/a.cubin add 2>&1 | FileCheck %s --check-prefix=ONE
 // ONE-DAG: result 7 7
 // ONE-DAG: mneme: launches: 1 served by tuned kernels, 0 fell back
-// RUN: %{gpu} llvm-mneme-deploy run --device=cuda --report=- --scope=kernel %t/app.mneme -- %t/two %t/a.cubin %t/b.cubin 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: %{gpu} llvm-mneme-deploy run --device=cuda --report=- %t/all.mneme -- %t/two %t/a.cubin %t/b.cubin 2>&1 | FileCheck %s --check-prefix=TWO
 // TWO-DAG: result 28
 // TWO-DAG: mneme: launches: 2 served by tuned kernels, 0 fell back
 // TWO-DAG: mneme: launches through the driver, which are not served: 2

@@ -20,7 +20,7 @@ struct dim3 {
       : x(X), y(Y), z(Z) {}
 };
 
-enum hipError_t { hipSuccess = 0 };
+enum hipError_t : int { hipSuccess = 0 };
 using hipStream_t = struct ihipStream_t *;
 
 extern "C" {

@@ -30,9 +30,6 @@
 // NONE: served=0
 // RUN: FileCheck %s --check-prefix=SERVER < %t/err
 // SERVER: no compile server: '/none' does not exist; it runs as compiled
-//
-// Images that the driver does not load.
-// RUN: env MNEME_EMULATED_VERSION=12000 %{run} | FileCheck %s
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

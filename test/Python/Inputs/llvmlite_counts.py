@@ -8,10 +8,11 @@ import llvm_mneme as mneme
 
 folder, sources, compiler = sys.argv[1], sys.argv[2], sys.argv[3:]
 examples, different = 0, []
-for source in sorted(glob.glob(os.path.join(sources, "*.cu"))):
-    name = os.path.splitext(os.path.basename(source))[0]
+programs = {os.path.splitext(os.path.basename(path))[0]: [path] for path in glob.glob(os.path.join(sources, "*.cu"))}
+programs["miniapp"] = glob.glob(os.path.join(sources, "miniapp", "*.c*"))
+for name, files in sorted(programs.items()):
     app, rec = os.path.join(folder, name), os.path.join(folder, name + ".rec")
-    subprocess.run([*compiler, "-O2", source, "-o", app], check=True)
+    subprocess.run([*compiler, "-O2", *files, "-o", app], check=True)
     record = mneme.find_suite().tool("record")
     subprocess.run([record, "--quiet", "-o", rec, "--device=host", "--", app], check=True, stdout=subprocess.DEVNULL)
     examples += 1

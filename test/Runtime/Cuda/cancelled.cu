@@ -4,7 +4,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2> %t.err | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t 2> %t.err | FileCheck %s
 // CHECK: cancelled: 1, all is well
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR: 3 launches seen, 3 recorded

@@ -4,7 +4,7 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
 // DEFINE: %{how} =
-// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.%{how}.rec -- %t %{how}
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.%{how}.rec -- %t %{how}
 
 // REDEFINE: %{how} = return
 // RUN: %{record} 2>&1 | FileCheck %s --check-prefixes=CHECK,SUMMARY

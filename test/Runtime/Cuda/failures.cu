@@ -4,7 +4,7 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
 // DEFINE: %{how} =
-// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.%{how}.rec -- %t %{how} 2> %t.err
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.%{how}.rec -- %t %{how} 2> %t.err
 // DEFINE: %{plain} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc %t %{how}
 
 // The runtime refuses it.
@@ -25,19 +25,19 @@
 // RUN: find %t.crash.rec -name 'DeviceState*' | count 0
 // CRASH: launch: no error, then: an illegal memory access was encountered
 // CRASH: free: an illegal memory access was encountered
-// CRASHERR: warning: kernel '_Z5storePii' is not recorded: the launch failed: {{.*}}ILLEGAL_ADDRESS
+// CRASHERR: warning: kernel '_Z5storePii' is not recorded: the launch failed: {{.*(ILLEGAL_ADDRESS|IllegalAddress)}}
 // CRASHERR: 2 launches seen, 0 recorded, 2 skipped
 
 // Another launch crashed, and nobody has asked yet.
 // REDEFINE: %{how} = before
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --kernel=store -o %t.before.rec -- %t before 2> %t.err | FileCheck %s --check-prefix=BEFORE
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel=store -o %t.before.rec -- %t before 2> %t.err | FileCheck %s --check-prefix=BEFORE
 // RUN: FileCheck %s --check-prefix=BEFOREERR < %t.err
 // BEFORE: then: an illegal memory access was encountered
 // BEFORE: free: an illegal memory access was encountered
-// BEFOREERR: warning: kernel '_Z5storePii' is not recorded: an earlier launch failed: {{.*}}ILLEGAL_ADDRESS
+// BEFOREERR: warning: kernel '_Z5storePii' is not recorded: an earlier launch failed: {{.*(ILLEGAL_ADDRESS|IllegalAddress)}}
 
 // The folder is gone.
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda --any-executable -o %t.gone.rec -- sh -c 'rm -rf %t.gone.rec; exec %t gone' 2> %t.err | FileCheck %s --check-prefix=GONE
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --any-executable -o %t.gone.rec -- sh -c 'rm -rf %t.gone.rec; exec %t gone' 2> %t.err | FileCheck %s --check-prefix=GONE
 // RUN: FileCheck %s --check-prefix=GONEERR < %t.err
 // GONE: launch: no error, then: no error
 // GONE: value 1

@@ -7,13 +7,15 @@
 // RUN: rm -rf %t.*rec
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc
 // RUN: %{gpu} %t | FileCheck %s
-// RUN: %{gpu} llvm-mneme-record --device=cuda -o %t.rec -- %t > %t.out 2> %t.err
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // RUN: llvm-mneme-record check %t.rec
-// RUN: llvm-mneme-record show %t.rec | FileCheck %s --check-prefix=SHOW
+// RUN: llvm-mneme-record show %t.rec > %t.show
+// RUN: FileCheck %s --check-prefix=MANAGED < %t.show
+// RUN: FileCheck %s --check-prefix=PINNED < %t.show
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
-// RUN: %{gpu} llvm-mneme-record --device=cuda -o %t.static.rec -- %t.static 2>&1 > %t.out | FileCheck %s --check-prefix=ERR
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind -o %t.static.rec -- %t.static 2>&1 > %t.out | FileCheck %s --check-prefix=ERR
 // RUN: FileCheck %s < %t.out
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.static.rec | FileCheck %s --check-prefix=REPLAY
 // CHECK: all is well
@@ -29,12 +31,12 @@
 // REPLAY-NEXT: sumAll grid 1: Match
 
 // On the GPU, too.
-// RUN: %{gpu} %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec cuda:0 | FileCheck %s --check-prefix=REPLAY
+// RUN: %{gpu} %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec %gpu_kind:0 | FileCheck %s --check-prefix=REPLAY
 
-// SHOW: follow(Node*, int)
-// SHOW: managed buffer 1: 16 bytes
-// SHOW: sum(int*, int const*, int)
-// SHOW: pinned buffer
+// MANAGED: follow(Node*, int)
+// MANAGED: managed buffer 1: 16 bytes
+// PINNED: sum(int*, int const*, int)
+// PINNED: pinned buffer
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>

@@ -9,6 +9,9 @@
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc
 // RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda -o %t/cubin -- %t/app %t/add.cubin add
 // RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda -o %t/ptx -- %t/app %t/add.ptx add
+// RUN: not %{gpu} llvm-mneme-record --any-executable --device=cuda --require-ir -o %t/none -- %t/app %t/add.cubin add 2>&1 | FileCheck %s --check-prefix=NONE
+// NONE-DAG: result 7 7
+// NONE-DAG: 1 launch seen, 0 recorded
 // RUN: llvm-mneme-record check %t/cubin
 // RUN: llvm-mneme-record check %t/ptx
 // RUN: ls %t/cubin %t/ptx | FileCheck %s --check-prefix=FILES

@@ -4,7 +4,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.*rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t 2>&1 | FileCheck %s
 // CHECK: sum {{.*}}, no error
 // CHECK: 2 launches seen, 2 recorded, 0 skipped
 // RUN: llvm-mneme-record check %t.rec
@@ -17,10 +17,10 @@
 // REPLAY-NEXT: spread grid 2: Match
 
 // 256 MiB: no room for 200 more. The files hold the same.
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.small.rec -- %t 2>&1 | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.small.rec -- %t 2>&1 | FileCheck %s
 // RUN: for f in %t.rec/DeviceState*; do cmp $f %t.small.rec/$(basename $f) || exit 1; done
 // Room for one at a time: 512 MiB.
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x20000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.one.rec -- %t 2>&1 | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x20000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.one.rec -- %t 2>&1 | FileCheck %s
 // RUN: for f in %t.rec/DeviceState*; do cmp $f %t.one.rec/$(basename $f) || exit 1; done
 
 #include "../Inputs/check.h"

@@ -5,8 +5,8 @@
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: %cuda_cc_static -O2 %s -o %t.static %emulated_static_libs
 // RUN: rm -rf %t.*rec
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 llvm-mneme-record --device=cuda -o %t.rec -- %t arena | FileCheck %s
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 llvm-mneme-record --device=cuda -o %t.rec -- %t.static arena | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t arena | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t.static arena | FileCheck %s
 // The same without recording.
 // RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 %t runtime | FileCheck %s
 // CHECK: all is well

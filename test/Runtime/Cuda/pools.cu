@@ -7,10 +7,10 @@
 // RUN: rm -rf %t.*rec
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 MNEME_EMULATED_KERNELS=%t.bc
 // RUN: %{gpu} %t | FileCheck %s
-// RUN: %{gpu} llvm-mneme-record --device=cuda -o %t.rec -- %t arena > %t.out 2> %t.err
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t arena > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// RUN: %{gpu} llvm-mneme-record --device=cuda -o %t.static.rec -- %t.static arena 2>&1 | FileCheck %s --check-prefixes=CHECK,ERR
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind -o %t.static.rec -- %t.static arena 2>&1 | FileCheck %s --check-prefixes=CHECK,ERR
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // Memory that a stream has freed is not there any more, once it has come to that.
 // RUN: llvm-mneme-record show %t.rec | grep -A 5 'grid 3x1x1, block 1x' | grep ' buffer [0-9]*: ' | count 1

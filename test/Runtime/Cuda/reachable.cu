@@ -5,7 +5,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/app.bc
 // RUN: %cuda_cc -O2 %s -o %t/app
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc
-// RUN: %{gpu} llvm-mneme-record --device=cuda --reachable -o %t/rec -- %t/app > %t/out 2> %t/err
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind --reachable -o %t/rec -- %t/app > %t/out 2> %t/err
 // RUN: FileCheck %s < %t/out
 // RUN: FileCheck %s --check-prefix=ERR < %t/err
 // CHECK: 5 7

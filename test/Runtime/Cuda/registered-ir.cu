@@ -14,6 +14,7 @@
 // CHECK: registered 1
 // CHECK: result 7 7
 // CHECK: 1 launch seen, 1 recorded
+// RUN: %{gpu} llvm-mneme-record --any-executable --device=cuda --require-ir -o %t/required -- %t/app %t/add.cubin add %{ir} 2>&1 | FileCheck %s
 // RUN: llvm-mneme-record list %t/rec | FileCheck %s --check-prefix=LIST
 // LIST: sm_90
 // RUN: llvm-mneme-replay %t/rec --device=host --passes='default<O3>' | FileCheck %s --check-prefix=MATCH

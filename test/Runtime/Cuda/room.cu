@@ -4,7 +4,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.rec -- %t | FileCheck %s
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>

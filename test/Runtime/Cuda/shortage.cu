@@ -9,9 +9,9 @@
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc
 // RUN: %{gpu} %t/app | FileCheck %s --check-prefix=PLAIN
 // PLAIN: right
-// RUN: %{gpu} %python %S/../Inputs/shortage.py failures %t/fail-calls.so libmneme_rt_cuda.so llvm-mneme-record --device=cuda -- %t/app | FileCheck %s
+// RUN: %{gpu} %python %S/../Inputs/shortage.py failures %t/fail-calls.so libmneme_rt_%gpu_kind.so llvm-mneme-record --device=%gpu_kind -- %t/app | FileCheck %s
 // CHECK: [[N:[0-9]+]] runs, [[N]] right, {{[0-9]+}} with skipped launches
 
 // Limits of the memory that the program may have. The emulated driver is a part of it.
-// RUN: %{gpu} %python %S/../Inputs/shortage.py limits llvm-mneme-record --device=cuda --any-executable -- %t/app | FileCheck %s --check-prefix=LIMITS
+// RUN: %{gpu} %python %S/../Inputs/shortage.py limits llvm-mneme-record --device=%gpu_kind --any-executable -- %t/app | FileCheck %s --check-prefix=LIMITS
 // LIMITS: {{[0-9]+}} runs

@@ -9,7 +9,7 @@
 // RUN: %cuda_cc -O2 %s -o %t/app
 // RUN: %cuda_cc_static -O2 %s -o %t/static %emulated_static_libs
 // DEFINE: %{gpu} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc
-// DEFINE: %{record} = %{gpu} llvm-mneme-record --device=cuda --kernel=add --wait=stream
+// DEFINE: %{record} = %{gpu} llvm-mneme-record --device=%gpu_kind --kernel=add --wait=stream
 // RUN: %{gpu} %t/app function | FileCheck %s
 // RUN: %{record} -o %t/rec -- %t/app function > %t/out 2>&1
 // RUN: FileCheck %s < %t/out
@@ -31,7 +31,7 @@
 // SHOW-COUNT-4: omitted, because no pointer leads there
 
 // All that they wait for is too much for --wait=device, the default.
-// RUN: %{gpu} llvm-mneme-record --device=cuda --kernel=add --wait-limit=2 -o %t/device -- %t/app function 2>&1 | FileCheck %s --check-prefix=DEVICE
+// RUN: %{gpu} llvm-mneme-record --device=%gpu_kind --kernel=add --wait-limit=2 -o %t/device -- %t/app function 2>&1 | FileCheck %s --check-prefix=DEVICE
 // DEVICE: warning: kernel '_Z3addPPii' is not recorded: other work of the device did not end within 2 s (--wait-limit)
 // DEVICE: all is well
 

@@ -12,6 +12,7 @@ A part of the runs, unless MNEME_TEST_EVERY is set: then all."""
 import collections
 import glob
 import os
+import re
 import resource
 import shutil
 import subprocess
@@ -63,9 +64,9 @@ class Runs:
             self.count["with skipped launches"] += "skipped: out of memory" in err
         elif self.launcher_fails and code == 1 and out in ("", "right\n") and err.count("error: ") == 1:
             self.count["that went on" if out else "that did not start"] += 1
-        elif self.may_fail and code == 3 and "cudaError" in out:
+        elif self.may_fail and code == 3 and ("cudaError" in out or "hipError" in out):
             self.count["that said so"] += 1
-        elif self.may_fail and code == 77 and "emulated CUDA driver: out of memory" in err:
+        elif self.may_fail and code == 77 and re.search("emulated (CUDA driver|HIP runtime): out of memory", err):
             self.count["of an emulated driver without memory"] += 1
         elif self.may_fail and code == 127 and not out:
             self.count["that did not start"] += 1

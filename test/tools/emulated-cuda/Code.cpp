@@ -433,7 +433,9 @@ CUresult emulated::Module::readCodeObject(StringRef Image) {
   for (const object::ELFSymbolRef Symbol :
        Object->getDynamicSymbolIterators()) {
     StringRef Name = cantFail(Symbol.getName());
-    if (Symbol.getELFType() != ELF::STT_OBJECT || Name.ends_with(".kd"))
+    // Clang's name for the translation unit takes no memory that programs notice.
+    if (Symbol.getELFType() != ELF::STT_OBJECT || Name.ends_with(".kd") ||
+        Name.starts_with("__hip_cuid_"))
       continue;
     object::section_iterator S = cantFail(Symbol.getSection());
     StringRef Contents;

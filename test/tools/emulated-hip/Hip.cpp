@@ -62,7 +62,6 @@
 #define cudaDeviceSynchronize hipDeviceSynchronize
 #define cudaDeviceReset hipDeviceReset
 #define cudaGetDeviceCount hipGetDeviceCount
-#define cudaGetDevice hipGetDevice
 #define cudaSetDevice hipSetDevice
 #define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
 #define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
@@ -139,6 +138,13 @@ API const char *hipGetErrorName(int E) {
   return Name.c_str();
 }
 
+/// Knows the thread's device even after a fault.
+API int hipGetDevice(int *Device) {
+  START();
+  *Device = ChosenDevice;
+  return 0;
+}
+
 API int hipDeviceGet(CUdevice *Device, int Ordinal) {
   DRIVER(cuDeviceGet(Device, Ordinal));
 }
@@ -212,6 +218,10 @@ API int hipGetDevicePropertiesR0600(HipDeviceProp6 *P, CUdevice Device) {
 
 API int hipHostMalloc(void **Ptr, size_t Size, unsigned Flags) {
   return cudaHostAlloc(Ptr, Size, Flags);
+}
+
+API int hipExtMallocWithFlags(void **Ptr, size_t Size, unsigned) {
+  return cudaMalloc(Ptr, Size);
 }
 
 API int hipHostFree(void *Ptr) { return cudaFreeHost(Ptr); }
@@ -356,6 +366,27 @@ API int hipModuleLaunchCooperativeKernel(CUfunction F, unsigned GridX,
     return done(E);
   return done(cuLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX, BlockY,
                                         BlockZ, Shared, S, Args));
+}
+
+/// The grid is counted in threads; its last blocks may have fewer.
+API int hipExtModuleLaunchKernel(CUfunction F, unsigned ThreadsX,
+                                 unsigned ThreadsY, unsigned ThreadsZ,
+                                 unsigned BlockX, unsigned BlockY,
+                                 unsigned BlockZ, size_t Shared, CUstream S,
+                                 void **Args, void **Extra, CUevent, CUevent,
+                                 unsigned) {
+  if (!BlockX || !BlockY || !BlockZ || ThreadsX % BlockX || ThreadsY % BlockY ||
+      ThreadsZ % BlockZ)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  return hipModuleLaunchKernel(F, ThreadsX / BlockX, ThreadsY / BlockY,
+                               ThreadsZ / BlockZ, BlockX, BlockY, BlockZ,
+                               Shared, S, Args, Extra);
+}
+
+API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
+                           size_t Shared, CudaStream *S, CUevent, CUevent,
+                           int) {
+  return cudaLaunchKernel(Stub, Grid, Block, Args, Shared, S);
 }
 
 //===----------------------------------------------------------------------===//

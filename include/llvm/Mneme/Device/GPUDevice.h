@@ -55,8 +55,8 @@ struct GPUState {
 /// Kernel properties reported by the driver.
 struct GPUKernelInfo {
   unsigned Registers = 0;
-  uint64_t LocalBytes = 0;    ///< Per thread: spills and arrays.
-  uint64_t SharedBytes = 0;   ///< Static.
+  uint64_t LocalBytes = 0;  ///< Per thread: spills and arrays.
+  uint64_t SharedBytes = 0; ///< Static.
   uint64_t ConstantBytes = 0;
   unsigned MaxThreads = 0; ///< Per block.
 };
@@ -164,10 +164,11 @@ struct GPUDescription {
   GPUInfo Info;
 };
 
-/// Finds the GPUs of this machine. Initializes the driver, so call it only in a
-/// process that will not fork. Fails if there is none, with the reason: no
-/// driver, an outdated driver, or no device.
-Expected<std::vector<GPUDescription>> findGPUs();
+/// Finds the GPUs of this machine, only those of \p Kind ("cuda", "hip") if it
+/// is not empty. Initializes the driver, so call it only in a process that will
+/// not fork. Fails if there is none, with the reason: no driver, an outdated
+/// driver, or no device.
+Expected<std::vector<GPUDescription>> findGPUs(StringRef Kind = "");
 
 /// Opens "cuda:0" (through the driver), "hip:0" (through HIP's module API) or
 /// "offload:0" (an NVIDIA GPU through LLVM's liboffload); the number is

@@ -27,7 +27,7 @@
 namespace llvm {
 namespace mneme {
 
-enum class LaunchDevice { Auto, Host, Cuda };
+enum class LaunchDevice { Auto, Host, Cuda, Hip };
 
 /// The launches and the data to record; values are as in the options of
 /// llvm-mneme-record.
@@ -40,6 +40,7 @@ struct LaunchSelection {
   /// for all.
   std::string Launches;
   uint64_t MaxRecordings = 4;      ///< Per kernel; 0: no limit.
+  bool RequireIR = false; ///< Skip kernels of which there is an image only.
   std::string RecordId = "launch"; ///< The inputs of the dynamic hash.
   std::string Pick = "first";      ///< The launches to keep if there are too
                                    ///< many.
@@ -77,6 +78,7 @@ struct LaunchOptions {
   bool OwnOutputDir = false;
   std::string RuntimePath;     ///< libmneme_rt.so
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
+  std::string HipRuntimePath;  ///< libmneme_rt_hip.so
   std::string DriverPath;      ///< MnemeHostDriver.so
   LaunchDevice Device = LaunchDevice::Auto;
   /// If this file exists and Device is LaunchDevice::Cuda, the application

@@ -81,7 +81,8 @@ struct RecordedKernel {
   std::string StaticHash;   ///< 32 hexadecimal digits.
   std::string Triple, Arch; ///< The target of the application's compilation.
   std::string OptLevel;     ///< The application's: "0" … "3", "s", "z".
-  std::string Device;       ///< The device that ran it: "host", "cuda".
+  std::string Device;       ///< The device that ran it: "host", "cuda",
+                            ///< "hip".
   std::string Toolchain;    ///< "clang 22.1.8".
   /// Bitcode files in the folder; currently one.
   std::vector<std::string> Modules;

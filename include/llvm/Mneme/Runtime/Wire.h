@@ -18,7 +18,8 @@
 ///
 /// Every answer begins with a string: an error message, or empty. Then:
 ///
-///   Hello       u32 version, u32 pid, string device ("host", "cuda"), string
+///   Hello       u32 version, u32 pid, string device ("host", "cuda", "hip"),
+///   string
 ///               environment variable that holds the rank in a distributed run,
 ///               else empty; u64 code base, u64 code size, u32 count, {string
 ///               name, u64 address} of mneme_host_symbols; zeros except on the
@@ -109,20 +110,22 @@
 #define MNEME_ENV_LAUNCHES "MNEME_LAUNCHES" /* numbers from 1; empty: all */
 #define MNEME_ENV_MAX_RECORDINGS                                               \
   "MNEME_MAX_RECORDINGS" /* per kernel; 0: no limit */
+#define MNEME_ENV_REQUIRE_IR "MNEME_REQUIRE_IR" /* 1: no images alone */
 #define MNEME_ENV_RECORD_ID "MNEME_RECORD_ID" /* a word of Selection.def */
 #define MNEME_ENV_PICK "MNEME_PICK"           /* a word of Selection.def */
 #define MNEME_ENV_EPILOGUE "MNEME_EPILOGUE"   /* a word of Selection.def */
 #define MNEME_ENV_MAX_BYTES "MNEME_MAX_BYTES" /* 0: no limit */
 #define MNEME_ENV_RANKS "MNEME_RANKS"         /* empty: the first */
 #define MNEME_ENV_REGIONS                                                      \
-  "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter */
-#define MNEME_ENV_REACHABLE "MNEME_REACHABLE" /* 1: leave other memory out */
-#define MNEME_ENV_WAIT "MNEME_WAIT"           /* a word of Selection.def */
-#define MNEME_ENV_WAIT_LIMIT                                                   \
-  "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none */
-#define MNEME_ENV_VA_BASE "MNEME_VA_BASE"     /* of the arena */
-#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"     /* arena, GiB */
-#define MNEME_ENV_DEBUG "MNEME_DEBUG"         /* 1: a line for each launch */
+  "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter   \
+                          */
+#define MNEME_ENV_REACHABLE "MNEME_REACHABLE"   /* 1: leave other memory out */
+#define MNEME_ENV_WAIT "MNEME_WAIT"             /* a word of Selection.def */
+#define MNEME_ENV_WAIT_LIMIT "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none   \
+                                                 */
+#define MNEME_ENV_VA_BASE "MNEME_VA_BASE"       /* of the arena */
+#define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"       /* arena, GiB */
+#define MNEME_ENV_DEBUG "MNEME_DEBUG"           /* 1: a line for each launch */
 #define MNEME_ENV_TIMEOUT                                                      \
   "MNEME_HOST_TIMEOUT" /* seconds per launch, decimal; 0: none */
 

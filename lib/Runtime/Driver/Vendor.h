@@ -1,0 +1,66 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP.
+/// Most functions of HIP have the parameters of a function of CUDA's runtime or
+/// driver, so that one list serves both:
+///
+///   BOTH(Kind, Name, cudaSymbol, hipSymbol, (parameters), arguments...)
+///   CUDA(Kind, Name, cudaSymbol, (parameters), arguments...)
+///   HIP(Kind, Name, hipSymbol, (parameters), arguments...)
+///
+/// Each is Kind(Name, Symbol, (parameters), arguments...), or, where the vendor
+/// has no such function, ABSENT(Name, (parameters)).
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef MNEME_LIB_RUNTIME_DRIVER_VENDOR_H
+#define MNEME_LIB_RUNTIME_DRIVER_VENDOR_H
+
+#include <cstddef>
+
+#ifdef MNEME_HIP
+#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
+  Kind(Name, Hip, Parameters, ##__VA_ARGS__)
+#define CUDA(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
+#define HIP(Kind, Name, Symbol, Parameters, ...)                               \
+  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
+#else
+#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
+  Kind(Name, Cuda, Parameters, ##__VA_ARGS__)
+#define CUDA(Kind, Name, Symbol, Parameters, ...)                              \
+  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
+#define HIP(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
+#endif
+
+namespace mneme {
+
+/// Names of the vendor's runtime and of its parts.
+#ifdef MNEME_HIP
+inline constexpr bool ForHip = true;
+inline constexpr char VendorName[] = "HIP";
+/// The kind of device in recordings.
+inline constexpr char DeviceKind[] = "hip";
+/// How the path of the runtime begins, from the last slash on.
+inline constexpr char RuntimeLibrary[] = "/libamdhip64.so";
+inline constexpr char AnyRuntimeSymbol[] = "hipMalloc";
+/// Dynamic shared memory of a cooperative launch, in bytes.
+using CooperativeShared = unsigned;
+#else
+inline constexpr bool ForHip = false;
+inline constexpr char VendorName[] = "CUDA";
+inline constexpr char DeviceKind[] = "cuda";
+inline constexpr char RuntimeLibrary[] = "/libcudart.so";
+inline constexpr char AnyRuntimeSymbol[] = "cudaMalloc";
+using CooperativeShared = size_t;
+#endif
+
+} // namespace mneme
+
+#endif // MNEME_LIB_RUNTIME_DRIVER_VENDOR_H

@@ -1,0 +1,196 @@
+// HIP by CUDA's names, as far as the programs of ../../Cuda need it: they are
+// compiled as HIP programs, after minihip.h.
+#ifndef CUDA_AS_HIP_H
+#define CUDA_AS_HIP_H
+
+#include <cstdint>
+
+#define cudaError_t hipError_t
+#define cudaStream_t hipStream_t
+#define cudaSuccess hipSuccess
+constexpr hipError_t cudaErrorInvalidValue = hipError_t(1);
+constexpr hipError_t cudaErrorMemoryAllocation = hipError_t(2);
+constexpr hipError_t cudaErrorNotReady = hipError_t(600);
+constexpr hipError_t cudaErrorIllegalAddress = hipError_t(700);
+constexpr hipError_t cudaErrorPeerAccessAlreadyEnabled = hipError_t(704);
+
+enum hipMemcpyKind {
+  cudaMemcpyHostToDevice = 1,
+  cudaMemcpyDeviceToHost = 2,
+  cudaMemcpyDeviceToDevice = 3,
+};
+enum { cudaMemAttachGlobal = 1, cudaStreamNonBlocking = 1 };
+enum { cudaHostAllocMapped = 2, cudaHostRegisterMapped = 2 };
+enum { cudaStreamCaptureModeGlobal = 0 };
+enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
+enum { cudaMemHandleTypePosixFileDescriptor = 1 };
+#define cudaStreamPerThread (reinterpret_cast<hipStream_t>(2))
+
+#define cudaMemPool_t hipMemPool_t
+using hipMemPool_t = struct ihipMemPool_t *;
+struct cudaMemPoolProps {
+  int allocType, handleTypes;
+  struct {
+    int type, id;
+  } location;
+  void *win32SecurityAttributes;
+  unsigned char reserved[64];
+};
+struct cudaExtent {
+  size_t width, height, depth;
+};
+inline cudaExtent make_cudaExtent(size_t Width, size_t Height, size_t Depth) {
+  return {Width, Height, Depth};
+}
+struct cudaPitchedPtr {
+  void *ptr;
+  size_t pitch, xsize, ysize;
+};
+using cudaGraph_t = struct ihipGraph *;
+using cudaGraphExec_t = struct hipGraphExec *;
+
+extern "C" {
+#define cudaFree hipFree
+#define cudaDeviceSynchronize hipDeviceSynchronize
+#define cudaFreeAsync hipFreeAsync
+hipError_t hipFreeAsync(void *, hipStream_t);
+#define cudaFreeHost hipHostFree
+hipError_t hipHostFree(void *);
+#define cudaHostRegister hipHostRegister
+hipError_t hipHostRegister(void *, size_t, unsigned);
+#define cudaHostUnregister hipHostUnregister
+hipError_t hipHostUnregister(void *);
+#define cudaMemGetInfo hipMemGetInfo
+hipError_t hipMemGetInfo(size_t *, size_t *);
+#define cudaMemcpy hipMemcpy
+hipError_t hipMemcpy(void *, const void *, size_t, hipMemcpyKind);
+#define cudaMemcpyAsync hipMemcpyAsync
+hipError_t hipMemcpyAsync(void *, const void *, size_t, hipMemcpyKind,
+                          hipStream_t = nullptr);
+#define cudaMemcpyPeer hipMemcpyPeer
+hipError_t hipMemcpyPeer(void *, int, const void *, int, size_t);
+#define cudaMemset hipMemset
+hipError_t hipMemset(void *, int, size_t);
+#define cudaMemsetAsync hipMemsetAsync
+hipError_t hipMemsetAsync(void *, int, size_t, hipStream_t = nullptr);
+hipError_t hipMemcpyToSymbol(const void *, const void *, size_t, size_t,
+                             hipMemcpyKind);
+hipError_t hipMemcpyFromSymbol(void *, const void *, size_t, size_t,
+                               hipMemcpyKind);
+#define cudaMalloc3D hipMalloc3D
+hipError_t hipMalloc3D(cudaPitchedPtr *, cudaExtent);
+#define cudaMemPoolCreate hipMemPoolCreate
+hipError_t hipMemPoolCreate(hipMemPool_t *, const cudaMemPoolProps *);
+#define cudaMemPoolDestroy hipMemPoolDestroy
+hipError_t hipMemPoolDestroy(hipMemPool_t);
+#define cudaStreamCreate hipStreamCreate
+hipError_t hipStreamCreate(hipStream_t *);
+#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
+hipError_t hipStreamCreateWithFlags(hipStream_t *, unsigned);
+#define cudaStreamDestroy hipStreamDestroy
+hipError_t hipStreamDestroy(hipStream_t);
+#define cudaStreamSynchronize hipStreamSynchronize
+hipError_t hipStreamSynchronize(hipStream_t);
+#define cudaStreamQuery hipStreamQuery
+hipError_t hipStreamQuery(hipStream_t);
+#define cudaStreamBeginCapture hipStreamBeginCapture
+hipError_t hipStreamBeginCapture(hipStream_t, int);
+#define cudaStreamEndCapture hipStreamEndCapture
+hipError_t hipStreamEndCapture(hipStream_t, cudaGraph_t *);
+#define cudaGraphLaunch hipGraphLaunch
+hipError_t hipGraphLaunch(cudaGraphExec_t, hipStream_t);
+hipError_t hipGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, void **, char *,
+                               size_t);
+#define cudaLaunchHostFunc hipLaunchHostFunc
+hipError_t hipLaunchHostFunc(hipStream_t, void (*)(void *), void *);
+#define cudaDeviceReset hipDeviceReset
+hipError_t hipDeviceReset();
+#define cudaGetDeviceCount hipGetDeviceCount
+hipError_t hipGetDeviceCount(int *);
+#define cudaSetDevice hipSetDevice
+hipError_t hipSetDevice(int);
+#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
+hipError_t hipDeviceCanAccessPeer(int *, int, int);
+#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
+hipError_t hipDeviceEnablePeerAccess(int, unsigned);
+#define cudaGetLastError hipGetLastError
+hipError_t hipGetLastError();
+#define cudaPeekAtLastError hipPeekAtLastError
+hipError_t hipPeekAtLastError();
+#define cudaGetErrorString hipGetErrorString
+const char *hipGetErrorString(hipError_t);
+#define cudaGetErrorName hipGetErrorName
+const char *hipGetErrorName(hipError_t);
+hipError_t hipMallocPitch(void **, size_t *, size_t, size_t);
+hipError_t hipMallocAsync(void **, size_t, hipStream_t);
+hipError_t hipMallocFromPoolAsync(void **, size_t, hipMemPool_t, hipStream_t);
+hipError_t hipMallocManaged(void **, size_t, unsigned);
+hipError_t hipHostMalloc(void **, size_t, unsigned);
+hipError_t hipHostGetDevicePointer(void **, void *, unsigned);
+}
+
+// As HIP's headers: pointers of any type.
+template <typename T> hipError_t cudaMalloc(T **P, size_t Size) {
+  return hipMalloc(reinterpret_cast<void **>(P), Size);
+}
+template <typename T>
+hipError_t cudaMallocPitch(T **P, size_t *Pitch, size_t Width, size_t Height) {
+  return hipMallocPitch(reinterpret_cast<void **>(P), Pitch, Width, Height);
+}
+template <typename T>
+hipError_t cudaMallocAsync(T **P, size_t Size, hipStream_t S) {
+  return hipMallocAsync(reinterpret_cast<void **>(P), Size, S);
+}
+template <typename T>
+hipError_t cudaMallocFromPoolAsync(T **P, size_t Size, hipMemPool_t Pool,
+                                   hipStream_t S) {
+  return hipMallocFromPoolAsync(reinterpret_cast<void **>(P), Size, Pool, S);
+}
+template <typename T>
+hipError_t cudaMallocManaged(T **P, size_t Size,
+                             unsigned Flags = cudaMemAttachGlobal) {
+  return hipMallocManaged(reinterpret_cast<void **>(P), Size, Flags);
+}
+template <typename T>
+hipError_t cudaMallocHost(T **P, size_t Size, unsigned Flags = 0) {
+  return hipHostMalloc(reinterpret_cast<void **>(P), Size, Flags);
+}
+template <typename T>
+hipError_t cudaHostAlloc(T **P, size_t Size, unsigned Flags) {
+  return hipHostMalloc(reinterpret_cast<void **>(P), Size, Flags);
+}
+template <typename T>
+hipError_t cudaHostGetDevicePointer(T **P, void *Host, unsigned Flags) {
+  return hipHostGetDevicePointer(reinterpret_cast<void **>(P), Host, Flags);
+}
+template <typename T>
+hipError_t cudaMemcpyToSymbol(const T &Symbol, const void *From, size_t Size,
+                              size_t Offset = 0,
+                              hipMemcpyKind Kind = cudaMemcpyHostToDevice) {
+  return hipMemcpyToSymbol(&Symbol, From, Size, Offset, Kind);
+}
+template <typename T>
+hipError_t cudaMemcpyFromSymbol(void *To, const T &Symbol, size_t Size,
+                                size_t Offset = 0,
+                                hipMemcpyKind Kind = cudaMemcpyDeviceToHost) {
+  return hipMemcpyFromSymbol(To, &Symbol, Size, Offset, Kind);
+}
+inline hipError_t cudaGraphInstantiate(cudaGraphExec_t *Exec, cudaGraph_t Graph,
+                                       unsigned long long = 0) {
+  return hipGraphInstantiate(Exec, Graph, nullptr, nullptr, 0);
+}
+
+struct MiniHipGridDim {
+  __device__ static unsigned getX() {
+    return __builtin_amdgcn_grid_size_x() / __builtin_amdgcn_workgroup_size_x();
+  }
+  __declspec(property(get = getX)) unsigned x;
+};
+static constexpr __device__ MiniHipGridDim gridDim{};
+
+template <typename T> __device__ T atomicAdd(T *P, T V) {
+  return __hip_atomic_fetch_add(P, V, __ATOMIC_RELAXED,
+                                __HIP_MEMORY_SCOPE_AGENT);
+}
+
+#endif // CUDA_AS_HIP_H
