@@ -384,8 +384,7 @@ API int hipExtModuleLaunchKernel(CUfunction F, unsigned ThreadsX,
 }
 
 API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
-                           size_t Shared, CudaStream *S, CUevent, CUevent,
-                           int) {
+                           size_t Shared, CUstream S, CUevent, CUevent, int) {
   return cudaLaunchKernel(Stub, Grid, Block, Args, Shared, S);
 }
 
