@@ -51,8 +51,7 @@ Expected<std::vector<GpuFacts>> GpuProbe::finish() {
   Expected<std::string> Answer = Driver.finish();
   if (!Answer) {
     consumeError(Answer.takeError());
-    return createStringError(
-        "the driver of the GPUs crashes or does not answer");
+    return createStringError("the GPU driver crashes or does not answer");
   }
   StringRef Text = *Answer;
   if (!Text.consume_front("+"))
