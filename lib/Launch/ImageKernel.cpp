@@ -318,6 +318,10 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
 
 Expected<LaunchedKernel>
 llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
+  if (StringRef(Q.Arch).starts_with("gfx"))
+    return createStringError(
+        "launched from a code object that the program loads: on AMD GPUs, only "
+        "kernels in programs compiled with MnemePass are recorded");
   Expected<KernelImage> Image =
       selectKernelImage(Q.Image, Q.Kernel, Q.Arch, [&](StringRef CodeArch) {
         return isArchCompatible(CodeArch, Q.Arch);
