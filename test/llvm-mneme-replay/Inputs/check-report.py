@@ -9,7 +9,7 @@ assert len(result["exec_time"]) == config["iterations"] == 5
 assert all(isinstance(t, int) and t > 0 for t in result["exec_time"])
 assert config["warmup"] == 2
 times = result["times"]
-steps = """open parse read specialize optimize codegen assemble gpu_codegen prepare load
+steps = """front_end open parse read specialize optimize codegen assemble gpu_codegen prepare load
            restore run compare baseline"""
 assert set(times) == set(steps.split()), set(times)
 assert all(t >= 0 for t in times.values())
