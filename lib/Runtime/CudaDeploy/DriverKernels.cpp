@@ -11,6 +11,7 @@
 #include "Shortage.h"
 #include "TunedKernels.h"
 
+#include <iterator>
 #include <new>
 #include <utility>
 
@@ -55,13 +56,17 @@ void DriverKernels::add(const void *Handle, Function F) {
   if (!IsNew && I->second.Stub == F.Stub)
     return;
   I->second = F;
-  if (IsNew) {
+  if (IsNew)
     Table.add(reinterpret_cast<uint64_t>(Handle), *F.Stub);
-    return;
-  }
+  else
+    fillTable();
+}
+
+/// With the lock held. May throw.
+void DriverKernels::fillTable() {
   Table.clear();
-  for (const auto &[Known, Of] : Functions)
-    Table.add(reinterpret_cast<uint64_t>(Known), *Of.Stub);
+  for (const auto &[Handle, F] : Functions)
+    Table.add(reinterpret_cast<uint64_t>(Handle), *F.Stub);
 }
 
 void DriverKernels::noteFunction(const void *Handle, const void *Owner,
@@ -89,15 +94,7 @@ void DriverKernels::forget(const void *Owner) {
   if (!Digests.erase(Owner))
     return;
   // Handles of what is loaded next may be the same.
-  Table.clear();
-  attempt([&] {
-    for (auto I = Functions.begin(); I != Functions.end();) {
-      if (I->second.Owner == Owner) {
-        I = Functions.erase(I);
-        continue;
-      }
-      Table.add(reinterpret_cast<uint64_t>(I->first), *I->second.Stub);
-      ++I;
-    }
-  });
+  for (auto I = Functions.begin(); I != Functions.end();)
+    I = I->second.Owner == Owner ? Functions.erase(I) : std::next(I);
+  attempt([&] { fillTable(); });
 }

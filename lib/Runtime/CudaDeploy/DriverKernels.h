@@ -56,6 +56,7 @@ private:
 
   DriverKernels() = default;
   void add(const void *Handle, Function F);
+  void fillTable();
 
   std::mutex Lock;
   std::map<const void *, std::string> Digests; ///< By owner.

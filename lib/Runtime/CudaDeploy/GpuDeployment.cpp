@@ -414,8 +414,8 @@ public:
   }
 
 private:
-  /// The launch may need more than the stream allows while it is held back, for
-  /// example to load code, so that nobody would open.
+  /// A launch may have to wait for the device, for example to load code. It
+  /// must not wait for a stream that waits for the launch.
   static constexpr std::chrono::milliseconds MaxWait{2};
 
   static void wait(void *Data) {

@@ -16,6 +16,7 @@
 #include "JitEntries.h"
 #include "JitKernel.h"
 #include "LaunchCompiler.h"
+#include "LoadedStubs.h"
 #include "Prewarm.h"
 #include "RelaxedCapture.h"
 #include "Shortage.h"
@@ -109,11 +110,10 @@ public:
 private:
   void prewarmAll(unsigned Variation, unsigned Arch);
   GpuJitKernel *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
-  GpuJitKernel *makeKernel(const void *Stub, unsigned Arch,
+  GpuJitKernel &makeKernel(const void *Stub, unsigned Arch,
                            const CudaDriver &Driver);
 
-  StubTable<GpuJitKernel> Stubs;
-  std::atomic<unsigned> Generation{0};
+  LoadedStubs<GpuJitKernel> Stubs;
   std::mutex Lock; ///< Protects the following data, and adding stubs.
   /// By module, symbol and architecture.
   std::map<std::tuple<DeviceModule::Key, std::string, unsigned>,
@@ -249,51 +249,37 @@ void GpuJitKernel::forget(int Device) {
 //===----------------------------------------------------------------------===//
 
 /// May throw.
-GpuJitKernel *GpuJit::makeKernel(const void *Stub, unsigned Arch,
+GpuJitKernel &GpuJit::makeKernel(const void *Stub, unsigned Arch,
                                  const CudaDriver &Driver) {
   // Leads to no site: launches of other kernels.
   static GpuJitKernel &Other = *new GpuJitKernel(Driver);
   IndexEntry Entry;
   if (!Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry, Arch))
-    return &Other;
+    return Other;
   DeviceModule Module = Program::get().moduleOf(Entry);
   auto &Known = Kernels[{Module.key(), Entry.Name, Arch}];
   if (Known)
-    return Known.get();
+    return *Known;
   JitRequest Q;
   if (!describeJitKernel(Stub, Entry, Module, JitTarget::Cuda, Q))
-    return &Other;
+    return Other;
   Q.Arch = "sm_" + std::to_string(Arch);
   auto New = std::make_unique<GpuJitKernel>(Driver);
   New->Site = &Jit::get().add(std::make_unique<JitSite>(
       Jit::get(), std::move(Q),
       std::make_unique<CubinLoader>(Driver, std::move(Module))));
   Known = std::move(New);
-  return Known.get();
+  return *Known;
 }
 
 GpuJitKernel *GpuJit::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
   const CudaDriver *Driver = GpuDeployment::get().driver();
   if (!Stub || !Driver)
     return nullptr;
-  // May call constructors of the application, so without the lock.
-  Program::get().retry();
-  std::lock_guard<std::mutex> Guard(Lock);
-  unsigned Now = Program::get().generation();
-  if (Generation.load(std::memory_order_relaxed) != Now) {
-    Stubs.clear();
-    Generation.store(Now, std::memory_order_release);
-  }
-  if (GpuJitKernel *Known = Stubs.find(Key))
-    return Known;
-  GpuJitKernel *Found = nullptr;
-  bool Ok = attempt([&] {
-    Found = makeKernel(Stub, Arch, *Driver);
-    // The next launch may find memory.
-    if (Found->Site || !Program::get().isIncomplete())
-      Stubs.add(Key, *Found);
-  });
-  return Ok ? Found : nullptr;
+  return Stubs.findOrMake(
+      Key, Lock,
+      [&]() -> GpuJitKernel & { return makeKernel(Stub, Arch, *Driver); },
+      [](const GpuJitKernel &K) { return K.Site; });
 }
 
 CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
@@ -301,10 +287,8 @@ CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
   // Launched through the driver.
   if (!Stub)
     return nullptr;
-  uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation) << 57;
-  GpuJitKernel *K = nullptr;
-  if (Generation.load(std::memory_order_acquire) == Program::get().generation())
-    K = Stubs.find(Key);
+  uint64_t Key = Stubs.keyOf(Stub, Variation);
+  GpuJitKernel *K = Stubs.find(Key);
   // A forked child cannot use locks; kernels that were never launched while the
   // JIT was on are counted nowhere.
   if (!K && Jit::get().isOn()) {
@@ -325,9 +309,7 @@ void GpuJit::prewarmAll(unsigned Variation, unsigned Arch) {
       TunedStub *Tuned = TunedKernels::get().find(Stub, Variation, Arch);
       if (!Tuned || !Tuned->Kernel || Tuned->Problem != Fallback::None)
         continue;
-      uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation)
-                                                            << 57;
-      GpuJitKernel *K = lookUp(Stub, Key, Arch);
+      GpuJitKernel *K = lookUp(Stub, Stubs.keyOf(Stub, Variation), Arch);
       if (K && K->Site && !K->IsPrewarmed.exchange(true))
         prewarm(*K->Site, *Tuned->Kernel, *D);
     }

@@ -273,24 +273,9 @@ TunedStub *TunedKernels::findInImage(const std::string &Digest,
 TunedStub *TunedKernels::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
   if (!isActive() || !Stub)
     return nullptr;
-  // May call constructors of the application, so without the lock.
-  Program::get().retry();
-  std::lock_guard<std::mutex> Guard(Lock);
-  unsigned Now = Program::get().generation();
-  if (Generation.load(std::memory_order_relaxed) != Now) {
-    Stubs.clear();
-    Generation.store(Now, std::memory_order_release);
-  }
-  if (TunedStub *Known = Stubs.find(Key))
-    return Known;
-  TunedStub *New = nullptr;
-  bool Ok = attempt([&] {
-    New = &makeStub(Stub, Arch);
-    // The next launch may find memory.
-    if (New->Kernel || !Program::get().isIncomplete())
-      Stubs.add(Key, *New);
-  });
-  return Ok ? New : nullptr;
+  return Stubs.findOrMake(
+      Key, Lock, [&]() -> TunedStub & { return makeStub(Stub, Arch); },
+      [](const TunedStub &S) { return S.Kernel; });
 }
 
 TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,

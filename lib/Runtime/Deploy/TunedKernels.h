@@ -15,9 +15,9 @@
 #ifndef MNEME_LIB_RUNTIME_DEPLOY_TUNEDKERNELS_H
 #define MNEME_LIB_RUNTIME_DEPLOY_TUNEDKERNELS_H
 
+#include "LoadedStubs.h"
 #include "Program.h"
 #include "Selector.h"
-#include "StubTable.h"
 #include "Verification.h"
 
 #include <array>
@@ -132,12 +132,9 @@ public:
   /// determined for lack of memory; never throws. \p Variation distinguishes
   /// architectures in a table.
   TunedStub *find(const void *Stub, unsigned Variation, unsigned Arch) {
-    uint64_t Key = reinterpret_cast<uint64_t>(Stub) | uint64_t(Variation) << 57;
-    if (Generation.load(std::memory_order_acquire) ==
-        Program::get().generation())
-      if (TunedStub *Known = Stubs.find(Key))
-        return Known;
-    return lookUp(Stub, Key, Arch);
+    uint64_t Key = Stubs.keyOf(Stub, Variation);
+    TunedStub *Known = Stubs.find(Key);
+    return Known ? Known : lookUp(Stub, Key, Arch);
   }
 
   /// The same for a kernel whose static hash (16 bytes) the runtime knows. May
@@ -224,11 +221,10 @@ private:
   void log(const std::string &Line) const;
 
   std::atomic<bool> Active{false};
-  std::atomic<unsigned> Generation{0};
   std::atomic<uint64_t> Early{0}, Foreign{0};
   std::atomic<const TunedVariant *> Last{nullptr};
   std::atomic<bool> HasKernels{false}, HasFault{false};
-  StubTable<TunedStub> Stubs;
+  LoadedStubs<TunedStub> Stubs;
   std::atomic<bool> Started{false};
   bool Finished = false, Strict = false, CapturesAll = false;
   bool CopiesVariables = false, IsEmbedded = false;
