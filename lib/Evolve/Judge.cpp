@@ -155,16 +155,6 @@ Error Judge::assessPower() {
   return Error::success();
 }
 
-/// Returns the name of the farm's first device, as for --device.
-static std::string getFirstDevice(const ReplayFarm &Farm) {
-  json::Object Description = Farm.describe();
-  if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices)
-      if (const json::Object *D = V.getAsObject())
-        return D->getString("device").value_or("host").str();
-  return "host";
-}
-
 Error Judge::perturb() {
   if (!O.Perturbed)
     return Error::success();

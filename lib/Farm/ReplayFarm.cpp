@@ -145,3 +145,12 @@ Expected<std::unique_ptr<ReplayFarm>> ReplayFarm::create(FarmOptions Options) {
     return Farm.takeError();
   return std::move(*Farm);
 }
+
+std::string mneme::getFirstDevice(const ReplayFarm &Farm) {
+  json::Object Description = Farm.describe();
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices)
+      if (const json::Object *D = V.getAsObject())
+        return D->getString("device").value_or("host").str();
+  return "host";
+}

@@ -14,17 +14,17 @@
 #include "Server.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Study/CommandLineSpace.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Version.h"
-#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <fcntl.h>
 #include <sys/epoll.h>
 #include <sys/mman.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -43,8 +43,7 @@ Expected<unsigned> Server::findInstance(StringRef RecordId) const {
     if (!StringRef(Id).starts_with(RecordId))
       continue;
     if (Found)
-      return createStringError("several records begin with '" + RecordId +
-                               "'");
+      return createStringError("several records begin with '" + RecordId + "'");
     Found = I;
   }
   if (!Found)
@@ -142,7 +141,8 @@ void Server::handle(Client &C, message::Open &M) {
 /// releaseIR().
 Expected<std::string> Server::keepIR(std::string Bytes) {
   if (!IRFolder)
-    if (Error E = PrivateFolder::createTemporary().moveInto(IRFolder.emplace())) {
+    if (Error E =
+            PrivateFolder::createTemporary().moveInto(IRFolder.emplace())) {
       IRFolder.reset();
       return std::move(E);
     }
@@ -257,11 +257,10 @@ void Server::handle(Client &C, message::Compare &M) {
   // The client may leave meanwhile.
   uint64_t Serial = C.Serial;
   Comparing.emplace(Comparison{Serial, M.Id});
-  Expected<PairedEvaluation> P =
-      Farm->comparePaired(Requests, M.Rounds, [&] {
-        serveClients();
-        return Comparing->IsStopped;
-      });
+  Expected<PairedEvaluation> P = Farm->comparePaired(Requests, M.Rounds, [&] {
+    serveClients();
+    return Comparing->IsStopped;
+  });
   Comparing.reset();
   if (!P)
     loseFarm(P.takeError());
@@ -276,8 +275,7 @@ void Server::handle(Client &C, message::Compare &M) {
   R.Error = std::move(P->Error);
   for (const std::vector<double> &S : P->Samples) {
     RatioEstimate Speedup = estimateRatio(P->Samples.front(), S);
-    R.Speedups.push_back(
-        json::Array{Speedup.Value, Speedup.Low, Speedup.High});
+    R.Speedups.push_back(json::Array{Speedup.Value, Speedup.Low, Speedup.High});
   }
   R.Samples = std::move(P->Samples);
   R.Worker = std::move(P->Worker);
@@ -327,9 +325,10 @@ void Server::handle(Client &C, message::Cancel &M) {
 
 /// Returns the plan of a configuration. \p IRFile: IR that the client sent, or
 /// empty.
-Expected<std::unique_ptr<ReplayPlan>>
-Server::varyPlan(const ReplayPlan &Plan, json::Object Config, StringRef IRFile,
-                 bool WillCompile) {
+Expected<std::unique_ptr<ReplayPlan>> Server::varyPlan(const ReplayPlan &Plan,
+                                                       json::Object Config,
+                                                       StringRef IRFile,
+                                                       bool WillCompile) {
   ReplayOptions Options = O.Farm.Base;
   if (!IRFile.empty())
     Config["ir"] = IRFile.str();
@@ -362,8 +361,8 @@ void Server::handle(Client &C, message::IR &M) {
       return refuse(C, M.Id, Reason::Limit, std::move(E));
   // A source is compiled in the child.
   bool HasSource = M.Config.get("source");
-  Expected<std::unique_ptr<ReplayPlan>> Variant = varyPlan(
-      **Plan, std::move(M.Config), IRFile, M.Optimized && !HasSource);
+  Expected<std::unique_ptr<ReplayPlan>> Variant =
+      varyPlan(**Plan, std::move(M.Config), IRFile, M.Optimized && !HasSource);
   // The plan has read the file.
   releaseIR(IRFile);
   if (!Variant)
@@ -387,16 +386,6 @@ void Server::handle(Client &C, message::IR &M) {
     return refuse(C, M.Id, Reason::Limit, Child.takeError());
   if (Error E = startTask(Task(std::move(*Child), C.Serial, M.Id)))
     refuse(C, M.Id, Reason::Limit, std::move(E));
-}
-
-/// Returns the name of a farm's first device, as for --device.
-static std::string getFirstDevice(const ReplayFarm &Farm) {
-  json::Object Description = Farm.describe();
-  if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices)
-      if (const json::Object *D = V.getAsObject())
-        return D->getString("device").value_or("host").str();
-  return "host";
 }
 
 void Server::handle(Client &C, message::Memory &M) {
@@ -431,13 +420,13 @@ void Server::handle(Client &C, message::Memory &M) {
       return refuse(C, M.Id, Reason::Request, std::move(E));
   }
   ArrayRef<RecordedRegion> Regions = (*Plan)->state().regions();
-  auto Region = find_if(Regions, [&](const RecordedRegion &R) {
-    return R.Info.Id == M.Buffer;
-  });
+  auto Region = find_if(
+      Regions, [&](const RecordedRegion &R) { return R.Info.Id == M.Buffer; });
   if (Region == Regions.end())
     return refuse(C, M.Id, Reason::Request,
                   formatv("the launch has no buffer {0}", M.Buffer).str());
-  Descriptor Memory(::memfd_create("mneme-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+  Descriptor Memory(
+      ::memfd_create("mneme-memory", MFD_CLOEXEC | MFD_ALLOW_SEALING));
   uint64_t Size = Region->Info.Size;
   if (!Memory || ::ftruncate(Memory.get(), Size) != 0)
     return refuse(C, M.Id, Reason::Limit,
@@ -447,10 +436,9 @@ void Server::handle(Client &C, message::Memory &M) {
   Expected<ChildTask> Child = ChildTask::startWith(
       "the reader of the memory",
       [&]() -> Expected<std::string> {
-        if (Error E = IsResult
-                          ? fillResult(Read, Device, Index, Memory.get())
-                          : fillRecorded(Read.state(), Index, IsAfter,
-                                         Memory.get()))
+        if (Error E = IsResult ? fillResult(Read, Device, Index, Memory.get())
+                               : fillRecorded(Read.state(), Index, IsAfter,
+                                              Memory.get()))
           return std::move(E);
         return "";
       },
@@ -510,9 +498,8 @@ void Server::serveTasks() {
       ::fcntl(T->Memory.get(), F_ADD_SEALS,
               F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE);
       C->Outstanding.erase(M.Id);
-      C->Link.queue(
-          printFrameLine(M.Kind, makeHead(M), 0, FrameForm::Object),
-          std::move(T->Memory));
+      C->Link.queue(printFrameLine(M.Kind, makeHead(M), 0, FrameForm::Object),
+                    std::move(T->Memory));
       continue;
     }
     Expected<std::string> Bytes = readMemory(T->Memory.get(), T->Size);
@@ -595,8 +582,8 @@ void Server::handle(Client &C, message::Space &M) {
   RecordedFacts Facts =
       makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
                         Kernel.OptLevel, Kernel.Arch, Kernel.KernelName);
-  Expected<std::unique_ptr<ServedSpace>> Space = ServedSpace::create(
-      std::move(*S), std::move(Facts), M.Sampler, M.Seed);
+  Expected<std::unique_ptr<ServedSpace>> Space =
+      ServedSpace::create(std::move(*S), std::move(Facts), M.Sampler, M.Seed);
   if (!Space)
     return refuse(C, M.Id, Reason::Request, Space.takeError());
   message::SpaceMade Made = (*Space)->describe();
@@ -639,8 +626,8 @@ void Server::handle(Client &C, message::Configure &M) {
   Expected<ServedProposal> P = (*Space)->configure(M.Point);
   if (!P)
     return refuse(C, M.Id, Reason::Request, P.takeError());
-  answer(C, message::Configured{M.Id, std::move(P->Point),
-                                std::move(P->Config)});
+  answer(C,
+         message::Configured{M.Id, std::move(P->Point), std::move(P->Config)});
 }
 
 void Server::handle(Client &C, message::Drop &M) {

@@ -104,12 +104,16 @@ public:
   virtual FarmStatistics statistics() const = 0;
 
   using Evaluator::wait;
-  /// Like wait(), but also returns when the descriptor \p Also becomes readable.
+  /// Like wait(), but also returns when the descriptor \p Also becomes
+  /// readable.
   virtual Expected<std::vector<Evaluation>> wait(double Seconds, int Also) = 0;
   /// Ends the requests \p Ids that have not begun: their results are Cancelled.
   /// Others continue.
   virtual void withdraw(const DenseSet<uint64_t> &Ids) = 0;
 };
+
+/// Returns the name of the farm's first device, as for --device.
+std::string getFirstDevice(const ReplayFarm &Farm);
 
 struct FarmWorkerOptions : FarmResources {
   /// Programs, plugins and files that the user permits: OptTool, LlcTool,
