@@ -26,7 +26,7 @@ using namespace llvm::mneme;
 
 /// The share of candidates that come from two parents.
 static constexpr unsigned CrossoverPercent = 15;
-/// Every so many candidates, the parent is from another island.
+/// One candidate in so many has a parent from any island.
 static constexpr unsigned MigrationInterval = 25;
 /// Attempts to make an unknown version.
 static constexpr unsigned Attempts = 64;
