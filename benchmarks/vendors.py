@@ -73,22 +73,10 @@ def mean_ratio(kernels):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
-    parser.add_argument("--arch", help="architecture of the HIP programs (default gfx90a)")
-    parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
-    parser.add_argument("--work", default="/tmp/mneme-vendors")
-    parser.add_argument("--timeout", type=int, default=180, help="seconds a program may run")
-    parser.add_argument("--arguments", metavar="FILE", help="arguments by program name, as utils/coverage-hecbench.txt")
-    parser.add_argument("--json", help="write all rows there")
+    parser = coverage.make_parser(__doc__, work="/tmp/mneme-vendors", timeout=180)
     parser.add_argument("--rst", help="write the table there")
     args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    args.work = os.path.abspath(args.work)
-    os.makedirs(args.work, exist_ok=True)
-    tools = {"lib": os.path.join(build, "lib"), "record": os.path.join(build, "bin", "llvm-mneme-record"),
-             "replay": os.path.join(build, "bin", "llvm-mneme-replay"),
-             "arguments": coverage.read_arguments(args.arguments)}
+    tools = coverage.find_tools(args)
     rows = []
     for folder in args.programs:
         row = measure(os.path.abspath(folder.rstrip("/")), args, tools)

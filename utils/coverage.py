@@ -202,26 +202,37 @@ def rst_table(rows):
     return rst.table(head, table) + "\n"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+def make_parser(description, work, timeout):
+    """The options of all scripts that run the programs of a list of folders."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
     parser.add_argument("--arch", help="architecture (default sm_90 or gfx90a)")
     parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
-    parser.add_argument("--work", default="/tmp/mneme-coverage")
-    parser.add_argument("--timeout", type=int, default=60, help="seconds a program may run")
+    parser.add_argument("--work", default=work)
+    parser.add_argument("--timeout", type=int, default=timeout, help="seconds a program may run")
     parser.add_argument("--arguments", metavar="FILE", help="arguments by program name, as utils/coverage-hecbench.txt")
-    parser.add_argument("--max-recordings", type=int, default=1)
-    parser.add_argument("--max-instances", type=int, default=1)
     parser.add_argument("--json", help="write all rows there")
-    parser.add_argument("--rst", help="write the table there, as docs/Coverage.rst has it")
-    parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
-    args = parser.parse_args()
+    return parser
+
+
+def find_tools(args):
+    """What the scripts run, and arguments of programs. Makes the folder --work."""
     build = os.path.abspath(args.build)
     args.work = os.path.abspath(args.work)
     os.makedirs(args.work, exist_ok=True)
-    tools = {"lib": os.path.join(build, "lib"), "record": os.path.join(build, "bin", "llvm-mneme-record"),
-             "replay": os.path.join(build, "bin", "llvm-mneme-replay"),
-             "arguments": read_arguments(args.arguments)}
+    return {"lib": os.path.join(build, "lib"), "record": os.path.join(build, "bin", "llvm-mneme-record"),
+            "replay": os.path.join(build, "bin", "llvm-mneme-replay"),
+            "arguments": read_arguments(args.arguments)}
+
+
+def main():
+    parser = make_parser(__doc__, work="/tmp/mneme-coverage", timeout=60)
+    parser.add_argument("--max-recordings", type=int, default=1)
+    parser.add_argument("--max-instances", type=int, default=1)
+    parser.add_argument("--rst", help="write the table there, as docs/Coverage.rst has it")
+    parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
+    args = parser.parse_args()
+    tools = find_tools(args)
     rows = []
     for folder in args.programs:
         rows.append(cover(os.path.abspath(folder), args, tools))

@@ -9,7 +9,6 @@ command line), recorded on the host device, and every recorded kernel is compile
 application's was and compared: llvm-mneme-replay --no-execute --compare-with-app. Needs ptxas
 or lld, but no GPU.
 """
-import argparse
 import glob
 import json
 import os
@@ -99,24 +98,12 @@ def rst_table(rows):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--programs", nargs="+", required=True, metavar="DIR")
+    parser = coverage.make_parser(__doc__, work="/tmp/mneme-fidelity", timeout=180)
     parser.add_argument("--flags", default="", help="compiler flags after those of the Makefile: -O1")
-    parser.add_argument("--arch", help="architecture (default sm_90 or gfx90a)")
-    parser.add_argument("--build", default=os.path.join(HERE, "..", "build"))
-    parser.add_argument("--work", default="/tmp/mneme-fidelity")
-    parser.add_argument("--timeout", type=int, default=180, help="seconds a program may run")
-    parser.add_argument("--arguments", metavar="FILE", help="arguments by program name, as utils/coverage-hecbench.txt")
-    parser.add_argument("--json", help="write all rows there")
     parser.add_argument("--rst", help="write the table there, as docs/Fidelity.rst has it")
     parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
     args = parser.parse_args()
-    build = os.path.abspath(args.build)
-    args.work = os.path.abspath(args.work)
-    os.makedirs(args.work, exist_ok=True)
-    tools = {"lib": os.path.join(build, "lib"), "record": os.path.join(build, "bin", "llvm-mneme-record"),
-             "replay": os.path.join(build, "bin", "llvm-mneme-replay"),
-             "arguments": coverage.read_arguments(args.arguments)}
+    tools = coverage.find_tools(args)
     rows = []
     for folder in args.programs:
         rows.append(examine(os.path.abspath(folder), args, tools))
