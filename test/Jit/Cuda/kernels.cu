@@ -39,26 +39,7 @@
 // UNMARKED: kernel unmarked(int*)
 // UNMARKED-NEXT: grid.x = 1: 1 served
 
-#include "../../Runtime/Inputs/check.h"
-#include <cuda_runtime.h>
-#include <mneme/jit.h>
-
-__attribute__((annotate("jit", 2, 3))) __global__ void scale(float *Y, float A,
-                                                             int N) {
-  int I = blockIdx.x * blockDim.x + threadIdx.x;
-  if (I < N)
-    Y[I] *= A;
-}
-
-struct Options {
-  double Unused;
-  short Used;
-  int Other;
-};
-__global__ void member(Options O, int *P) {
-  mneme::jit_arg(O.Used);
-  *P = O.Used * 2 + O.Other;
-}
+#include "../Inputs/kernels.h"
 
 __device__ int Count;
 __constant__ int Step;
@@ -66,33 +47,11 @@ __attribute__((annotate("jit", 1))) __global__ void variable(int N, int *P) {
   *P = Count += Step;
 }
 
-__attribute__((annotate("jit"))) __global__ void dynamic(int *P) {
-  extern __shared__ int Values[];
-  Values[threadIdx.x] = threadIdx.x;
-  __syncthreads();
-  P[threadIdx.x] = Values[blockDim.x - 1 - threadIdx.x];
-}
-
-__global__ void unmarked(int *P) { *P = gridDim.x; }
-
 int main() {
-  float *F, G[32];
   int *P, I[16];
-  OK(cudaMalloc(&F, sizeof(G)));
   OK(cudaMalloc(&P, sizeof(I)));
-  for (float &X : G)
-    X = 1;
-  OK(cudaMemcpy(F, G, sizeof(G), cudaMemcpyHostToDevice));
-  scale<<<1, 32>>>(F, 2, 32);
-  scale<<<1, 32>>>(F, 3, 32);
-  scale<<<1, 32>>>(F, 2, 32);
-  scale<<<2, 16>>>(F, 2, 32);
-  mneme::jit_disable();
-  scale<<<1, 32>>>(F, 2, 32);
-  mneme::jit_enable();
-  OK(cudaMemcpy(G, F, sizeof(G), cudaMemcpyDeviceToHost));
+  scaleAll();
   // CHECK: scaled 48 48
-  printf("scaled %g %g\n", G[0], G[31]);
 
   auto Show = [&](const char *What, int At) {
     OK(cudaMemcpy(I, P, sizeof(I), cudaMemcpyDeviceToHost));

@@ -1,36 +1,13 @@
 // launch-image IMAGE KERNEL [IR [OPTIONS [SYMBOL]]]: registers IR for an image, loads the
 // image through the driver, and launches KERNEL(int *P, int N), which adds N to P[i].
-#include <cstdio>
-#include <cstdlib>
-#include <cuda.h>
+#include "driver.h"
 #include <mneme/record.h>
-#include <string>
-
-#define CHECK(X)                                                                        \
-  if (int E = (X))                                                                      \
-    printf("%s: %d\n", #X, E), exit(1)
-
-static std::string read(const char *Path) {
-  std::string Bytes;
-  FILE *F = fopen(Path, "rb");
-  if (!F)
-    exit(2);
-  for (int C; (C = fgetc(F)) != EOF;)
-    Bytes += C;
-  fclose(F);
-  return Bytes;
-}
 
 int main(int Argc, char **Argv) {
   std::string Image = read(Argv[1]);
-  CUdevice Device;
-  CUcontext Context;
   CUmodule Module;
   CUfunction Function;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&Device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
-  CHECK(cuCtxSetCurrent(Context));
+  makeContext();
   if (Argc > 3) {
     std::string IR = read(Argv[3]);
     const char *Options = Argc > 4 && *Argv[4] ? Argv[4] : nullptr;

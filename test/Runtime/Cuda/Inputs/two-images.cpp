@@ -1,34 +1,11 @@
 // two-images A B [IR_OF_A IR_OF_B]: registers IR for two images that have a kernel
 // add(int *P, int N) each, and launches both by turns. Each is loaded anew, once the
 // other has been unloaded while its launch may still be recorded.
-#include <cstdio>
-#include <cstdlib>
-#include <cuda.h>
+#include "driver.h"
 #include <mneme/record.h>
-#include <string>
-
-#define CHECK(X)                                                                        \
-  if (int E = (X))                                                                      \
-    printf("%s: %d\n", #X, E), exit(1)
-
-static std::string read(const char *Path) {
-  std::string Bytes;
-  FILE *F = fopen(Path, "rb");
-  if (!F)
-    exit(2);
-  for (int C; (C = fgetc(F)) != EOF;)
-    Bytes += C;
-  fclose(F);
-  return Bytes;
-}
 
 int main(int Argc, char **Argv) {
-  CUdevice Device;
-  CUcontext Context;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&Device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
-  CHECK(cuCtxSetCurrent(Context));
+  makeContext();
   CUdeviceptr P;
   int H = 0, N = 7;
   CHECK(cuMemAlloc(&P, sizeof(H)));
