@@ -1,12 +1,12 @@
 // Threads that call the same functions at once, find their variants and switch the JIT on and off, under ThreadSanitizer.
 //
 // REQUIRES: runtime-tsan
-// RUN: rm -rf %t && mkdir %t
+// RUN: rm -rf %t && mkdir %t && mkdir -p %servers/threads
 // RUN: %jit_cxx -O1 -g -fsanitize=thread %s -o %t/app -Wl,--no-as-needed %runtime_tsan -Wl,-rpath,%mneme_build/lib/tsan
 //
-// The server is there, so that the instrumented process need not start it.
-// RUN: %jit_cxx -O2 %S/Inputs/app.cpp -o %t/other && %jit_run %t/other 1
-// DEFINE: %{run} = MNEME_JIT_SERVER=%mneme_build/bin/llvm-mneme-jitd MNEME_JIT_REPORT=%t/report \
+// The server is there, as long as a slow machine needs it, so that the instrumented process need not start it.
+// RUN: %jit_cxx -O2 %S/Inputs/app.cpp -o %t/other && %jit_run XDG_RUNTIME_DIR=%servers/threads MNEME_JIT_IDLE=100 %t/other 1
+// DEFINE: %{run} = XDG_RUNTIME_DIR=%servers/threads MNEME_JIT_SERVER=%mneme_build/bin/llvm-mneme-jitd MNEME_JIT_REPORT=%t/report \
 // DEFINE:   TSAN_OPTIONS=exitcode=66 %t/app
 // RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_VARIANTS=20 %{run} | FileCheck %s
 // RUN: %jit_report %t/report | FileCheck %s --check-prefix=REPORT

@@ -2,7 +2,7 @@
 // runtime. All launches have the right results.
 //
 // REQUIRES: runtime-tsan
-// RUN: rm -rf %t && mkdir %t
+// RUN: rm -rf %t && mkdir %t && mkdir -p %servers/gpu-threads
 // The emulated driver, and LLVM in it, are not instrumented: ThreadSanitizer does not see their atomics.
 // RUN: echo called_from_lib:libcuda.so.1 > %t/suppressions && echo called_from_lib:libLLVM.so >> %t/suppressions
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/plain.bc
@@ -10,9 +10,9 @@
 // RUN: %cuda_cc -O1 -g -Xarch_host -fsanitize=thread -c %s -o %t/app.o
 // RUN: %cuda_cc -fsanitize=thread %t/app.o -o %t/app -Wl,--no-as-needed %runtime_tsan -Wl,-rpath,%mneme_build/lib/tsan -lpthread
 //
-// The server is there, so that the instrumented process need not start it.
-// RUN: %jit_cxx -O2 %S/../Inputs/app.cpp -o %t/other && %jit_run %t/other 1
-// DEFINE: %{run} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/shared.bc MNEME_JIT_REPORT=%t/report \
+// The server is there, as long as a slow machine needs it, so that the instrumented process need not start it.
+// RUN: %jit_cxx -O2 %S/../Inputs/app.cpp -o %t/other && %jit_run XDG_RUNTIME_DIR=%servers/gpu-threads MNEME_JIT_IDLE=100 %t/other 1
+// DEFINE: %{run} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/plain.bc:%t/shared.bc MNEME_JIT_REPORT=%t/report XDG_RUNTIME_DIR=%servers/gpu-threads \
 // DEFINE:   MNEME_JIT_SERVER=%mneme_build/bin/llvm-mneme-jitd TSAN_OPTIONS=exitcode=66:suppressions=%t/suppressions %t/app
 // RUN: %{run} | FileCheck %s
 // RUN: %jit_report %t/report | FileCheck %s --check-prefix=REPORT
