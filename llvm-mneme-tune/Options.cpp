@@ -130,7 +130,8 @@ static cl::opt<uint64_t>
            cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<double> Budget("budget",
                               cl::desc("Time limit of the search "
-                                       "in seconds"),
+                                       "in seconds, without the baseline "
+                                       "and the re-test"),
                               cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<bool>
     UntilExhausted("until-exhausted",

@@ -531,6 +531,11 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   const ReplayPlan &First = *(*Farm)->plans().front();
   O.Tuner.AppCode = !OnHost && (!O.Replay.App.empty() ||
                                 (First.hasIR() && First.hasRecordedImage()));
+  if (!OnHost && O.Replay.Execute)
+    O.Tuner.OtherCache =
+        getCacheModeName(
+            getOtherCacheMode(O.Replay.Cache.value_or(CacheMode::Cold)))
+            .str();
   Evaluator &E = Judged ? static_cast<Evaluator &>(*Judged) : **Farm;
   return tune(O, K, Dir, **Farm, E, std::move(*Log), std::move(*Verification),
               Spaces);

@@ -127,8 +127,9 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
     Line("  measured", describeSpeedup(V.Measured));
     if (V.Promised)
       Line("  promised",
-           formatv("speed-up {0:f3} ({1:f3} to {2:f3})", V.Promised->Value,
-                   V.Promised->Low, V.Promised->High)
+           formatv("speed-up {0:f3} ({1:f3} to {2:f3}{3})", V.Promised->Value,
+                   V.Promised->Low, V.Promised->High,
+                   V.SpansCaches ? " with cold and warm caches" : "")
                .str());
     if (std::string Text = describeAgreement(V); !Text.empty())
       Line("  agreement", Text);

@@ -47,6 +47,11 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile,
   }
   if (!R.Measure)
     O.Iterations = 0;
+  if (R.OtherCache) {
+    if (Target != CodeTarget::GPU)
+      return createStringError("the host device has no other cache state");
+    O.Cache = getOtherCacheMode(O.Cache.value_or(CacheMode::Cold));
+  }
   if (R.LaunchTimeout > 0)
     O.LaunchTimeout = R.LaunchTimeout;
   O.StopAbove = R.StopAbove;

@@ -27,6 +27,10 @@ static constexpr double BimodalShare = 0.05;
 /// The largest number of launches in a sample.
 static constexpr double MaxRepeat = 100;
 
+CacheMode mneme::getOtherCacheMode(CacheMode Mode) {
+  return Mode == CacheMode::Cold ? CacheMode::Warm : CacheMode::Cold;
+}
+
 StringRef mneme::getCacheModeName(CacheMode Mode) {
   return Mode == CacheMode::Cold ? "cold" : "warm";
 }

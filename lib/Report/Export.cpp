@@ -160,6 +160,9 @@ json::Object mneme::makeBest(const StudyRecord &R) {
   if (Winner && R.Outcome.Final.Confirmed) {
     const RetestedTrial &C = *R.Outcome.Final.Confirmed;
     Expected["speedup"] = toJSON(C.Speedup);
+    if (C.OtherCacheSpeedup)
+      Expected["other_cache"] =
+          toJSON(*C.OtherCacheSpeedup, R.Outcome.Final.OtherCache);
     // Measured side by side, unlike the times of the search.
     Expected["retest"] = json::Object{{"time_ns", C.Nanoseconds},
                                       {"baseline_ns", C.BaselineNanoseconds}};

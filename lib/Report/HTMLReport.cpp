@@ -150,6 +150,9 @@ void Report::writeVerdict() {
   };
   unsigned Rounds = O.Final.Rounds * FinalTestResult::ConfirmFactor;
   std::string Pairs = (Twine(Rounds) + " fresh pairs").str();
+  std::string OtherCache = describeOtherCache(O.Final);
+  if (!OtherCache.empty())
+    OtherCache = " W" + OtherCache.substr(1) + ".";
   if (O.Final.isSignificant())
     Say(formatv("{0:f3} times as fast", C->Speedup.Value),
         "than " + describeBaseline() +
@@ -158,7 +161,7 @@ void Report::writeVerdict() {
                 .str() +
             "re-tested in " + Pairs +
             " side by side. The search itself had measured " +
-            formatNumber(C->RawSpeedup) + ".");
+            formatNumber(C->RawSpeedup) + "." + OtherCache);
   else if (C && C->Failure.empty())
     Say(getComparisonText(O.Final.compare(*C)),
         "The best trial of the search was measured again beside " +

@@ -132,6 +132,14 @@ void SummaryPrinter::printTrial(const RetestedTrial &T) {
      << formatNanoseconds(T.BaselineNanoseconds) << '\n';
 }
 
+std::string mneme::describeOtherCache(const FinalTestResult &F) {
+  if (!F.Confirmed || !F.Confirmed->OtherCacheSpeedup)
+    return "";
+  const RatioEstimate &R = *F.Confirmed->OtherCacheSpeedup;
+  return "with a " + F.OtherCache + " cache: " + formatSpeedup(R) + ", " +
+         getComparisonText(compareWithBaseline(R, F.MinEffect)).str();
+}
+
 /// Returns why there was no re-test: it was not wanted, or there was nothing to
 /// test.
 std::string mneme::describeUntested(const StudyRecord &R) {
@@ -185,6 +193,8 @@ void SummaryPrinter::printBest() {
   if (O.Final.isSignificant()) {
     line("best");
     printTrial(*O.Final.Confirmed);
+    if (std::string Text = describeOtherCache(O.Final); !Text.empty())
+      line() << Text << '\n';
     line() << formatConfig(O.Final.Confirmed->Config) << '\n';
     return;
   }

@@ -72,6 +72,10 @@ json::Value mneme::toJSON(const RatioEstimate &R) {
                       {"high", number(R.High)}};
 }
 
+json::Value mneme::toJSON(const RatioEstimate &R, StringRef Cache) {
+  return json::Object{{"cache", Cache}, {"speedup", toJSON(R)}};
+}
+
 static json::Value toJSON(const InstanceOutcome &I) {
   return json::Object{{"record_id", I.Id},
                       {"weight", I.Weight},
@@ -101,6 +105,8 @@ static json::Value toJSON(const FinalTestResult &R, const RetestedTrial &T) {
   }
   O["speedup"] = toJSON(T.Speedup);
   O["comparison"] = ComparisonInfos[static_cast<unsigned>(R.compare(T))].Name;
+  if (T.OtherCacheSpeedup)
+    O["other_cache"] = mneme::toJSON(*T.OtherCacheSpeedup, R.OtherCache);
   O["ns"] = T.Nanoseconds;
   O["baseline_ns"] = T.BaselineNanoseconds;
   if (!T.Device.empty())

@@ -80,7 +80,8 @@ Error Minimizer::evaluateNew(ArrayRef<InstanceConfigs> Configs) {
   std::vector<InstanceConfigs> Batch;
   std::set<std::string> Keys;
   for (const InstanceConfigs &C : Configs) {
-    if (Batch.size() == O.BatchSize || Evaluations == O.Limit)
+    if (Batch.size() == O.BatchSize || Evaluations == O.Limit ||
+        (O.IsOver && O.IsOver()))
       break;
     std::string Key = printKey(C);
     if (Known.count(Key) || !Keys.insert(Key).second)

@@ -210,6 +210,10 @@ Error Tuner::Impl::Explainer::run() {
   EO.Share = ExplainShare;
   EO.Limit = T.O.ExplainLimit;
   EO.BatchSize = std::max(1u, T.E.capacity());
+  if (T.O.Budget > 0)
+    EO.IsOver = [&, Start = steadySeconds()] {
+      return steadySeconds() - Start > T.O.Budget;
+    };
   Metrics[printConfig(Configs->front())] = Winner.Metrics;
   Expected<MinimalChange> M = findMinimalChange(
       *Configs,

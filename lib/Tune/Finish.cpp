@@ -164,6 +164,7 @@ std::vector<TestCase> Tuner::Impl::chooseCandidates() const {
 TestSetting Tuner::Impl::makeSetting() {
   TestSetting S{E,           Weights, Keeper.AppCode, O.FinalRounds,
                 O.MinEffect, {},      Asked.NextId,   {}};
+  S.OtherCache = O.OtherCache;
   S.Stop = [this] { return isInterrupted(2); };
   for (unsigned I = 0; I != Instances.size(); ++I)
     S.LaunchTimeouts.push_back(Keeper.getLaunchTimeout(I));

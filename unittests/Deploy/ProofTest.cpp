@@ -77,6 +77,22 @@ TEST(ProofTest, IntervalsOfOnePair) {
       << Text;
 }
 
+TEST(ProofTest, SaysThatAPromiseSpansCaches) {
+  Proof P;
+  P.Use.Served = 3;
+  P.Use.NumReports = 1;
+  P.Variants.push_back(makeVariant(RatioEstimate{1.3, 1.2, 1.4}, 9,
+                                   RatioEstimate{1.2, 1.1, 1.5}));
+  P.Variants.back().SpansCaches = true;
+  std::string Text;
+  raw_string_ostream OS(Text);
+  printProof(OS, P);
+  EXPECT_NE(Text.find("promised   speed-up 1.200 (1.100 to 1.500 with cold "
+                      "and warm caches)\n"),
+            std::string::npos)
+      << Text;
+}
+
 TEST(ProofTest, ExplainsWhyNothingWasServed) {
   PackageUse Use;
   EXPECT_NE(Use.explain().find("did not report"), std::string::npos);

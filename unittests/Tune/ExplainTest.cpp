@@ -125,6 +125,14 @@ std::string printObject(const json::Object &O) {
   return formatv("{0}", json::Value(json::Object(O))).str();
 }
 
+TEST_F(MinimalChangeTest, EndsWhenItIsOver) {
+  Speedup = [](const json::Object &C) { return C.get("maxnreg") ? 1.2 : 1; };
+  O.IsOver = [&] { return Evaluated >= 1; };
+  Found M = find(json::Object{{"maxnreg", 64}, {"specialize", true}});
+  EXPECT_FALSE(M.M.Complete);
+  EXPECT_EQ(Evaluated, 1u);
+}
+
 TEST_F(MinimalChangeTest, FindsTheKeysThatMatter) {
   Speedup = [](const json::Object &C) {
     return (C.get("maxnreg") ? 1.2 : 1) * (C.get("llvm.unroll") ? 1.3 : 1);

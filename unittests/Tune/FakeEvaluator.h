@@ -51,6 +51,9 @@ public:
   std::function<double(const json::Object &, uint64_t Comparison,
                        unsigned Round)>
       InPairs = [](const json::Object &, uint64_t, unsigned) { return 1.0; };
+  /// By which a configuration is slower with the other state of the cache.
+  std::function<double(const json::Object &)> OtherCache =
+      [](const json::Object &) { return 1.0; };
   /// More metrics.
   std::function<void(const json::Object &, StringMap<double> &)> Metrics =
       [](const json::Object &, StringMap<double> &) {};
@@ -156,6 +159,8 @@ private:
   /// The same for the same code, unless it is asked for afresh.
   double sample(const EvaluationRequest &R, uint64_t Turn, unsigned I) const {
     double T = R.AppCode ? AppTime : Time(R.Config, R.Instance);
+    if (R.OtherCache)
+      T *= OtherCache(R.Config);
     if (Noise == 0)
       return T;
     std::mt19937_64 Random(

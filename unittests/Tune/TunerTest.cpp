@@ -780,6 +780,22 @@ TEST(Comparison, SaysWhatTheIntervalSays) {
   EXPECT_EQ(getComparisonText(Comparison::Slower), "significantly slower");
 }
 
+TEST_F(TunerTest, MeasuresTheWinnerWithTheOtherCache) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 + 10 * get(C, "llvm.x");
+  };
+  E.OtherCache = [](const json::Object &C) { return C.empty() ? 0.5 : 0.6; };
+  EXPECT_FALSE(run().Final.Confirmed->OtherCacheSpeedup);
+  restart();
+  O.OtherCache = "warm";
+  StudyOutcome R = run();
+  EXPECT_DOUBLE_EQ(R.Final.Confirmed->Speedup.Value, 1000 / 900.);
+  ASSERT_TRUE(R.Final.Confirmed->OtherCacheSpeedup);
+  EXPECT_DOUBLE_EQ(R.Final.Confirmed->OtherCacheSpeedup->Value, 500 / 540.);
+  EXPECT_EQ(R.Final.OtherCache, "warm");
+  EXPECT_TRUE(R.winner()) << "the evaluator's own state decides";
+}
+
 TEST_F(TunerTest, OneThatFailsInTheFinalTestDoesSoAlone) {
   bool Flaky = false;
   Observer.Fn = [&](const StudyProgress &P) {

@@ -56,7 +56,10 @@ struct ProvedVariant {
   uint64_t Number = 0; ///< Of the variant, from 1.
   uint64_t Served = 0; ///< Launches in one run.
   MeasuredSpeedup Measured;
-  std::optional<RatioEstimate> Promised; ///< By the study.
+  /// By the study. If it measured with cold and warm caches, the interval spans
+  /// both.
+  std::optional<RatioEstimate> Promised;
+  bool SpansCaches = false;
 
   /// Returns "yes" if the intervals overlap or are closer than
   /// DefaultMinEffect, "faster" or "slower" if the measured one is beyond the

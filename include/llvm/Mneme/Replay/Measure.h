@@ -33,6 +33,7 @@ enum class CacheMode {
   Warm, ///< Data from previous activity: the restored memory, the last launch.
 };
 StringRef getCacheModeName(CacheMode Mode);
+CacheMode getOtherCacheMode(CacheMode Mode);
 
 /// The rules of a measurement.
 struct MeasureRules {

@@ -26,6 +26,9 @@ void printSummary(raw_ostream &OS, const StudyRecord &R);
 std::string describeExhaustion(const StudyRecord &R);
 /// Returns why no trial was tested again, as a clause.
 std::string describeUntested(const StudyRecord &R);
+/// Describes the winner's speed-up with the other state of the cache, as a
+/// clause; empty if it was not measured.
+std::string describeOtherCache(const FinalTestResult &F);
 
 } // namespace mneme
 } // namespace llvm

@@ -54,6 +54,9 @@ struct EvaluationRequest {
   bool AppCode = false;
   /// If false, the launch is only verified, and the result has no samples.
   bool Measure = true;
+  /// Measure with the other state of the cache than the evaluator's: only on a
+  /// GPU.
+  bool OtherCache = false;
   /// Run only on this Evaluation::Device; WorkerLost if it is gone. Empty:
   /// any device.
   std::string Device;

@@ -62,6 +62,9 @@ struct RetestedTrial {
   /// geometric mean.
   RatioEstimate Speedup;
   std::vector<RatioEstimate> PerInstance;
+  /// Speedup with the other state of the cache; only of a confirmed winner on a
+  /// GPU.
+  std::optional<RatioEstimate> OtherCacheSpeedup;
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians of instance 0.
   /// Nanoseconds of instance 0, in pairs.
   std::vector<double> Samples, BaselineSamples;
@@ -80,6 +83,8 @@ struct FinalTestResult {
   static constexpr unsigned ConfirmFactor = 2;
   unsigned Rounds = 0;  ///< Pairs per candidate.
   double MinEffect = 0; ///< TunerOptions::MinEffect.
+  /// The cache state of RetestedTrial::OtherCacheSpeedup: TunerOptions.
+  std::string OtherCache;
   /// The best trials of the search, best first.
   std::vector<RetestedTrial> Candidates;
   /// Index of the best re-tested candidate; unset if all failed. It is the
@@ -176,6 +181,8 @@ struct StudyOutcome {
 
 json::Value toJSON(const BaselineSample &S);
 json::Value toJSON(const RatioEstimate &R);
+/// A speed-up with the cache in the state \p Cache.
+json::Value toJSON(const RatioEstimate &R, StringRef Cache);
 json::Value toJSON(const StudyOutcome &O);
 
 } // namespace mneme

@@ -17,6 +17,7 @@
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/Mneme/Study/Outcome.h"
+#include <functional>
 
 namespace llvm {
 namespace mneme {
@@ -35,6 +36,8 @@ struct ExplainOptions {
   double Share = 0.95;    ///< Fraction of LogSpeedup to keep.
   unsigned Limit = 200;   ///< Largest number of evaluations.
   unsigned BatchSize = 1; ///< Parallel evaluations.
+  /// Returns true to end the search as Limit does. Empty: never.
+  std::function<bool()> IsOver;
 };
 
 /// The result of findMinimalChange().
@@ -42,7 +45,7 @@ struct MinimalChange {
   /// Decreasing configurations that kept the speed-up, from the winner to the
   /// smallest.
   std::vector<InstanceConfigs> Steps;
-  bool Complete = true; ///< False if the limit of evaluations was reached.
+  bool Complete = true; ///< False if a limit was reached.
   unsigned Evaluations = 0;
 
   const InstanceConfigs &smallest() const { return Steps.back(); }

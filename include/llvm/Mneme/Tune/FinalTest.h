@@ -43,6 +43,10 @@ struct TestSetting {
   uint64_t &NextId;
   /// Returns true to interrupt the test. Empty: never.
   std::function<bool()> Stop;
+  /// The other state of the cache, in which a confirmed winner is measured,
+  /// too. Empty: none.
+  std::string OtherCache = {};
+  bool InOtherCache = false; ///< Measure in it.
 };
 
 /// Measures all of \p Cases in interleaved rounds with the baseline. A failed

@@ -38,7 +38,9 @@ struct TunerOptions {
   uint64_t Seed = 0;
   /// Limit of trials in all runs together, excluding canaries; 0: no limit.
   uint64_t Trials = 0;
-  double Budget = 0; ///< Search time of this run in seconds; 0: no limit.
+  /// Search time of this run in seconds, and that of the explanation; 0: no
+  /// limit.
+  double Budget = 0;
   /// Time that an interrupted search waits for running trials.
   double DrainSeconds = 3;
   /// The evaluator can run the application's code, which becomes the baseline.
@@ -63,6 +65,10 @@ struct TunerOptions {
 
   unsigned FinalCandidates = 5; ///< 0: no final test.
   unsigned FinalRounds = 30;
+  /// "warm" or "cold", the state of the cache that the evaluator does not use:
+  /// the winner is measured in it, too, as applications launch kernels in any
+  /// state. Empty: the evaluator knows only one.
+  std::string OtherCache;
   /// The minimum effect of a winner, as a fraction of the baseline's time.
   double MinEffect = DefaultMinEffect;
   unsigned ExplainLimit = 200; ///< Evaluations; 0: no explanation.
