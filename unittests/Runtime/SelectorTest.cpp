@@ -48,7 +48,17 @@ protected:
   VariantTables tables() {
     return {nullptr, &V, {Guards.data(), Guards.size()}, IsExact};
   }
-  Fallback match() { return matchVariant(tables(), L, D, Policy, Plan); }
+  /// With the guards in a table, and without.
+  Fallback match() {
+    VariantTables Alone = tables(), InTable = tables();
+    GuardTable T;
+    T.add(InTable, Policy);
+    GuardTests Tests(T, L, D);
+    Fallback F = matchVariant(Alone, L, D, Policy, Tests, Plan);
+    EXPECT_TRUE(InTable.IsInTable);
+    EXPECT_EQ(F, matchVariant(InTable, L, D, Policy, Tests, Plan));
+    return F;
+  }
   bool serves() { return match() == Fallback::None; }
   void cover(uint32_t X, uint32_t Y = 1, uint32_t Z = 1,
              uint32_t Grade = MNEME_GRADE_PROVEN) {
@@ -272,6 +282,36 @@ TEST_F(SelectorTest, SoftGuardsSayWhereItWasMeasured) {
   EXPECT_EQ(Fallback::Block, match());
   Policy.ServesAll = true;
   EXPECT_EQ(Fallback::Block, match());
+}
+
+TEST_F(SelectorTest, GuardsOfSeveralVariants) {
+  // All have the first guard, and one of their own.
+  GuardTable T;
+  std::vector<std::vector<MnemePackageGuard>> Own;
+  std::vector<VariantTables> Variants;
+  guard(MNEME_GUARD_BLOCK, MNEME_TEST_RANGE, 256, 256);
+  for (uint64_t I = 0; I != 70; ++I) {
+    Own.push_back(Guards);
+    Own.back().push_back(guard(MNEME_GUARD_GRID, MNEME_TEST_RANGE, I, I));
+    Guards.pop_back();
+  }
+  for (const std::vector<MnemePackageGuard> &G : Own) {
+    Variants.push_back({nullptr, &V, {G.data(), G.size()}, IsExact});
+    T.add(Variants.back(), Policy);
+  }
+  EXPECT_TRUE(Variants[62].IsInTable);
+  EXPECT_FALSE(Variants[63].IsInTable);
+  for (uint32_t Grid : {1u, 4u, 62u, 63u, 69u, 70u}) {
+    L.Grid[0] = Grid;
+    GuardTests Tests(T, L, D);
+    for (uint64_t I = 0; I != Variants.size(); ++I)
+      EXPECT_EQ(I == Grid ? Fallback::None : Fallback::Grid,
+                matchVariant(Variants[I], L, D, Policy, Tests, Plan));
+  }
+  L.Block[0] = 128;
+  GuardTests Tests(T, L, D);
+  EXPECT_EQ(Fallback::Block,
+            matchVariant(Variants[4], L, D, Policy, Tests, Plan));
 }
 
 TEST_F(SelectorTest, DependsOnArguments) {

@@ -91,7 +91,7 @@ static bool passesArgument(const MnemePackageGuard &G, const LaunchFacts &L) {
   return passesTest(G, readNumber(Arg + G.Offset, G.Size), G.Size);
 }
 
-static Fallback testGuard(const VariantTables &V, const MnemePackageGuard &G,
+static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
                           const LaunchFacts &L, const DeployDevice &D) {
   auto Decide = [](bool Passes, Fallback F) {
     return Passes ? Fallback::None : F;
@@ -111,7 +111,7 @@ static Fallback testGuard(const VariantTables &V, const MnemePackageGuard &G,
   case MNEME_GUARD_COOPERATIVE:
     return Number(L.Cooperative, Fallback::Cooperative);
   case MNEME_GUARD_DEVICE:
-    return Decide(!strcmp(D.Name, V.From->text(G.Offset)),
+    return Decide(!strcmp(D.Name, From->text(G.Offset)),
                   Fallback::Architecture);
   case MNEME_GUARD_VARIABLE: // Found when the image is loaded.
     return Fallback::None;
@@ -136,7 +136,7 @@ static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
   for (const MnemePackageGuard &G : V.Guards) {
     if (isIgnored(G, Policy) || (isSoft(G) && Soft != Fallback::None))
       continue;
-    Fallback F = testGuard(V, G, L, D);
+    Fallback F = testGuard(V.From, G, L, D);
     if (F == Fallback::None)
       continue;
     if (!isSoft(G))
@@ -144,6 +144,46 @@ static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
     Soft = Fallback::NotMeasured;
   }
   return Soft;
+}
+
+void GuardTable::add(VariantTables &V, const DeployPolicy &Policy) {
+  V.IsInTable = true;
+  for (const MnemePackageGuard &G : V.Guards) {
+    if (isIgnored(G, Policy))
+      continue;
+    // Text is that of one package.
+    size_t I = 0;
+    while (I != Entries.size() &&
+           (memcmp(Entries[I].Guard, &G, sizeof(G)) ||
+            (G.What == MNEME_GUARD_DEVICE && Entries[I].From != V.From)))
+      ++I;
+    if (I == MaxGuards) {
+      V.IsInTable = false;
+      return;
+    }
+    if (I == Entries.size())
+      Entries.push_back({V.From, &G});
+    (isSoft(G) ? V.Soft : V.Hard) |= uint64_t(1) << I;
+  }
+}
+
+uint64_t GuardTests::getFailed(uint64_t Guards) {
+  for (uint64_t Left = Guards & ~Known; Left; Left &= Left - 1) {
+    const GuardTable::Entry &E = T.Entries[__builtin_ctzll(Left)];
+    Fallback F = testGuard(E.From, *E.Guard, L, D);
+    if (F == Fallback::None)
+      continue;
+    Failed |= Left & -Left;
+    Reasons[__builtin_ctzll(Left)] = F;
+  }
+  Known |= Guards;
+  return Guards & Failed;
+}
+
+Fallback GuardTests::test(const VariantTables &V) {
+  if (uint64_t Hard = getFailed(V.Hard))
+    return Reasons[__builtin_ctzll(Hard)];
+  return getFailed(V.Soft) ? Fallback::NotMeasured : Fallback::None;
 }
 
 bool mneme::dependsOnArguments(const VariantTables &V,
@@ -249,7 +289,7 @@ static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
 
 Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
                              const DeployDevice &D, const DeployPolicy &Policy,
-                             LaunchPlan &Plan) {
+                             GuardTests &Tests, LaunchPlan &Plan) {
   for (unsigned I = 0; I != 3; ++I)
     if (!L.Grid[I] || !L.Block[I])
       return Fallback::EmptyLaunch;
@@ -257,7 +297,8 @@ Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
     return Fallback::Architecture;
   if (V.Fields->Grade > Policy.MaxGrade)
     return Fallback::LaunchShape;
-  if (Fallback F = testGuards(V, L, D, Policy); F != Fallback::None)
+  if (Fallback F = V.IsInTable ? Tests.test(V) : testGuards(V, L, D, Policy);
+      F != Fallback::None)
     return F;
   if (L.Cooperative && !V.Fields->Cooperative)
     return Fallback::Cooperative;

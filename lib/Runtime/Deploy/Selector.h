@@ -19,6 +19,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 namespace mneme {
 
@@ -78,14 +79,53 @@ struct VariantTables {
   PackageRange<MnemePackageGuard> Guards;
   /// Whether the code runs on that very architecture only (sm_90a).
   bool IsExact;
+  /// The guards in a GuardTable, if it has all of them.
+  bool IsInTable = false;
+  uint64_t Hard = 0, Soft = 0;
+};
+
+/// The guards of the variants of a kernel, each once: most variants have guards
+/// of others, too.
+class GuardTable {
+public:
+  static constexpr size_t MaxGuards = 64;
+  /// Adds the guards that the policy does not ignore. May throw.
+  void add(VariantTables &V, const DeployPolicy &Policy);
+
+private:
+  friend class GuardTests;
+  struct Entry {
+    const Package *From;
+    const MnemePackageGuard *Guard;
+  };
+  std::vector<Entry> Entries;
+};
+
+/// Tests each guard of a table at most once for a launch.
+class GuardTests {
+public:
+  GuardTests(const GuardTable &T, const LaunchFacts &L, const DeployDevice &D)
+      : T(T), L(L), D(D) {}
+  /// As testGuards(). The variant is in the table.
+  Fallback test(const VariantTables &V);
+
+private:
+  uint64_t getFailed(uint64_t Guards);
+
+  const GuardTable &T;
+  const LaunchFacts &L;
+  const DeployDevice &D;
+  uint64_t Known = 0, Failed = 0;
+  Fallback Reasons[GuardTable::MaxGuards]; ///< Of the failed ones.
 };
 
 VariantTables describeVariant(const Package &P, const MnemePackageVariant &V);
 
-/// Returns None and \p Plan if \p V serves \p L, else the first reason why not.
+/// Returns None and \p Plan if \p V serves \p L, else a reason why not. \p
+/// Tests are those of the launch.
 Fallback matchVariant(const VariantTables &V, const LaunchFacts &L,
                       const DeployDevice &D, const DeployPolicy &Policy,
-                      LaunchPlan &Plan);
+                      GuardTests &Tests, LaunchPlan &Plan);
 
 /// Returns true if a hard guard, or with this policy any, looks at arguments.
 bool dependsOnArguments(const VariantTables &V, const DeployPolicy &Policy);

@@ -182,6 +182,7 @@ TunedKernel *TunedKernels::makeKernel(const Package &First,
       T->Of = New.get();
       T->ToVerify = Verifying.First;
       T->Tables = describeVariant(P->File, V);
+      New->Guards.add(T->Tables, Policy);
       T->DependsOnArguments = dependsOnArguments(T->Tables, Policy);
       T->UsesVariables = usesVariables(T->Tables);
       New->Variants.push_back(std::move(T));
@@ -283,11 +284,12 @@ TunedVariant *TunedKernels::select(TunedKernel &K, const LaunchFacts &L,
                                    LaunchPlan &Plan) const {
   TunedVariant *Closest = nullptr;
   Fallback Reason = Fallback::None;
+  GuardTests Tests(K.Guards, L, D);
   for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
     Fallback F = V->Differs ? Fallback::Differed
                  : V->isDisabled()
                      ? Fallback::Disabled
-                     : matchVariant(V->Tables, L, D, Policy, Plan);
+                     : matchVariant(V->Tables, L, D, Policy, Tests, Plan);
     if (F == Fallback::None)
       return V.get();
     if (F > Reason) {

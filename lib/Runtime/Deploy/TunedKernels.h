@@ -90,6 +90,7 @@ struct TunedKernel {
   std::string StaticHash; ///< 16 bytes.
   PackageRange<MnemePackageArg> Args;
   std::vector<std::unique_ptr<TunedVariant>> Variants;
+  GuardTable Guards; ///< Of the variants.
   /// Launches that no variant was tested for.
   FallbackCounts FellBack{};
   std::vector<FunctionAttribute> Attributes; ///< With TunedKernels::lock().
