@@ -13,6 +13,7 @@ conv       a small convolutional network, the same
 cublas     matrix products of cuBLAS: kernels without IR
 cudnn      a convolution of cuDNN, the same
 numba      five kernels of numba-cuda, with their IR
+images     the same, compiled by "gpu-pack.sh --numba" where Numba is: it is not needed here
 cupy       kernels that NVRTC has compiled, without IR
 cost       a launch that is not recorded, with and without the recorder
 table      the kernels of triton, block and conv: default<O3> and ptxas next to Triton's own code
@@ -59,6 +60,7 @@ RECORDED = {
     "cublas": (["matrix_products.py"], "", "", {}),
     "cudnn": (["convolution_of_cudnn.py"], "", "", {}),
     "numba": (["numba_kernels.py"], "numba", "", {}),
+    "images": (["numba_images.py", "numba"], "", "", {}),
     "cupy": (["cupy_kernels.py"], "", "^(scale|square_add)$", {}),
     "expand": (["transformer.py", "forward"], "triton", INDUCTOR,
                {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}),
@@ -68,10 +70,10 @@ RECORDED = {
     "nccl": (["all_reduce.py"], "", "", {}),
 }
 # Seconds at most.
-LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "cupy": 80,
+LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "images": 80, "cupy": 80,
           "cost": 120, "table": 100, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
           "nccl": 120}
-FIRST = "versions,triton,block,conv,cublas,cudnn,numba,cupy,cost,table"
+FIRST = "versions,triton,block,conv,cublas,cudnn,numba,images,cupy,cost,table"
 GOOD = ("Match", "MatchWithinTolerance")
 
 

@@ -16,6 +16,7 @@
 #                     the programs of gpu-memory-amd.txt, compiled for these processors
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
 #   --proteus=DIR     sources of Proteus (commit e587017), whose test programs are built for the step jit
+#   --numba=PYTHON    an interpreter that has numba-cuda, which compiles kernels for the step others
 #   --tests=PATTERN   unit tests to pack (default: *)
 #   --limit=MIB       fail when both archives together are larger (default: 54)
 #   --level=N         of xz for mneme-gpu.tar.xz (default: 9)
@@ -23,7 +24,7 @@ set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= proteus= tests='*' limit=54 level=9 out= amd=
+BUILD=$ROOT/build build=1 programs= proteus= numba= tests='*' limit=54 level=9 out= amd=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
@@ -36,6 +37,7 @@ for arg in "$@"; do
     --amd=*) amd=${arg#*=} ;;
     --programs=*) programs=$(realpath "${arg#*=}") ;;
     --proteus=*) proteus=$(realpath "${arg#*=}") ;;
+    --numba=*) numba=${arg#*=} ;;
     --tests=*) tests=${arg#*=} ;;
     --limit=*) limit=${arg#*=} ;;
     --level=*) level=${arg#*=} ;;
@@ -151,6 +153,10 @@ cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
 cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/utils/"
+if [ -n "$numba" ]; then
+  PYTHONPATH=$ROOT/python CUDA_HOME=$CUDA_PATH "$numba" "$ROOT/utils/gpu-others/numba_images.py" save "$pack/utils/gpu-others/numba"
+fi
+find "$pack/utils" -name __pycache__ -prune -exec rm -r {} +
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi
