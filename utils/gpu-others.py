@@ -26,6 +26,8 @@ workers    the block, compiled in worker processes
 loader     data loaders that fork
 nccl       an all-reduce
 
+numba uses a folder gpu-others/packages as site-packages, if there is one.
+
 Programs are in gpu-others; each runs alone and recorded, and must compute the same bits. A step whose package is not
 installed is left out. tune and deploy use the recordings in --work, and make them if they are not there.
 
@@ -61,7 +63,7 @@ RECORDED = {
     "conv": (["convolutions.py"], "triton", INDUCTOR, {}),
     "cublas": (["matrix_products.py"], "", "", {}),
     "cudnn": (["convolution_of_cudnn.py"], "", "", {}),
-    "numba": (["numba_kernels.py"], "numba", "", {}),
+    "numba": (["numba_kernels.py"], "numba", "", {"MNEME_PACKAGES": os.path.join(HERE, "gpu-others/packages")}),
     "images": (["numba_images.py", "numba"], "", "", {}),
     "cupy": (["cupy_kernels.py"], "", "^(scale|square_add)$", {}),
     "expand": (["transformer.py", "forward"], "triton", INDUCTOR,

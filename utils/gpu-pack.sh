@@ -177,7 +177,10 @@ find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
 llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
 shopt -s nullglob
-roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/* "$pack"/openmp/*)
+roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
+for file in "$pack"/openmp/*; do
+  if [ -x "$file" ]; then roots+=("$file"); fi
+done
 shopt -u nullglob
 if [ -f "$offload" ]; then roots+=("$offload"); fi
 {

@@ -3,8 +3,12 @@ from mneme_common import result  # before torch: it imports the hook
 
 import math
 
+import numpy as np
 from numba import cuda, float32
 from numba_launches import LAUNCHES, RESULTS, arrays
+
+# numba-cuda 0.30 names it; NumPy 2.5 has removed it.
+np.row_stack = getattr(np, "row_stack", np.vstack)
 
 
 @cuda.jit
