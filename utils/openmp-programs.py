@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Builds OpenMP target programs of HeCBench for NVIDIA GPUs, with LLVM's device runtime, which Debian does not ship.
 
-    utils/openmp-programs.py --llvm LLVM --sources HECBENCH/src --output DIR
+    utils/openmp-programs.py --llvm LLVM [--sources HECBENCH/src] --output DIR
 
 --llvm is a folder with the source of LLVM 22; its folders openmp/device, offload/include, llvm/include/llvm/Frontend/OpenMP
-and libc are enough. --output gets the runtime (runtime/libompdevice.a, runtime/libomptarget-nvptx.bc), and the programs of
-gpu-openmp.txt: NAME, and NAME.bc, the IR of its kernels, for --ir.
+and libc are enough. --output gets the runtime (runtime/libompdevice.a, runtime/libomptarget-nvptx.bc), and with --sources the
+programs of gpu-openmp.txt: NAME, and NAME.bc, the IR of its kernels, for --ir.
 """
 import argparse
 import concurrent.futures
@@ -77,7 +77,7 @@ def build(args, runtime, name):
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--llvm", required=True, metavar="DIR")
-    parser.add_argument("--sources", required=True, metavar="DIR")
+    parser.add_argument("--sources", metavar="DIR")
     parser.add_argument("--output", required=True, metavar="DIR")
     parser.add_argument("--cuda-path", default="/usr/local/cuda", metavar="DIR")
     parser.add_argument("--bin", default="/usr/lib/llvm-22/bin", metavar="DIR", help="folder of clang++ and LLVM's tools")
@@ -85,6 +85,8 @@ def main():
     args = parser.parse_args()
     args.output = os.path.abspath(args.output)
     runtime = build_runtime(args)
+    if not args.sources:
+        return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         errors = dict(zip(programs(), pool.map(lambda name: build(args, runtime, name), programs())))
     for name, error in errors.items():
