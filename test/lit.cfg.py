@@ -233,6 +233,21 @@ if os.path.exists(optuna[0]) and subprocess.run(optuna + ["-c", find]).returncod
 elif "optuna" in lit_config.params:
     lit_config.fatal("no Optuna in '%s'" % optuna[0])
 
+# %openmp_cc compiles OpenMP target regions for the GPU with the device runtime in the folder that --param=openmp=DIR names
+# (utils/check-others.sh), and %openmp_added is what their IR is linked with.
+if "openmp" in lit_config.params and have_clang and have_cuda:
+    runtime = os.path.join(lit_config.params["openmp"], "runtime")
+    config.available_features.add("openmp-nvptx")
+    config.substitutions.append(("%openmp_added", runtime + "/added.bc"))
+    config.substitutions.append(
+        (
+            "%openmp_cc",
+            "%s --driver-mode=g++ -fopenmp --offload-arch=sm_90 --cuda-path=%s -Wno-unknown-cuda-version "
+            "--libomptarget-nvptx-bc-path=%s/libomptarget-nvptx.bc -Xoffload-linker -L%s"
+            % (config.mneme_clang, config.mneme_cuda_path, runtime, runtime),
+        )
+    )
+
 # %mneme_python runs Python with the package llvm-mneme of these sources and this build. Features python-NAME are its
 # optional packages. --param=python=PYTHON selects one, such as that of a virtual environment (utils/check-python.sh).
 python = lit_config.params.get("python", "/usr/bin/python3")
@@ -246,7 +261,7 @@ if os.path.exists(python):
         )
     )
     packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel"]
-    packages += ["ipykernel", "jupyter_client", "openevolve"]
+    packages += ["ipykernel", "jupyter_client", "openevolve", "numba_cuda", "halide"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():

@@ -13,6 +13,8 @@ conv       a small convolutional network, the same
 cublas     matrix products of cuBLAS: kernels without IR
 cudnn      a convolution of cuDNN, the same
 numba      five kernels of numba-cuda, with their IR
+images     the same, compiled by "gpu-pack.sh --numba" where Numba is: it is not needed here
+openmp     OpenMP target programs of "gpu-pack.sh --openmp", without IR and with it, and llvm-omp-kernel-replay
 cupy       kernels that NVRTC has compiled, without IR
 cost       a launch that is not recorded, with and without the recorder
 table      the kernels of triton, block and conv: default<O3> and ptxas next to Triton's own code
@@ -24,6 +26,8 @@ workers    the block, compiled in worker processes
 loader     data loaders that fork
 nccl       an all-reduce
 
+numba uses a folder gpu-others/packages as site-packages, if there is one.
+
 Programs are in gpu-others; each runs alone and recorded, and must compute the same bits. A step whose package is not
 installed is left out. tune and deploy use the recordings in --work, and make them if they are not there.
 
@@ -33,6 +37,7 @@ printed, and kernels.tar.xz: the recorded kernels without their memory, and Trit
 import argparse
 import concurrent.futures
 import contextlib
+import ctypes
 import fcntl
 import glob
 import json
@@ -58,7 +63,8 @@ RECORDED = {
     "conv": (["convolutions.py"], "triton", INDUCTOR, {}),
     "cublas": (["matrix_products.py"], "", "", {}),
     "cudnn": (["convolution_of_cudnn.py"], "", "", {}),
-    "numba": (["numba_kernels.py"], "numba", "", {}),
+    "numba": (["numba_kernels.py"], "numba", "", {"MNEME_PACKAGES": os.path.join(HERE, "gpu-others/packages")}),
+    "images": (["numba_images.py", "numba"], "", "", {}),
     "cupy": (["cupy_kernels.py"], "", "^(scale|square_add)$", {}),
     "expand": (["transformer.py", "forward"], "triton", INDUCTOR,
                {"PYTORCH_CUDA_ALLOC_CONF": "expandable_segments:True", "PYTORCH_ALLOC_CONF": "expandable_segments:True"}),
@@ -68,10 +74,10 @@ RECORDED = {
     "nccl": (["all_reduce.py"], "", "", {}),
 }
 # Seconds at most.
-LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "cupy": 80,
+LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "images": 80, "openmp": 300, "cupy": 80,
           "cost": 120, "table": 100, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
           "nccl": 120}
-FIRST = "versions,triton,block,conv,cublas,cudnn,numba,cupy,cost,table"
+FIRST = "versions,triton,block,conv,cublas,cudnn,numba,images,openmp,cupy,cost,table"
 GOOD = ("Match", "MatchWithinTolerance")
 
 
@@ -135,12 +141,12 @@ class Step:
         env.update(more or {})
         return env
 
-    def run(self, command, seconds, env=None):
+    def run(self, command, seconds, env=None, cwd=None):
         """Exit code (124: no time), standard output and standard error of a command. All of its processes end."""
         begin = time.monotonic()
         limit = max(1, min(seconds, self.left()))
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                   errors="replace", env=env, start_new_session=True, cwd=self.args.work)
+                                   errors="replace", env=env, start_new_session=True, cwd=cwd or self.args.work)
         late = False
         try:
             out, err = process.communicate(timeout=limit)
@@ -274,6 +280,86 @@ class Step:
         self.say(out.strip() or self.why(code, out, err))
         self.say(self.run(self.program(["versions.py"]), 80, self.environment())[1].strip())
         self.record_and_verify()
+
+    # OpenMP.
+
+    def openmp_environment(self):
+        """libomptarget loads the driver as libcuda.so, a name that not every machine has."""
+        ctypes.CDLL("libcuda.so.1")
+        with open("/proc/self/maps") as maps:
+            driver = next(line.split()[-1] for line in maps if "libcuda.so" in line)
+        folder = os.path.join(self.args.work, "driver")
+        os.makedirs(folder, exist_ok=True)
+        if not os.path.lexists(folder + "/libcuda.so"):
+            os.symlink(driver, folder + "/libcuda.so")
+        env = self.environment(more={"OMP_TARGET_OFFLOAD": "MANDATORY"})
+        env["LD_LIBRARY_PATH"] = folder + ":" + env["LD_LIBRARY_PATH"]
+        return env
+
+    def openmp_program(self, name, words, env):
+        """A program alone and recorded, its replays, and the same with LLVM's tool."""
+        binary, folder = os.path.join(self.args.openmp, name), os.path.join(self.args.work, "openmp", name)
+        shutil.rmtree(folder, ignore_errors=True)
+        os.makedirs(folder + "/llvm")
+        judge = lambda text: re.findall(r"\b(?:PASS|FAIL)\w*", text)
+        row = {"program": name, "kernels": []}
+        code, plain, err = self.run([binary, *words], 60, env)
+        if code:
+            return dict(row, error=self.why(code, plain, err))
+        code, out, err = self.run([self.tool("record"), "--any-executable", "--device=cuda", "--max-recordings=1", "-o", folder + "/rec", "--",
+                                   binary, *words], 60, env)
+        row.update(exit=code, said=judge(plain), same=judge(plain) == judge(out), summary=[l for l in err.splitlines() if "mneme" in l])
+        for path in sorted(glob.glob(folder + "/rec/*.json")):
+            with open(path) as file:
+                kernel = json.load(file)
+            if not kernel.get("instances"):
+                continue
+            cell = {"kernel": self.name_of(kernel)}
+            for side, options in (("image", []), ("O3", ["--ir=" + binary + ".bc", "--passes=default<O3>", "--baseline=app"])):
+                cell[side] = self.replay(path, kernel, *options)
+            row["kernels"].append(cell)
+        # LLVM's own writes to the current folder.
+        env = dict(env, LIBOMPTARGET_RECORD="1", LIBOMPTARGET_RR_SAVE_OUTPUT="1")
+        begin = time.monotonic()
+        code, out, err = self.run([binary, *words], 60, env, cwd=folder + "/llvm")
+        row["llvm"] = {"exit": code, "seconds": time.monotonic() - begin, "error": self.why(code, out, err) if code else "", "kernels": []}
+        for path in sorted(glob.glob(folder + "/llvm/*.json")):
+            code, out, err = self.run([self.args.openmp + "/llvm-omp-kernel-replay", "--verify", path], 40, env, cwd=folder + "/llvm")
+            row["llvm"]["kernels"].append({"kernel": os.path.basename(path), "verified": "memory verified" in out,
+                                           "says": self.why(code, out, err)})
+        row["bytes"] = {which: sum(os.path.getsize(p) for p in glob.glob(os.path.join(folder, which, "*"))) for which in ("rec", "llvm")}
+        shutil.rmtree(folder)
+        return row
+
+    def openmp(self):
+        with open(os.path.join(HERE, "gpu-openmp.txt")) as file:
+            lines = [line.split("#")[0].split(":") for line in file]
+        programs = {line[0].strip(): line[1].split() for line in lines if len(line) == 2}
+        programs = {name: words for name, words in programs.items() if os.path.exists(os.path.join(self.args.openmp, name))}
+        if not programs:
+            self.say("openmp   left out: no programs in '%s'" % self.args.openmp)
+            return
+        env, rows = self.openmp_environment(), []
+        for name, words in programs.items():
+            if self.left() < 20:
+                self.say("         no time left for %s and later ones" % name)
+                break
+            row = self.openmp_program(name, words, env)
+            rows.append(row)
+            self.note(rows=rows)
+            good = {side: sum(k[side]["verdict"] in GOOD for k in row["kernels"]) for side in ("image", "O3")}
+            llvm = row.get("llvm", {"kernels": []})
+            self.say("openmp   %-16s %s" % (name, row.get("error") or "%s, %s; %d kernels, Match without IR %d, O3 %d; llvm-omp-kernel-replay: %d of %d verified%s; %.1f and %.1f MB" % (
+                " ".join(row["said"][:1]) or "no verdict", "same" if row["same"] else "OTHER OUTPUT", len(row["kernels"]), good["image"], good["O3"],
+                sum(k["verified"] for k in llvm["kernels"]), len(llvm["kernels"]), " (%s)" % llvm["error"] if llvm["error"] else "",
+                row["bytes"]["rec"] / 1e6, row["bytes"]["llvm"] / 1e6)))
+            for cell in row["kernels"]:
+                for side in good:
+                    if cell[side]["verdict"] not in GOOD:
+                        self.say("         %s %s: %s: %s" % (side, cell["kernel"][:60], cell[side]["verdict"], str(cell[side]["says"])[:200]))
+            for kernel in llvm["kernels"]:
+                if not kernel["verified"]:
+                    self.say("         llvm-omp-kernel-replay %s: %s" % (kernel["kernel"][:60], kernel["says"][:200]))
 
     def cost(self):
         """Alternates, so that both see the same machine."""
@@ -487,6 +573,7 @@ def main():
     parser.add_argument("--output", default="mneme-others", metavar="DIR")
     parser.add_argument("--work", default="/tmp/mneme-others", metavar="DIR")
     parser.add_argument("--programs", default=os.path.join(HERE, "gpu-others"), metavar="DIR", help="instead of the folder gpu-others")
+    parser.add_argument("--openmp", default=os.path.join(HERE, "../openmp"), metavar="DIR", help="as openmp-programs.py leaves it")
     parser.add_argument("--steps", default=FIRST)
     parser.add_argument("--seconds", type=float, default=540)
     parser.add_argument("--budget", type=int, default=20, help="seconds of search for each kernel of tune")
@@ -495,7 +582,7 @@ def main():
     parser.add_argument("--record-only", action="store_true", help="do not run the programs without the recorder")
     parser.add_argument("--one", metavar="STEP", help=argparse.SUPPRESS)
     args = parser.parse_args()
-    for key in ("tools", "output", "work", "programs"):
+    for key in ("tools", "output", "work", "programs", "openmp"):
         setattr(args, key, os.path.abspath(getattr(args, key)))
     groups = [group.split("+") for group in args.steps.split(",")]
     for step in sum(groups, []):

@@ -16,6 +16,8 @@
 #                     the programs of gpu-memory-amd.txt, compiled for these processors
 #   --programs=DIR    executables to measure, as "gpu-programs.py build" leaves them
 #   --proteus=DIR     sources of Proteus (commit e587017), whose test programs are built for the step jit
+#   --openmp=DIR      OpenMP programs for the step others, as openmp-programs.py leaves them
+#   --numba=PYTHON    an interpreter that has numba-cuda, which compiles kernels for the step others
 #   --tests=PATTERN   unit tests to pack (default: *)
 #   --limit=MIB       fail when both archives together are larger (default: 54)
 #   --level=N         of xz for mneme-gpu.tar.xz (default: 9)
@@ -23,7 +25,7 @@ set -Eeuo pipefail
 ROOT=$(cd "$(dirname "$0")/.." && pwd)
 . "$ROOT/utils/setup.sh"
 
-BUILD=$ROOT/build build=1 programs= proteus= tests='*' limit=54 level=9 out= amd=
+BUILD=$ROOT/build build=1 programs= proteus= openmp= numba= tests='*' limit=54 level=9 out= amd=
 die() {
   echo "gpu-pack: error: $*" >&2
   exit 1
@@ -36,6 +38,8 @@ for arg in "$@"; do
     --amd=*) amd=${arg#*=} ;;
     --programs=*) programs=$(realpath "${arg#*=}") ;;
     --proteus=*) proteus=$(realpath "${arg#*=}") ;;
+    --openmp=*) openmp=$(realpath "${arg#*=}") ;;
+    --numba=*) numba=${arg#*=} ;;
     --tests=*) tests=${arg#*=} ;;
     --limit=*) limit=${arg#*=} ;;
     --level=*) level=${arg#*=} ;;
@@ -151,6 +155,15 @@ cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
 cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/utils/"
+if [ -n "$openmp" ]; then
+  mkdir "$pack/openmp"
+  find "$openmp" -maxdepth 1 -type f -exec cp -t "$pack/openmp" {} +
+  cp "$(llvm-config-22 --bindir)/llvm-omp-kernel-replay" "$pack/openmp/"
+fi
+if [ -n "$numba" ]; then
+  PYTHONPATH=$ROOT/python CUDA_HOME=$CUDA_PATH "$numba" "$ROOT/utils/gpu-others/numba_images.py" save "$pack/utils/gpu-others/numba"
+fi
+find "$pack/utils" -name __pycache__ -prune -exec rm -r {} +
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi
@@ -165,6 +178,9 @@ llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
 shopt -s nullglob
 roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
+for file in "$pack"/openmp/*; do
+  if [ -x "$file" ]; then roots+=("$file"); fi
+done
 shopt -u nullglob
 if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
@@ -176,7 +192,7 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
   case $name in
     libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux* | libmneme_*) ;;
     libcuda.so.*) ;; # the driver
-    libomp.so.*) cp -L "$file" "$pack/lib/" ;; # of programs; the tools' archive stays the same
+    libomp.so.* | libomptarget.so.*) cp -L "$file" "$pack/lib/" ;; # of programs; the tools' archive stays the same
     libstdc++.so.* | libgcc_s.so.*) cp -L "$file" "$libs/lib-fallback/" ;;
     *) cp -L "$file" "$libs/lib/" ;;
   esac

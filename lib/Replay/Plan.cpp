@@ -895,6 +895,21 @@ Error ReplayPlan::planInstruments() const {
         std::pair("--ftime-trace", &I.TimeTrace)})
     if (Error E = checkOutputFile(Option, *Path))
       return E;
+  if (!hasIR()) {
+    // What is compiled in its place says nothing about the kernel.
+    StringRef Option = !Options.OutputIR.empty() ? "--output-ll"
+                       : !I.Remarks.empty()      ? "--remarks"
+                       : !Options.OutputAsm.empty() && !Kernel->Image.IsPTX
+                           ? "--output-asm"
+                           : "";
+    if (!Option.empty())
+      return createStringError(
+          formatv("{0}: kernel '{1}' was recorded without IR, with its {2} "
+                  "alone; give IR with --ir",
+                  Option, Kernel->KernelName,
+                  Kernel->Image.IsPTX ? "PTX" : "cubin")
+              .str());
+  }
   if (!I.RemarksFilter.empty() && I.Remarks.empty())
     return createStringError("--remarks-filter needs --remarks");
   std::string Message;

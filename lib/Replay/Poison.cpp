@@ -324,7 +324,8 @@ Expected<PoisonSearch>
 mneme::findPoison(const ReplayPlan &Plan, const ComparePlan &Rules, Device &D,
                   Replayer &Memory, std::shared_ptr<PoisonMask> Mask,
                   function_ref<void(ReplayStage)> Report) {
-  if (!Plan.hasIR())
+  // The recorded kernel is traced, also where a replay has IR of its own.
+  if (Plan.kernel().Image.IsOnly)
     return PoisonSearch{"it was recorded without IR", false};
   return PoisonFinder(Plan, Rules, D, Memory, std::move(Mask), Report).run();
 }

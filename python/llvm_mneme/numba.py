@@ -41,9 +41,8 @@ def _libdevice() -> Optional[bytes]:
 
 
 def _arch(library: Any) -> str:
-    from numba.cuda.cudadrv import devices
-
-    return "sm_%d%d" % tuple(devices.get_context().device.compute_capability)
+    # The suffix of sm_90a is a part of it, where Numba compiles for that.
+    return "sm_" + "".join(map(str, library._ensure_cc(None)))
 
 
 def register_library(library: Any, cubin: bytes, arch: str) -> bool:

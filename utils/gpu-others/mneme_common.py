@@ -4,9 +4,12 @@ import faulthandler
 import hashlib
 import importlib
 import os
+import site
 import sys
 
 faulthandler.enable()
+if os.path.isdir(os.environ.get("MNEME_PACKAGES", "")):
+    site.addsitedir(os.environ["MNEME_PACKAGES"])
 loaded = {}
 
 

@@ -5,6 +5,10 @@ import math
 
 import numpy as np
 from numba import cuda, float32
+from numba_launches import LAUNCHES, RESULTS, arrays
+
+# numba-cuda 0.30 names it; NumPy 2.5 has removed it.
+np.row_stack = getattr(np, "row_stack", np.vstack)
 
 
 @cuda.jit
@@ -51,15 +55,12 @@ def count(r, x):
         cuda.atomic.add(r, int(x[i] * 16) % 16, 1)
 
 
-x = cuda.to_device(np.linspace(0, 1, 4096, dtype=np.float32))
-y, r = cuda.device_array_like(x), cuda.device_array_like(x)
-wave[16, 256](y, x)
-axpy[16, 256](r, 3.0, x, y)
-s = cuda.device_array(16, np.float32)
-blocksum[16, 256](s, x)
-m = cuda.to_device(np.arange(4096, dtype=np.float32).reshape(64, 64))
-t = cuda.device_array((64, 64), np.float32)
-transpose[(4, 4), (16, 16)](t, m)
-c = cuda.to_device(np.zeros(16, np.int32))
-count[16, 256](c, x)
-result(*(a.copy_to_host() for a in (r, s, t, c)))
+def main():
+    on_device = {name: cuda.to_device(array) for name, array in arrays().items()}
+    for kernel, grid, block, args in LAUNCHES:
+        globals()[kernel][grid, block](*(on_device.get(a, a) for a in args))
+    result(*(on_device[name].copy_to_host() for name in RESULTS))
+
+
+if __name__ == "__main__":
+    main()

@@ -123,6 +123,19 @@ static bool dependsOnOrder(const Instruction &I) {
 // Calls through pointers
 //===----------------------------------------------------------------------===//
 
+/// \returns whether a call as a function of type \p As may reach one of type
+/// \p Is. PTX passes integers of at most 32 bits alike: OpenMP's device runtime
+/// calls void(i16, i32) as void(i32, i32).
+static bool isCallableAs(const FunctionType &Is, const FunctionType &As) {
+  return Is.getReturnType() == As.getReturnType() &&
+         Is.isVarArg() == As.isVarArg() &&
+         equal(Is.params(), As.params(), [](Type *A, Type *B) {
+           return A == B || (A->isIntegerTy() && B->isIntegerTy() &&
+                             A->getIntegerBitWidth() <= 32 &&
+                             B->getIntegerBitWidth() <= 32);
+         });
+}
+
 /// Replaces \p Call by a switch over the handles of \p Targets.
 static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
   Module &M = *Call.getModule();
@@ -146,9 +159,15 @@ static void expandIndirectCall(CallInst &Call, ArrayRef<Function *> Targets) {
         BasicBlock::Create(C, "call." + Target->getName(), F, Tail);
     Switch->addCase(B.getInt64(getFunctionHandle(*Target)), BB);
     B.SetInsertPoint(BB);
-    CallInst *Direct =
-        B.CreateCall(Target, SmallVector<Value *, 8>(Call.args()));
-    Direct->setAttributes(Call.getAttributes());
+    SmallVector<Value *, 8> Args(Call.args());
+    AttributeList Attributes = Call.getAttributes();
+    for (Argument &A : Target->args())
+      if (Value *&V = Args[A.getArgNo()]; V->getType() != A.getType()) {
+        V = B.CreateZExtOrTrunc(V, A.getType());
+        Attributes = Attributes.removeParamAttributes(C, A.getArgNo());
+      }
+    CallInst *Direct = B.CreateCall(Target, Args);
+    Direct->setAttributes(Attributes);
     Direct->setCallingConv(Target->getCallingConv());
     B.CreateBr(Tail);
     if (Result)
@@ -186,7 +205,7 @@ static bool lowerFunctionPointers(Module &M) {
   for (CallInst *Call : Calls) {
     SmallVector<Function *, 8> Matching;
     for (Function *F : Targets)
-      if (F->getFunctionType() == Call->getFunctionType())
+      if (isCallableAs(*F->getFunctionType(), *Call->getFunctionType()))
         Matching.push_back(F);
     expandIndirectCall(*Call, Matching);
   }

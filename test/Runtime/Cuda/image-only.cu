@@ -35,10 +35,22 @@
 // SPECIALIZE: with its PTX alone: 'specialize' cannot apply
 // RUN: not llvm-mneme-replay list-passes %t/ptx 2>&1 | FileCheck %s --check-prefix=LISTING
 // LISTING: error: {{.*}}kernel 'add' was recorded without IR: it has no passes
+// DEFINE: %{output} = --output-ll=%t/out
+// DEFINE: %{refused} = not %{gpu} llvm-mneme-replay %t/cubin --device=cuda:0 %{output} 2>&1 | FileCheck %s --check-prefix=OUTPUT
+// RUN: %{refused}
+// REDEFINE: %{output} = --output-asm=%t/out
+// RUN: %{refused}
+// REDEFINE: %{output} = --remarks=%t/out
+// RUN: %{refused}
+// OUTPUT: error: --{{.*}}: kernel 'add' was recorded without IR, with its cubin alone; give IR with --ir
+// RUN: %{gpu} llvm-mneme-replay %t/ptx --device=cuda:0 --output-asm=%t/out.ptx && FileCheck %s --check-prefix=ASM --input-file=%t/out.ptx
+// ASM: .visible .entry add(
+// ASM: st.global
 //
 // With IR, it is a kernel like others.
-// RUN: llvm-mneme-replay %t/cubin --device=host --ir=%t/add.bc | FileCheck %s --check-prefix=WITH
-// WITH: "verdict": "Match"
+// RUN: llvm-mneme-replay %t/cubin --device=host --ir=%t/add.bc --format=text | FileCheck %s --check-prefix=WITH
+// WITH: verdict         Match
+// WITH: nothing could be poisoned: it was recorded without IR)
 //
 // A changed image is noticed.
 // RUN: cp -r %t/ptx %t/changed

@@ -630,6 +630,45 @@ CUresult cuCtxGetCurrent(CUcontext *C) {
   return CUDA_SUCCESS;
 }
 
+/// A device has one context, whichever function asks for it.
+extern "C" CUresult cuCtxCreate_v2(CUcontext *C, unsigned, CUdevice Device) {
+  if (CUresult R = cuDevicePrimaryCtxRetain(C, Device))
+    return R;
+  return cuCtxSetCurrent(*C);
+}
+
+extern "C" CUresult cuCtxDestroy_v2(CUcontext C) {
+  return cuDevicePrimaryCtxRelease_v2(reinterpret_cast<Context *>(C)->Device);
+}
+
+extern "C" CUresult cuCtxGetApiVersion(CUcontext, unsigned *Version) {
+  *Version = 3020;
+  return CUDA_SUCCESS;
+}
+
+/// The contexts under the current one.
+static thread_local std::vector<Context *> Below;
+
+extern "C" CUresult cuCtxPushCurrent_v2(CUcontext C) {
+  if (!driver().Initialized)
+    return CUDA_ERROR_NOT_INITIALIZED;
+  Below.push_back(Current);
+  Current = reinterpret_cast<Context *>(C);
+  return CUDA_SUCCESS;
+}
+
+extern "C" CUresult cuCtxPopCurrent_v2(CUcontext *C) {
+  CHECK_CONTEXT();
+  if (C)
+    *C = reinterpret_cast<CUcontext>(Current);
+  Current = nullptr;
+  if (!Below.empty()) {
+    Current = Below.back();
+    Below.pop_back();
+  }
+  return CUDA_SUCCESS;
+}
+
 CUresult cuCtxGetDevice(CUdevice *Device) {
   CHECK_CONTEXT();
   *Device = Current->Device;
@@ -753,6 +792,13 @@ CUresult cuMemcpyDtoH_v2(void *To, CUdeviceptr From, size_t Size) {
   if (!isDeviceMemory(From, Size))
     return CUDA_ERROR_INVALID_VALUE;
   return copyMemory(reinterpret_cast<uint64_t>(To), From, Size, nullptr, true);
+}
+
+extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr To, CUdeviceptr From,
+                                    size_t Size) {
+  if (CUresult R = cuMemcpyDtoDAsync_v2(To, From, Size, nullptr))
+    return R;
+  return cuStreamSynchronize(nullptr);
 }
 
 template <typename T>
@@ -1035,6 +1081,14 @@ CUresult cuFuncSetAttribute(CUfunction Handle, int Attribute, int Value) {
   CHECK_CONTEXT();
   Function *F = functionOf(Handle);
   return F ? setAttribute(*F, Attribute, Value) : CUDA_ERROR_INVALID_HANDLE;
+}
+
+extern "C" CUresult cuKernelGetAttribute(int *Value, int Attribute,
+                                         CUkernel Handle, CUdevice Device) {
+  CUfunction F;
+  if (CUresult R = cuKernelGetFunction(&F, Handle))
+    return R;
+  return cuFuncGetAttribute(Value, Attribute, F);
 }
 
 CUresult cuKernelSetAttribute(int Attribute, int Value, CUkernel Handle,
@@ -1766,6 +1820,14 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr To, CUdeviceptr From, size_t Size,
                            CUstream S) {
   return cuMemcpyDtoDAsync_v2(To, From, Size, S);
 }
+
+CUresult cuMemcpy3D_v2(const CUmemcpy3D *Copy) {
+  if (CUresult R = cuMemcpy3DAsync_v2(Copy, nullptr))
+    return R;
+  return cuStreamSynchronize(nullptr);
+}
+
+CUresult cuProfilerStop() { return CUDA_SUCCESS; }
 
 CUresult cuMemcpyDtoH(void *To, CUdeviceptr From, size_t Size) {
   return cuMemcpyDtoH_v2(To, From, Size);
