@@ -73,18 +73,22 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
     else if (G.What == MNEME_GUARD_DEVICE)
       D.Name = P.text(G.Offset);
   }
-  ::mneme::VariantTables T = ::mneme::describeVariant(P, V);
   ::mneme::LaunchPlan Plan;
   for (::mneme::DeployPolicy Policy :
        {::mneme::DeployPolicy(),
-        ::mneme::DeployPolicy{true, true, MNEME_GRADE_UNPROVEN}})
-    if (::mneme::matchVariant(T, L, D, Policy, Plan) ==
+        ::mneme::DeployPolicy{true, true, MNEME_GRADE_UNPROVEN}}) {
+    ::mneme::VariantTables T = ::mneme::describeVariant(P, V);
+    ::mneme::GuardTable Guards;
+    Guards.add(T, Policy);
+    ::mneme::GuardTests Tests(Guards, L, D);
+    if (::mneme::matchVariant(T, L, D, Policy, Tests, Plan) ==
         ::mneme::Fallback::None) {
       uint64_t Threads =
           uint64_t(Plan.Block[0]) * Plan.Block[1] * Plan.Block[2];
       if (!Threads || Threads > 1024)
         report_fatal_error("a plan that no device can launch");
     }
+  }
 }
 
 /// Looks up each kernel and reads all that belongs to it.
