@@ -81,7 +81,7 @@ class Jit:
         output = os.path.join(self.args.work, "proteus")
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "proteus-tests.py")
         done = subprocess.run([sys.executable, script, "--prebuilt", folder, "--output", output, "--device", "cuda",
-                               "--build", self.args.root, "--seconds", str(max(self.left() - 120, 0)), "--timeout", "60"],
+                               "--build", self.args.root, "--seconds", str(max(self.left() - 20, 0)), "--timeout", "60"],
                               stdout=subprocess.PIPE, text=True)
         path = os.path.join(output, "results.json")
         rows = json.load(open(path)) if os.path.exists(path) else []

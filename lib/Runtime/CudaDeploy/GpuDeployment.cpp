@@ -28,6 +28,10 @@ static constexpr int MaxDevices = BoundImage::MaxDevices;
 static thread_local int SelectedDevice
     __attribute__((tls_model("initial-exec"))) = -1;
 
+/// The thread has had a context.
+static thread_local bool HasContext __attribute__((tls_model("initial-exec"))) =
+    false;
+
 thread_local unsigned CallUnderWay::Depth
     __attribute__((tls_model("initial-exec"))) = 0;
 
@@ -116,6 +120,38 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 // Launches
 //===----------------------------------------------------------------------===//
 
+/// Makes the context that the runtime would make for this launch: that of the
+/// selected device, which is 0 at first. \returns null without a driver.
+const GpuDeployment::GpuList *GpuDeployment::makeContext() {
+  std::string Error;
+  const CudaDriver *Driver = CudaDriver::load(Error);
+  CUcontext Context = nullptr;
+  if (!Driver || Driver->Init(0) ||
+      Driver->DevicePrimaryCtxRetain(&Context,
+                                     SelectedDevice < 0 ? 0 : SelectedDevice))
+    return nullptr;
+  // It is released with the process, or when the device is reset.
+  return Driver->CtxSetCurrent(Context) ? nullptr : list();
+}
+
+/// Returns the devices, for a launch that may be the first call of the thread.
+const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
+  const GpuList *All = list();
+  // Launches through the driver need a context that is there.
+  if (!L.Stub)
+    return All;
+  CUcontext Current = nullptr;
+  if (All && (HasContext || All->Driver->CtxGetCurrent(&Current) || Current)) {
+    HasContext = true;
+    return All;
+  }
+  if (const GpuList *Made = makeContext()) {
+    HasContext = true;
+    return Made;
+  }
+  return All;
+}
+
 /// Sets the device of a launch if it is not known yet. \returns why the launch
 /// cannot be served, if so.
 Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
@@ -140,7 +176,7 @@ Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
 /// after the launch was counted, if nothing serves it.
 bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   TunedKernels &Kernels = TunedKernels::get();
-  const GpuList *All = list();
+  const GpuList *All = listFor(L);
   C.Stub = !All ? nullptr : L.Found ? L.Found : find(*All, L.Stub, C.Device);
   if (!C.Stub) {
     Kernels.countEarly();
@@ -334,7 +370,7 @@ CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
 /// not served: the graph may get other arguments later.
 int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
                                   OwnLaunch Own) {
-  const GpuList *All = list();
+  const GpuList *All = listFor(L);
   int Device = -1;
   unsigned Variation = 0, Arch = 0;
   CompiledKernel *K = All && findArch(*All, Device, Variation, Arch)

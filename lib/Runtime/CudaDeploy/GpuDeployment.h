@@ -241,6 +241,8 @@ private:
     return Known ? Known : const_cast<GpuDeployment *>(this)->findGpus();
   }
   const GpuList *findGpus();
+  const GpuList *makeContext();
+  const GpuList *listFor(const GpuLaunch &L);
   bool findArch(const GpuList &L, int &Device, unsigned &Variation,
                 unsigned &Arch) const;
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
