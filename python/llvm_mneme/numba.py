@@ -54,7 +54,10 @@ def register_library(library: Any, cubin: bytes, arch: str) -> bool:
     libdevice = _libdevice()
     if libdevice and any("@__nv_" in m or '@"__nv_' in m for m in modules):
         modules.append(libdevice)
-    options = {"arch": arch, "fp_fusion": "fast", "codegen_opt": 3}
+    options: dict[str, Any] = {"arch": arch, "fp_fusion": "fast", "codegen_opt": 3}
+    if not getattr(library, "_nvvm_options", {}).get("fastmath"):
+        # NVVM's default; LLVM's is the approximation.
+        options["llvm.nvvm-reflect-add"] = "__CUDA_PREC_SQRT=1"
     return register.register_ir(cubin, library._entry_name, modules, options)
 
 

@@ -236,3 +236,11 @@ const RegisteredIR *DriverImages::findIR(LoadedImage &Image,
   }
   return nullptr;
 }
+
+bool DriverImages::isRegistered(const std::string &Symbol) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  for (const auto &[Key, IR] : Registered)
+    if (Key.second == Symbol)
+      return true;
+  return false;
+}

@@ -97,6 +97,8 @@ public:
   bool find(const void *Handle, DriverFunction &F);
   /// The IR for a kernel of an image, or null. Lives as long as the process.
   const RegisteredIR *findIR(LoadedImage &Image, const std::string &Symbol);
+  /// Whether IR is registered for kernels of this name, of whichever image.
+  bool isRegistered(const std::string &Symbol);
   /// The address and size of a variable on the current context's device.
   /// \returns the driver's error.
   CUresult findVariable(const DriverFunction &F, const std::string &Name,

@@ -222,6 +222,11 @@ KernelTargets::loadImage(Target &T, const void *Handle, Kernel &K,
   if (const RegisteredIR *IR = Images.findIR(*T.Image, T.Name)) {
     Q.IR = &IR->IR;
     Q.Options = &IR->Options;
+  } else if (Images.isRegistered(T.Name)) {
+    tell("mneme: warning: kernel '%s' is recorded without IR: the IR that is "
+         "registered for its name is bound to another image; register it with "
+         "the bytes that the program passes to the driver\n",
+         T.Name.c_str());
   }
   KernelFacts Facts;
   std::vector<ModuleVariable> Known;

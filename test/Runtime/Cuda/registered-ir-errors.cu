@@ -43,5 +43,11 @@
 // REDEFINE: %{options} = {"pases": ""}
 // RUN: %{record} | FileCheck %s --check-prefixes=CHECK,KEY
 // KEY-DAG: the options registered for kernel 'add': {{.*}}pases
+//
+// Bound to another image: the kernel is recorded without IR.
+// RUN: %cuda_cc_plain -O0 --cuda-device-only -c %s -o %t/other.cubin
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc llvm-mneme-record --any-executable --device=cuda -o %t/rec -- %t/app %t/add.cubin add %t/add.bc "" add %t/other.cubin 2>&1 | FileCheck %s --check-prefixes=CHECK,OTHER
+// OTHER-DAG: warning: kernel 'add' is recorded without IR: the IR that is registered for its name is bound to another image; register it with the bytes that the program passes to the driver
+// OTHER-DAG: 1 launch seen, 1 recorded
 
 extern "C" __global__ void add(int *P, int N) { P[blockIdx.x * blockDim.x + threadIdx.x] += N; }

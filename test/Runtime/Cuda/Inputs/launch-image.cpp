@@ -1,5 +1,6 @@
-// launch-image IMAGE KERNEL [IR [OPTIONS [SYMBOL]]]: registers IR for an image, loads the
-// image through the driver, and launches KERNEL(int *P, int N), which adds N to P[i].
+// launch-image IMAGE KERNEL [IR [OPTIONS [SYMBOL [OTHER]]]]: registers IR for an image, or for
+// the image OTHER, loads the image through the driver, and launches KERNEL(int *P, int N),
+// which adds N to P[i].
 #include "driver.h"
 #include <mneme/record.h>
 
@@ -11,8 +12,9 @@ int main(int Argc, char **Argv) {
   if (Argc > 3) {
     std::string IR = read(Argv[3]);
     const char *Options = Argc > 4 && *Argv[4] ? Argv[4] : nullptr;
+    std::string Bound = Argc > 6 ? read(Argv[6]) : Image;
     printf("registered %d\n",
-           mneme_register_ir(Image.data(), Image.size(), Argc > 5 ? Argv[5] : Argv[2],
+           mneme_register_ir(Bound.data(), Bound.size(), Argc > 5 ? Argv[5] : Argv[2],
                              IR.data(), IR.size(), Options));
   }
   CHECK(cuModuleLoadData(&Module, Image.c_str()));
