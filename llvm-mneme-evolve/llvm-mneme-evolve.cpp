@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Evolve/Evolve.h"
 #include "llvm/Mneme/Evolve/Operators.h"
 #include "llvm/Mneme/Process/Child.h"
@@ -73,11 +74,11 @@ static cl::list<unsigned>
                    "as fast as its parent, in the best third, and a finalist "
                    "(default 8,32,128); 0: no inner search"),
           cl::value_desc("a,b,c"), cl::cat(Cat));
-static cl::list<std::string> InnerSpace(
+static cl::list<std::string> InnerOptions(
     "inner-space",
     cl::desc("Option of llvm-mneme-tune that defines the space of the inner "
              "search, besides the knobs of the source; repeatable (default: "
-             "specialize=both and specialize-dims=both)"),
+             "--preset=standard)"),
     cl::value_desc("option=space"), cl::cat(Cat));
 static cl::opt<uint64_t> Seed("seed", cl::desc("Seed of random numbers"),
                               cl::value_desc("n"), cl::init(0), cl::cat(Cat));
@@ -335,15 +336,20 @@ static Expected<int> runEvaluate() {
 }
 
 static Error readSpace(EvolveOptions &O) {
-  for (StringRef Text : InnerSpace) {
+  for (StringRef Text : InnerOptions) {
     auto [Name, Space] = Text.split('=');
     if (Space.empty())
       return createStringError("--inner-space: expected option=space, got '" +
                                Text + "'");
-    O.InnerSpace.push_back({Name.str(), Space.str()});
+    O.Space.Options.push_back({Name.str(), Space.str()});
   }
-  if (InnerSpace.empty())
-    O.InnerSpace = {{"specialize", "both"}, {"specialize-dims", "both"}};
+  if (InnerOptions.empty()) {
+    // A build without MLIR has no presets.
+    if (getPresets().empty())
+      O.Space.Options = {{"specialize", "both"}, {"specialize-dims", "both"}};
+    else if (Error E = getPreset("standard").moveInto(O.Space.Base))
+      return E;
+  }
   if (!Inner.getNumOccurrences())
     return Error::success();
   if (Inner.size() != 3 && !(Inner.size() == 1 && Inner[0] == 0))

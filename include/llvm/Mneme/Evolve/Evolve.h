@@ -27,20 +27,25 @@ namespace mneme {
 /// knobs.
 Expected<CandidateConfig> bindKnobs(StringRef Version, const ReplayFarm &Farm);
 
+/// The space of the inner search, besides the knobs of the source.
+struct InnerSpace {
+  Study Base;               ///< May have no parameters.
+  CommandLineSpace Options; ///< Added to Base, or replace its fields.
+};
+
 struct EvolveOptions {
   JudgeOptions Judge;
   std::string Start;  ///< The version to begin with, as text.
   std::string Output; ///< Folder.
   /// Budgets; 0: none.
   uint64_t Candidates = 200;
-  double Seconds = 0;
+  double Seconds = 0; ///< Without the re-test.
   uint64_t InnerTrials = 0;
   double Cost = 0; ///< In the proposer's unit.
   /// Trials of the inner search per candidate: if it is nearly as fast as its
   /// parent, if it is in the best third, and if it is a finalist. 0: none.
   unsigned Inner[3] = {8, 32, 128};
-  /// Space of the inner search, besides the knobs.
-  CommandLineSpace InnerSpace;
+  InnerSpace Space;
   uint64_t Seed = 0;
   unsigned Islands = 2;
   unsigned FinalCandidates = 5;
