@@ -71,6 +71,7 @@ json::Value mneme::toJSON(const Judgement &J) {
 
 Expected<std::unique_ptr<Judge>> Judge::create(JudgeOptions Options) {
   std::unique_ptr<Judge> J(new Judge(std::move(Options)));
+  J->O.Farm.Base.CompareTimed = J->O.Untrusted;
   if (Error E = J->split())
     return std::move(E);
   if (Error E = ReplayFarm::create(J->O.Farm).moveInto(J->Farm))
