@@ -106,6 +106,14 @@ static cl::opt<std::string>
                  cl::desc("Program that proposes versions, instead of the "
                           "operators: external=command"),
                  cl::value_desc("external=command"), cl::cat(Cat));
+enum class OnOff { Off, On };
+static cl::opt<OnOff>
+    Explain("explain",
+            cl::desc("Find the smallest change that is as fast as the winner"),
+            cl::init(OnOff::On),
+            cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+                       clEnumValN(OnOff::Off, "off", "no")),
+            cl::cat(Cat));
 static cl::opt<bool> Resume("resume", cl::desc("Continue the search in -o"),
                             cl::cat(Cat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
@@ -391,6 +399,7 @@ static Expected<int> runEvolve() {
   O.Islands = Islands;
   O.FinalCandidates = Finalists;
   O.MinEffect = MinEffect;
+  O.Explain = Explain == OnOff::On;
   O.Resume = Resume;
   O.Interrupts = &Interrupts;
   if (Error E = readSpace(O))
@@ -426,6 +435,12 @@ static Expected<int> runEvolve() {
                         "code (95 % CI {2:f2} to {3:f2}): {4}\n",
                         *R->Winner, R->Speedup.Value, R->Speedup.Low,
                         R->Speedup.High, pathIn(Output, "winner.cu"));
+  if (const std::optional<SmallestChange> &S = R->Smallest)
+    textOuts() << formatv(
+        "{0} of {1} changed places and {2} settings are {3:f2} "
+        "times as fast: {4}\n",
+        S->KeptHunks, S->Hunks, S->Config.size(), S->Speedup.Value,
+        pathIn(Output, "smallest.cu"));
   return 0;
 }
 

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Evolve/Evolve.h"
 #include "Inner.h"
 #include "Proposer.h"
+#include "Smallest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Evolve/Operators.h"
@@ -90,6 +91,8 @@ private:
   Expected<CandidateConfig> getConfig(const EvolvedCandidate &C) const;
 
   Error finish();
+  Error explain(const EvolvedCandidate &C, const CandidateConfig &Config,
+                const Judgement &J);
   Error writeWinner(const EvolvedCandidate &C, json::Object Config,
                     FinalTestResult Final) const;
 };
@@ -391,6 +394,26 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
   return writeBest(R, pathIn(O.Output, "best.json"));
 }
 
+/// Finds the part of the winner that matters.
+Error Evolution::explain(const EvolvedCandidate &C,
+                         const CandidateConfig &Config, const Judgement &J) {
+  if (!O.Explain || (O.Interrupts && *O.Interrupts))
+    return Error::success();
+  Expected<std::optional<SmallestChange>> Smallest = findSmallestChange(
+      *TheJudge, {O.Start, C.Text, Config, J, O.Judge.Rounds},
+      [&] { return O.Interrupts && *O.Interrupts; });
+  if (!Smallest)
+    return Smallest.takeError();
+  Outcome.Smallest = std::move(*Smallest);
+  if (!Outcome.Smallest)
+    return Error::success();
+  if (Error E = writeFileAtomically(pathIn(O.Output, "smallest.cu"),
+                                    Outcome.Smallest->Text))
+    return E;
+  return writeFileAtomically(pathIn(O.Output, "smallest.diff"),
+                             makeDiff(O.Start, Outcome.Smallest->Text));
+}
+
 /// Re-tests the best candidates, until one holds on all that none has seen.
 Error Evolution::finish() {
   for (const EvolvedCandidate *C : Known.best(O.FinalCandidates))
@@ -435,13 +458,30 @@ Error Evolution::finish() {
     if (J.passed()) {
       Outcome.Winner = Number;
       Outcome.Speedup = *J.Speedup;
-      return writeWinner(C, Config.of(0), std::move(*R));
+      if (Error E = writeWinner(C, Config.of(0), std::move(*R)))
+        return E;
+      return explain(C, Config, J);
     }
     note(formatv("{0}: rejected: {1}", Number, J.Error));
     Outcome.Rejected[Number] = J.Error;
     erase_if(Cases, [&](const TestCase &T) { return T.Number == Number; });
   }
   return Error::success();
+}
+
+static json::Array makeInterval(const RatioEstimate &R) {
+  return json::Array{R.Value, R.Low, R.High};
+}
+
+static json::Value makeSmallest(const std::optional<SmallestChange> &S) {
+  if (!S)
+    return nullptr;
+  return json::Object{{"hunks", S->Hunks},
+                      {"kept_hunks", S->KeptHunks},
+                      {"config", json::Object(S->Config)},
+                      {"speedup", makeInterval(S->Speedup)},
+                      {"kept", S->Kept},
+                      {"evaluations", S->Evaluations}};
 }
 
 static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
@@ -459,12 +499,10 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
           json::Object{{"number", *N},
                        {"origin", All[*N].Origin},
                        {"description", json::fixUTF8(All[*N].Description)}});
-    Winner =
-        json::Object{{"number", *R.Winner},
-                     {"speedup", json::Array{R.Speedup.Value, R.Speedup.Low,
-                                             R.Speedup.High}},
-                     {"config", json::Object(C.Config)},
-                     {"lineage", std::move(Lineage)}};
+    Winner = json::Object{{"number", *R.Winner},
+                          {"speedup", makeInterval(R.Speedup)},
+                          {"config", json::Object(C.Config)},
+                          {"lineage", std::move(Lineage)}};
   }
   return json::Object{{"candidates", R.Candidates},
                       {"verified", R.Verified},
@@ -473,6 +511,7 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
                       {"cost", R.Cost},
                       {"seconds", R.Seconds},
                       {"winner", std::move(Winner)},
+                      {"smallest", makeSmallest(R.Smallest)},
                       {"rejected", std::move(Rejected)},
                       {"trust", J.describe()}};
 }

@@ -50,12 +50,23 @@ struct EvolveOptions {
   unsigned Islands = 2;
   unsigned FinalCandidates = 5;
   double MinEffect = 0.005;
+  bool Explain = true;                ///< Find the winner's smallest change.
   std::vector<std::string> Operators; ///< Keys; empty: all.
   std::string Proposer;               ///< A shell command; empty: operators.
   double ProposerSeconds = 600;       ///< Limit of an answer.
   bool Resume = false;
   const std::atomic<int> *Interrupts = nullptr; ///< As TunerOptions.
   std::function<void(StringRef)> Note;          ///< One line of progress.
+};
+
+/// The part of a winner that makes it fast.
+struct SmallestChange {
+  std::string Text;
+  json::Object Config; ///< Of the first launch, without the source.
+  unsigned Hunks = 0, KeptHunks = 0; ///< Of the difference from the start.
+  RatioEstimate Speedup;
+  double Kept = 0; ///< Share of the winner's logarithmic speed-up.
+  unsigned Evaluations = 0;
 };
 
 /// The outcome of a search.
@@ -65,6 +76,8 @@ struct EvolveOutcome {
   /// The winner's number, and its confirmed speed-up; unset without a winner.
   std::optional<uint64_t> Winner;
   RatioEstimate Speedup;
+  /// Unset if no smaller change than the winner is as fast.
+  std::optional<SmallestChange> Smallest;
   /// The finalists that were not trusted or failed on held-out launches.
   std::map<uint64_t, std::string> Rejected;
 };
