@@ -71,7 +71,9 @@ Error FrontEnd::preparePrefix() {
   if (Error E = writeFileAtomically(Source, Closed))
     return E;
   Job.map(PrefixName, Source);
-  Expected<CompilerRun> Run = Job.run({"-emit-pch"}, PrefixName);
+  // Otherwise, each version would instantiate the templates that headers need.
+  Expected<CompilerRun> Run =
+      Job.run({"-emit-pch", "-fpch-instantiate-templates"}, PrefixName);
   if (!Run)
     return Run.takeError();
   if (!Run->succeeded())
