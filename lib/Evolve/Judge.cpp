@@ -318,6 +318,20 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
   J.Diagnostics = E.Diagnostics;
 }
 
+/// Refuses code that the GPU could not launch; the host device can.
+void Judge::checkLaunch(Judgement &J) const {
+  auto Occupancy = J.Metrics.find("occupancy");
+  if (!J.Failure.empty() || Occupancy == J.Metrics.end() ||
+      Occupancy->second > 0)
+    return;
+  J.Reached = JudgeStage::Compile;
+  J.Failure = FailureKind(Verdict::Unsupported);
+  J.Error = ("a block needs more registers, shared memory or barriers than a "
+             "multiprocessor of " +
+             Farm->plans().front()->compiler().arch() + " has")
+                .str();
+}
+
 /// Bars a candidate with suspicions.
 void Judge::distrust(Judgement &J) const {
   double Factor = J.Speedup ? J.Speedup->Value : J.Estimate.value_or(1);
@@ -355,10 +369,12 @@ Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
     for (auto [Owner, E] : zip_equal(Owners, *Results)) {
       Judgement &J = All[Owner.first];
       note(J, Stage, E);
-      if (Stage != JudgeStage::Measure || E.Samples.empty())
-        continue;
       if (Owner.second == Training.front())
         J.Metrics = E.Metrics;
+      if (Stage == JudgeStage::Verify)
+        checkLaunch(J);
+      if (Stage != JudgeStage::Measure || E.Samples.empty())
+        continue;
       Logs[Owner.first] +=
           estimate(E, find(Training, Owner.second) - Training.begin());
     }

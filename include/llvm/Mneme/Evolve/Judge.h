@@ -129,6 +129,7 @@ private:
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
                                 bool Measure);
   void note(Judgement &J, JudgeStage Stage, const Evaluation &E) const;
+  void checkLaunch(Judgement &J) const;
   void distrust(Judgement &J) const;
   Error testHeldOut(const CandidateConfig &Config, Judgement &J);
   Error compare(const CandidateConfig &Config, Judgement &J);
