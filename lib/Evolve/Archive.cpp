@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <unistd.h>
@@ -227,7 +228,8 @@ std::vector<const EvolvedCandidate *> Archive::best(size_t Count) const {
   });
   StringSet<> Codes;
   erase_if(Sorted, [&](const EvolvedCandidate *C) {
-    return !C->J.CodeHash.empty() && !Codes.insert(C->J.CodeHash).second;
+    return !C->J.CodeHash.empty() &&
+           !Codes.insert(C->J.CodeHash + printLaunch(C->Config)).second;
   });
   Sorted.resize(std::min(Count, Sorted.size()));
   return Sorted;

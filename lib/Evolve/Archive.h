@@ -67,7 +67,8 @@ public:
                                  std::mt19937_64 &Random) const;
   /// Chooses any verified candidate; null if there is none.
   const EvolvedCandidate *chooseAny(std::mt19937_64 &Random) const;
-  /// Returns the best verified candidates of different code, best first.
+  /// Returns the best verified candidates of different code or launch, best
+  /// first.
   std::vector<const EvolvedCandidate *> best(size_t Count) const;
   std::string pathOf(uint64_t Number) const;
 

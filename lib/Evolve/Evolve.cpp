@@ -85,6 +85,7 @@ private:
   std::optional<EvolvedCandidate> cross(const EvolvedCandidate &A,
                                         const EvolvedCandidate &B,
                                         std::mt19937_64 &Random) const;
+  Error measure(ArrayRef<EvolvedCandidate *> Candidates);
   Error judge(std::vector<EvolvedCandidate> Batch);
   Error refine();
   Error refineOne(EvolvedCandidate C, uint64_t Trials);
@@ -245,6 +246,7 @@ Evolution::proposeOne(uint64_t Number) {
     if (!C || Known.isKnown(C->Text))
       continue;
     C->Number = Number;
+    C->Values = Parent->Values;
     return std::move(*C);
   }
   return std::nullopt;
@@ -282,27 +284,46 @@ Evolution::getConfig(const EvolvedCandidate &C) const {
   return Space->configure(C.Values);
 }
 
-Error Evolution::judge(std::vector<EvolvedCandidate> Batch) {
+Error Evolution::measure(ArrayRef<EvolvedCandidate *> Candidates) {
   std::vector<CandidateConfig> Configs;
-  std::vector<size_t> Judged;
-  for (auto [I, C] : enumerate(Batch)) {
-    Expected<CandidateConfig> Config = getConfig(C);
+  std::vector<EvolvedCandidate *> Judged;
+  for (EvolvedCandidate *C : Candidates) {
+    Expected<CandidateConfig> Config = getConfig(*C);
     if (!Config) {
-      C.J.Failure = FailureKind::Invalid;
-      C.J.Error = toString(Config.takeError());
+      C->J.Failure = FailureKind::Invalid;
+      C->J.Error = toString(Config.takeError());
       continue;
     }
-    C.Config = Config->of(0);
-    C.Config.erase("source");
+    C->Config = Config->of(0);
+    C->Config.erase("source");
     Configs.push_back(std::move(*Config));
-    Judged.push_back(I);
+    Judged.push_back(C);
   }
   Expected<std::vector<Judgement>> Results =
       TheJudge->judge(Configs, JudgeStage::Measure);
   if (!Results)
     return Results.takeError();
-  for (auto [I, J] : zip_equal(Judged, *Results))
-    Batch[I].J = std::move(J);
+  for (auto [C, J] : zip_equal(Judged, *Results))
+    C->J = std::move(J);
+  return Error::success();
+}
+
+Error Evolution::judge(std::vector<EvolvedCandidate> Batch) {
+  std::vector<EvolvedCandidate *> All, Again;
+  for (EvolvedCandidate &C : Batch)
+    All.push_back(&C);
+  if (Error E = measure(All))
+    return E;
+  // What the parent was tuned to need not suit the version.
+  for (EvolvedCandidate *C : All)
+    if (!C->verified() && !C->Values.empty() &&
+        C->J.Failure != FailureKind::CompileError) {
+      C->Values.clear();
+      C->J = Judgement();
+      Again.push_back(C);
+    }
+  if (Error E = measure(Again))
+    return E;
   for (EvolvedCandidate &C : Batch) {
     std::string What = C.Description.empty() ? C.Origin : C.Description;
     std::string Result = C.verified() ? formatv("{0:f3}x", *C.J.Estimate).str()

@@ -163,6 +163,9 @@ Error InnerSearch::evaluate(ArrayRef<Point> Points) {
 
 Error InnerSearch::run(unsigned Trials, uint64_t Seed,
                        function_ref<bool()> IsOver) {
+  // The values of the parent.
+  if (C.Inner.empty() && !C.Values.empty())
+    C.Inner.push_back({C.Values, FailureKind::None, C.J.Estimate});
   if (Error E = readHistory())
     return E;
   SamplerContext Context{

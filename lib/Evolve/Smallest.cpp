@@ -8,7 +8,6 @@
 
 #include "Smallest.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Mneme/Tune/Explain.h"
@@ -126,16 +125,6 @@ WinnerReducer::retestAll(ArrayRef<TestCase> Cases, unsigned Rounds) {
   return retest(S, Cases);
 }
 
-static bool haveEqualLaunches(const json::Object &A, const json::Object &B) {
-  auto Covers = [](const json::Object &X, const json::Object &Y) {
-    return all_of(X, [&](const auto &KV) {
-      const json::Value *Other = Y.get(KV.first);
-      return !isLaunchField(KV.first) || (Other && *Other == KV.second);
-    });
-  };
-  return Covers(A, B) && Covers(B, A);
-}
-
 /// Returns the logarithm of a speed-up; unset if a change is wrong, or keeps
 /// less than HopeShare in one measurement.
 Expected<std::optional<double>>
@@ -156,7 +145,7 @@ WinnerReducer::measure(StringRef Text, const InstanceConfigs &C) {
   if (!R.Failure.empty() || !R.Estimate)
     return std::nullopt;
   if (J.training().size() == 1 && R.CodeHash == W.J.CodeHash &&
-      haveEqualLaunches(Config.of(0), W.Config.of(0)))
+      printLaunch(Config.of(0)) == printLaunch(W.Config.of(0)))
     return Entry->second = LogSpeedup;
   if (std::log(*R.Estimate) < HopeShare * LogSpeedup)
     return std::nullopt;
