@@ -247,8 +247,8 @@ TEST_F(ReplayTest, TimedLaunchesCanBeCompared) {
       bool IsRight = ++Count < 20 || Count > 180;
       return IsRight ? add(D, Args) : LaunchStatus::Ok;
     };
-    ReplayResult R = cantFail(
-        Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
+    ReplayResult R =
+        cantFail(Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
     EXPECT_EQ(R.V, Compares ? Verdict::Mismatch : Verdict::Match);
     EXPECT_EQ(R.Measured.has_value(), !Compares);
     if (Compares)
@@ -315,8 +315,8 @@ TEST_F(SearchTest, LaunchesThatAreTimedTogetherCanBeCompared) {
       bool IsRight = ++Count < 20 || Count > 180;
       return IsRight ? Work(Args...) : LaunchStatus::Ok;
     };
-    ReplayResult R = cantFail(
-        Session->run(*Variant, CompiledKernel(), [](ReplayStage) {}));
+    ReplayResult R =
+        cantFail(Session->run(*Variant, CompiledKernel(), [](ReplayStage) {}));
     EXPECT_EQ(R.V, Compares ? Verdict::Mismatch : Verdict::Match);
     EXPECT_EQ(R.Measured.has_value(), !Compares);
   }
