@@ -173,6 +173,7 @@ void Judge::noteBaselines(ArrayRef<Evaluation> All) {
       B.Last.erase(B.Last.begin());
     B.Last.push_back(summarize(E.Samples).Median);
     B.Median = summarize(B.Last).Median;
+    Estimates[E.Id] = 0;
   }
   BaselineTime = std::chrono::steady_clock::now();
 }
@@ -191,11 +192,12 @@ Error Judge::refreshBaselines() {
 /// Returns the logarithm of a speed-up. Equal code has one speed-up, although
 /// the baseline changes.
 double Judge::estimate(const Evaluation &E, size_t Place) {
+  double Log = std::log(Baselines[Place].Median / summarize(E.Samples).Median);
   if (E.DuplicateOf)
     if (auto It = Estimates.find(*E.DuplicateOf); It != Estimates.end())
-      return Estimates[E.Id] = It->second;
-  return Estimates[E.Id] =
-             std::log(Baselines[Place].Median / summarize(E.Samples).Median);
+      Log = It->second;
+  Estimates[E.Id] = Log;
+  return Log;
 }
 
 Error Judge::assessPower() {
