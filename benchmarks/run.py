@@ -2,7 +2,7 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy,jit] [--json] [--output=FILE]
-run.py --build=BUILD --only=python,source [--python=PYTHON]
+run.py --build=BUILD --only=python,source,evolution [--python=PYTHON]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
@@ -14,6 +14,7 @@ pages     rates of hashing, compressing and writing memory beside those of zstd 
 samplers  processor time of a sampler's proposal, by trials and dimensions
 deploy    what a launch costs with tuned kernels, and the start with a large package
 source    versions of a kernel's source: front end, known versions, beside rebuilding and running, searches
+evolution what searches over source find: among versions of equal speed, and beside llvm-mneme-tune
 jit       what the JIT costs: hits, misses, first launches, compilations, many processes at once
 python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
@@ -178,8 +179,8 @@ class Runner:
             result["head"] = [r for e in engines for r in measure("head", small, "64", "1000", "--engine=" + e)]
         return result
 
-    def source(self):
-        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Source", "measure.py")
+    def source(self, script="measure.py"):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Source", script)
         package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
         env = dict(os.environ, PYTHONPATH=package, MNEME_ROOT=self.build)
         with open(os.path.join(self.build, "CMakeCache.txt")) as file:
@@ -1003,6 +1004,13 @@ def print_source(result):
     print("candidates/s: %(on).2f with trust, %(off).2f without: %(ratio).2f" % result["trust"])
 
 
+def print_evolution(result):
+    print("%(searches)d searches among versions of equal speed: %(winners)d winners" % result["same"])
+    for r in result["tune"]:
+        print("%(program)-10s %(kernel)-24.24s tuned %(tune).3fx, evolved %(evolve).3fx (%(candidates)d candidates, %(inner_trials)d inner trials)" % r)
+    print("evolved / tuned: %.3f (geometric mean)" % result["ratio"])
+
+
 def print_samplers(result):
     trials = sorted({r["trials"] for r in result})
     print("ms a proposal                   after " + "".join("%9d" % t for t in trials) + " trials")
@@ -1042,6 +1050,7 @@ def main():
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
         "source": (runner.source, print_source),
+        "evolution": (lambda: runner.source("evolution.py"), print_evolution),
         "jit": (runner.jit, print_jit),
         "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Evolve/Evolve.h"
 #include "llvm/Mneme/Evolve/Operators.h"
 #include "llvm/Mneme/Process/Child.h"
@@ -73,11 +74,11 @@ static cl::list<unsigned>
                    "as fast as its parent, in the best third, and a finalist "
                    "(default 8,32,128); 0: no inner search"),
           cl::value_desc("a,b,c"), cl::cat(Cat));
-static cl::list<std::string> InnerSpace(
+static cl::list<std::string> InnerOptions(
     "inner-space",
     cl::desc("Option of llvm-mneme-tune that defines the space of the inner "
              "search, besides the knobs of the source; repeatable (default: "
-             "specialize=both and specialize-dims=both)"),
+             "--preset=standard)"),
     cl::value_desc("option=space"), cl::cat(Cat));
 static cl::opt<uint64_t> Seed("seed", cl::desc("Seed of random numbers"),
                               cl::value_desc("n"), cl::init(0), cl::cat(Cat));
@@ -105,6 +106,14 @@ static cl::opt<std::string>
                  cl::desc("Program that proposes versions, instead of the "
                           "operators: external=command"),
                  cl::value_desc("external=command"), cl::cat(Cat));
+enum class OnOff { Off, On };
+static cl::opt<OnOff>
+    Explain("explain",
+            cl::desc("Find the smallest change that is as fast as the winner"),
+            cl::init(OnOff::On),
+            cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+                       clEnumValN(OnOff::Off, "off", "no")),
+            cl::cat(Cat));
 static cl::opt<bool> Resume("resume", cl::desc("Continue the search in -o"),
                             cl::cat(Cat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
@@ -335,15 +344,20 @@ static Expected<int> runEvaluate() {
 }
 
 static Error readSpace(EvolveOptions &O) {
-  for (StringRef Text : InnerSpace) {
+  for (StringRef Text : InnerOptions) {
     auto [Name, Space] = Text.split('=');
     if (Space.empty())
       return createStringError("--inner-space: expected option=space, got '" +
                                Text + "'");
-    O.InnerSpace.push_back({Name.str(), Space.str()});
+    O.Space.Options.push_back({Name.str(), Space.str()});
   }
-  if (InnerSpace.empty())
-    O.InnerSpace = {{"specialize", "both"}, {"specialize-dims", "both"}};
+  if (InnerOptions.empty()) {
+    // A build without MLIR has no presets.
+    if (getPresets().empty())
+      O.Space.Options = {{"specialize", "both"}, {"specialize-dims", "both"}};
+    else if (Error E = getPreset("standard").moveInto(O.Space.Base))
+      return E;
+  }
   if (!Inner.getNumOccurrences())
     return Error::success();
   if (Inner.size() != 3 && !(Inner.size() == 1 && Inner[0] == 0))
@@ -385,6 +399,7 @@ static Expected<int> runEvolve() {
   O.Islands = Islands;
   O.FinalCandidates = Finalists;
   O.MinEffect = MinEffect;
+  O.Explain = Explain == OnOff::On;
   O.Resume = Resume;
   O.Interrupts = &Interrupts;
   if (Error E = readSpace(O))
@@ -420,6 +435,12 @@ static Expected<int> runEvolve() {
                         "code (95 % CI {2:f2} to {3:f2}): {4}\n",
                         *R->Winner, R->Speedup.Value, R->Speedup.Low,
                         R->Speedup.High, pathIn(Output, "winner.cu"));
+  if (const std::optional<SmallestChange> &S = R->Smallest)
+    textOuts() << formatv(
+        "{0} of {1} changed places and {2} settings are {3:f2} "
+        "times as fast: {4}\n",
+        S->KeptHunks, S->Hunks, S->Config.size(), S->Speedup.Value,
+        pathIn(Output, "smallest.cu"));
   return 0;
 }
 

@@ -164,10 +164,8 @@ Expected<std::vector<std::unique_ptr<SearchSpace>>>
 mneme::bindStudy(const Study &S, const TunedKernel &K) {
   std::vector<std::unique_ptr<SearchSpace>> Spaces;
   for (const RecordedInstance &I : K.Instances) {
-    Expected<SearchSpace> Space = SearchSpace::create(
-        S, makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
-                             K.Kernel.OptLevel, K.Kernel.Arch,
-                             K.Kernel.KernelName));
+    Expected<SearchSpace> Space =
+        SearchSpace::create(S, makeRecordedFacts(K.Kernel, I));
     if (!Space)
       return Space.takeError();
     Spaces.push_back(std::make_unique<SearchSpace>(std::move(*Space)));

@@ -203,36 +203,6 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   return ReplayFarm::create(std::move(F));
 }
 
-/// Describes the devices: "cuda:0 NVIDIA H200, cuda:1 NVIDIA H200 of node7".
-static std::string describeDevice(const json::Object &Description) {
-  std::string Text;
-  if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices) {
-      const json::Object &D = *V.getAsObject();
-      StringRef Device = D.getString("device").value_or("");
-      if (!Text.empty())
-        Text += ", ";
-      Text += Device;
-      if (std::optional<StringRef> GPU = D.getString("gpu"))
-        Text += (" " + *GPU).str();
-    }
-  if (Text.empty())
-    return "workers";
-  if (std::optional<StringRef> Host = Description.getString("host"))
-    Text += (" of " + *Host).str();
-  return Text;
-}
-
-/// Returns the name of the GPU with this Evaluation::Device; empty if unknown.
-static std::string findGPUName(const json::Object &Description,
-                               StringRef Device) {
-  if (const json::Array *Devices = Description.getArray("devices"))
-    for (const json::Value &V : *Devices)
-      if (const json::Object &D = *V.getAsObject(); D.getString("id") == Device)
-        return D.getString("gpu").value_or("").str();
-  return "";
-}
-
 static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
   ProgressPrinter::Style Style;
   Style.Terminal = sys::Process::StandardErrIsDisplayed();
@@ -292,39 +262,14 @@ static std::vector<std::string> getCaveats(const TuneOptions &O,
   return Caveats;
 }
 
-static json::Object makeDims(const Dim3 &D) {
-  return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
-}
-
-/// The launches as recorded.
-static json::Array makeLaunches(const ReplayFarm &Farm) {
-  json::Array Launches;
-  for (const auto &Plan : Farm.plans()) {
-    const RecordedInstance &I = Plan->instance();
-    Launches.push_back(json::Object{{"record_id", I.DynamicHash},
-                                    {"grid", makeDims(I.Grid)},
-                                    {"block", makeDims(I.Block)},
-                                    {"shared_mem", I.SharedMem}});
-  }
-  return Launches;
-}
-
 static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
                               const SearchSpace &Space, const Tuner &T,
                               const StudyOutcome &Outcome,
                               const ReplayFarm &Farm, StudyVerification V) {
-  StudyRecord R{Space, T.trials(), Outcome};
-  R.Kernel = K.Kernel.KernelName;
-  R.DemangledName = K.Kernel.DemangledName;
+  StudyRecord R{{T.trials(), Outcome}, Space};
+  R.setRecording(K.Kernel, K.Instances);
   R.Name = K.Kernel.displayName();
-  R.StaticHash = K.Kernel.StaticHash;
-  R.Arch = K.Kernel.Arch;
-  R.OptLevel = K.Kernel.OptLevel;
-  R.Launches = makeLaunches(Farm);
-  R.Device = describeDevice(Farm.describe());
-  R.Toolchain = json::Object{{"mneme", getVersion()},
-                             {"llvm", LLVM_VERSION_STRING},
-                             {"application", K.Kernel.Toolchain}};
+  R.Device = describeDevices(Farm.describe());
   R.Sampler = O.Sampler;
   R.Seed = O.Tuner.Seed;
   R.StudyText = getStudyText(Space.study());
@@ -523,7 +468,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   if (!Log)
     return Log.takeError();
   bool OnHost =
-      StringRef(describeDevice((*Farm)->describe())).starts_with("host");
+      StringRef(describeDevices((*Farm)->describe())).starts_with("host");
   if (!O.Replay.App.empty() && OnHost)
     printNote("--app has no effect on the host device: the baseline is the "
               "recorded configuration");

@@ -8,7 +8,8 @@ and src/NAME-hip do). Programs are copied to the work folder and built there wit
 or utils/hipcc-as-clang, their sources unedited; run on the host device with arguments
 from --arguments or those of their own "make run", the last number of which (a
 repeat count in HeCBench) becomes 1; recorded; and every recorded kernel is replayed under
-default<O1>, default<O3> and default<Oz>.
+default<O1>, default<O3> and default<Oz>. --source also extracts the source of every recorded kernel, which must have the
+recorded static hash.
 """
 import argparse
 import glob
@@ -101,6 +102,13 @@ def replay(tools, args, work, kernel, data, instance, pipeline):
     return result
 
 
+def extract_source(tools, args, work, kernel, program):
+    """"" if the kernel's source was found, and proved to be the recorded kernel's, else the error."""
+    folder = os.path.splitext(kernel)[0] + ".src"
+    rc, out, _ = run([tools["record"], "source", kernel, "--app=./" + program, "-o", folder], work, args.timeout)
+    return "" if rc == 0 else "timeout" if rc is None else out.strip()[-300:] or "exit %d" % rc
+
+
 def cell(row, pipeline):
     """"3/3": kernels verified, of all; a star where some needed a tolerance."""
     v = [x["verdict"] for x in row.get("replays", {}).get(pipeline, [])]
@@ -141,6 +149,8 @@ def cover(folder, args, tools):
     row = {"program": name}
     work = copy_program(folder, args.work)
     compiler, env = find_compiler(folder, args, tools)
+    if args.source:
+        env["MNEME_SOURCE"] = "1"
     rc, out, _ = run(["make", "CC=" + compiler, "main"], work, 600, env)
     if rc != 0:
         row["build"] = "failed"
@@ -172,6 +182,8 @@ def cover(folder, args, tools):
         for instance in list(data["instances"])[: args.max_instances]:
             for p in PIPELINES:
                 row["replays"][p].append(replay(tools, args, work, kernel, data, instance, p))
+    if args.source:
+        row["sources"] = [extract_source(tools, args, work, kernel, program) for kernel in kernels]
     if not args.keep:
         shutil.rmtree(work, ignore_errors=True)
     return row
@@ -186,9 +198,16 @@ def print_table(rows):
     print("%-24s %-6s %-8s %7s  %-8s %s" % ("program", "build", "host", "kernels", "recorded", "verified O1/O3/Oz"))
     for r in rows:
         cells = [cell(r, p) or "-" for p in PIPELINES]
+        if "sources" in r:
+            cells.append("source %d/%d" % (r["sources"].count(""), len(r["sources"])))
         print("%-24s %-6s %-8s %7s  %-8s %-20s%s" % (r["program"], r["build"], r.get("host", "-"), r.get("kernels", "-"),
               r.get("recorded", "-"), " ".join(cells), "" if whole(r) else "  <-- " + str(r.get("detail", ""))[:90].replace("\n", " ")))
+        for error in filter(None, r.get("sources", [])):
+            print("  " + error.replace("\n", "\n  "))
     print("%d of %d whole" % (sum(map(whole, rows)), len(rows)))
+    sources = [error for r in rows for error in r.get("sources", [])]
+    if sources:
+        print("%d of %d sources with the recorded hash" % (sources.count(""), len(sources)))
 
 
 def rst_table(rows):
@@ -230,6 +249,7 @@ def main():
     parser.add_argument("--max-recordings", type=int, default=1)
     parser.add_argument("--max-instances", type=int, default=1)
     parser.add_argument("--rst", help="write the table there, as docs/Coverage.rst has it")
+    parser.add_argument("--source", action="store_true", help="also extract the source of each recorded kernel")
     parser.add_argument("--keep", action="store_true", help="keep built programs and recordings")
     args = parser.parse_args()
     tools = find_tools(args)

@@ -40,10 +40,11 @@ def timed(action):
 
 
 class Program:
-    """An example: built, recorded, with its source."""
+    """An example: built, recorded, with the source of one of its kernels."""
 
-    def __init__(self, name, arguments):
+    def __init__(self, name, arguments, kernel=0):
         self.name = name
+        self.arguments = arguments
         cuda = arguments.cuda
         self.build = [
             arguments.clang, "--driver-mode=g++", "-std=c++17", "-O2", "-x", "cuda", f"--cuda-path={cuda}",
@@ -52,20 +53,30 @@ class Program:
             f"-fpass-plugin={arguments.build}/lib/MnemePass.so", "-o", name,
         ]  # fmt: skip
         self.record = [os.path.join(arguments.build, "bin", "llvm-mneme-record"), "--device=host", "--quiet"]
-        run(*self.build)
-        run(*self.record, "-o", f"{name}.rec", "--", f"./{name}")
-        kernels = sorted(f for f in os.listdir(f"{name}.rec") if f.endswith(".json"))
-        self.kernel = os.path.join(f"{name}.rec", kernels[0])
-        self.folder = f"{name}.src"
-        run(self.record[0], "source", self.kernel, "-o", self.folder, "--", *self.build)
+        if not os.path.exists(f"{name}.rec"):
+            run(*self.build)
+            run(*self.record, "-o", f"{name}.rec", "--", f"./{name}")
+        self.recordings = sorted(f for f in os.listdir(f"{name}.rec") if f.endswith(".json"))
+        self.kernel = os.path.join(f"{name}.rec", self.recordings[kernel])
+        with open(self.kernel) as file:
+            recorded = json.load(file)
+        self.symbol, self.record_id = recorded["KernelName"], next(iter(recorded["instances"]))
+        self.folder = f"{name}.{kernel}.src"
+        if not os.path.exists(self.folder):
+            run(self.record[0], "source", self.kernel, "-o", self.folder, "--", *self.build)
         with open(os.path.join(self.folder, "kernel.cu")) as file:
             self.text = file.read()
+
+    def kernels(self):
+        """The same program with each of its kernels."""
+        return [Program(self.name, self.arguments, n) for n in range(len(self.recordings))]
 
     def version(self, number):
         """A version with other code: an unused variable would be removed, a bound of the block is not."""
         kernel = self.text.index("__global__", self.text.index("EVOLVE-BLOCK-START"))
         body = self.text.index("{", kernel) + 1
-        return f"{self.text[:body]}\n  if (gridDim.x == {1000000 + number}u)\n    return;\n{self.text[body:]}"
+        bound = number if isinstance(number, str) else 1000000 + number
+        return f"{self.text[:body]}\n  if (gridDim.x == {bound}u)\n    return;\n{self.text[body:]}"
 
     def executor(self):
         return mneme.Executor(self.kernel, device="host", options=[f"--source-dir={self.folder}"])
@@ -135,15 +146,27 @@ def measure_rebuild(program, count=20):
             "cpu_ratio": rebuild_cpu / evaluate_cpu}  # fmt: skip
 
 
-def evolve(program, build, count, *options):
+def evolve(program, build, count, *options, inner=False):
     shutil.rmtree("evolved", ignore_errors=True)
     tool = os.path.join(build, "bin", "llvm-mneme-evolve")
+    inner_options = [] if inner else ["--inner=0"]
     seconds = timed(lambda: run(tool, program.kernel, program.folder, "--device=host", "-o", "evolved", "--quiet",
-                                f"--candidates={count}", "--inner=0", *options))  # fmt: skip
+                                "--explain=off", f"--candidates={count}", *inner_options, *options))  # fmt: skip
     with open("evolved/report.json") as file:
         report = json.load(file)
+    winner = report["winner"]
     return {"seconds": seconds, "candidates": report["candidates"], "verified": report["verified"],
-            "distinct": report["distinct"], "per_second": report["candidates"] / seconds}  # fmt: skip
+            "distinct": report["distinct"], "per_second": report["candidates"] / seconds,
+            "inner_trials": report["inner_trials"], "speedup": winner and winner["speedup"][0]}  # fmt: skip
+
+
+def measure_trust(program, build, count):
+    """Both searches once before and once after the other one: the machine changes."""
+    on, off = [], []
+    for which in (on, off, off, on):
+        which.append(evolve(program, build, count, *(["--trusted"] if which is off else [])))
+    rates = {name: statistics.mean(r["per_second"] for r in runs) for name, runs in (("on", on), ("off", off))}
+    return {"search": on[0], "trust": {**rates, "ratio": rates["on"] / rates["off"]}}
 
 
 def main():
@@ -159,10 +182,7 @@ def main():
         first = programs[0]
         result = {"front_end": measure_front_end(first, arguments.build), "known": measure_known(first)}
         result["rebuild"] = [measure_rebuild(p) for p in programs]
-        on = evolve(first, arguments.build, arguments.candidates)
-        off = evolve(first, arguments.build, arguments.candidates, "--trusted")
-        result["search"] = on
-        result["trust"] = {"on": on["per_second"], "off": off["per_second"], "ratio": on["per_second"] / off["per_second"]}
+        result.update(measure_trust(first, arguments.build, arguments.candidates))
         json.dump(result, sys.stdout, indent=1)
         print()
 

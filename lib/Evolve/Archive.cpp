@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <unistd.h>
@@ -22,27 +23,54 @@ static constexpr StringLiteral HistoryName = "history.jsonl",
                                CandidatesName = "candidates";
 
 static json::Object makeLine(const EvolvedCandidate &C) {
+  json::Array Inner;
+  for (const InnerTrial &T : C.Inner) {
+    json::Object O{{"values", json::Object(T.Values)}};
+    if (T.Estimate)
+      O["estimate"] = *T.Estimate;
+    if (!T.Failure.empty())
+      O["failure"] = T.Failure.name();
+    Inner.push_back(std::move(O));
+  }
   json::Object O{{"number", C.Number},
                  {"parent", C.Parent ? json::Value(*C.Parent) : nullptr},
                  {"origin", C.Origin},
                  {"description", json::fixUTF8(C.Description)},
                  {"config", json::Object(C.Config)},
                  {"values", json::Object(C.Values)},
-                 {"inner_trials", C.InnerTrials},
+                 {"inner", std::move(Inner)},
                  {"cost", C.Cost},
                  {"judgement", toJSON(C.J)}};
   return O;
 }
 
+static bool readFailure(const json::Object &O, FailureKind &Failure) {
+  std::optional<StringRef> Name = O.getString("failure");
+  if (!Name)
+    return true;
+  std::optional<FailureKind> Kind = FailureKind::parse(*Name);
+  if (Kind)
+    Failure = *Kind;
+  return Kind.has_value();
+}
+
+static bool readInner(const json::Array &A, std::vector<InnerTrial> &Inner) {
+  for (const json::Value &V : A) {
+    const json::Object *O = V.getAsObject();
+    const json::Object *Values = O ? O->getObject("values") : nullptr;
+    InnerTrial &T = Inner.emplace_back();
+    if (!Values || !readFailure(*O, T.Failure))
+      return false;
+    T.Values = *Values;
+    T.Estimate = O->getNumber("estimate");
+  }
+  return true;
+}
+
 /// Reads the parts of a judgement that a search uses.
 static bool readJudgement(const json::Object &O, Judgement &J) {
-  std::optional<StringRef> Failure = O.getString("failure");
-  if (Failure) {
-    std::optional<FailureKind> Kind = FailureKind::parse(*Failure);
-    if (!Kind)
-      return false;
-    J.Failure = *Kind;
-  }
+  if (!readFailure(O, J.Failure))
+    return false;
   J.Error = O.getString("error").value_or("").str();
   J.IRHash = O.getString("ir_hash").value_or("").str();
   J.CodeHash = O.getString("code_hash").value_or("").str();
@@ -75,9 +103,9 @@ static bool readLine(StringRef Line, EvolvedCandidate &C) {
   C.Description = O->getString("description").value_or("").str();
   C.Config = *O->getObject("config");
   C.Values = *O->getObject("values");
-  C.InnerTrials = O->getInteger("inner_trials").value_or(0);
   C.Cost = O->getNumber("cost").value_or(0);
-  return readJudgement(*J, C.J);
+  const json::Array *Inner = O->getArray("inner");
+  return Inner && readInner(*Inner, C.Inner) && readJudgement(*J, C.J);
 }
 
 std::string Archive::pathOf(uint64_t Number) const {
@@ -200,7 +228,8 @@ std::vector<const EvolvedCandidate *> Archive::best(size_t Count) const {
   });
   StringSet<> Codes;
   erase_if(Sorted, [&](const EvolvedCandidate *C) {
-    return !C->J.CodeHash.empty() && !Codes.insert(C->J.CodeHash).second;
+    return !C->J.CodeHash.empty() &&
+           !Codes.insert(C->J.CodeHash + printLaunch(C->Config)).second;
   });
   Sorted.resize(std::min(Count, Sorted.size()));
   return Sorted;

@@ -21,6 +21,13 @@
 namespace llvm {
 namespace mneme {
 
+/// A trial of the inner search.
+struct InnerTrial {
+  json::Object Values;            ///< The point.
+  FailureKind Failure;            ///< None if it verified.
+  std::optional<double> Estimate; ///< Judgement::Estimate.
+};
+
 /// A version that was judged.
 struct EvolvedCandidate {
   uint64_t Number = 0;
@@ -33,7 +40,7 @@ struct EvolvedCandidate {
   json::Object Config;
   json::Object Values; ///< Point of the inner search; may be empty.
   Judgement J;
-  unsigned InnerTrials = 0;
+  std::vector<InnerTrial> Inner;
   double Cost = 0;
 
   bool verified() const { return J.Failure.empty() && J.Estimate; }
@@ -60,7 +67,8 @@ public:
                                  std::mt19937_64 &Random) const;
   /// Chooses any verified candidate; null if there is none.
   const EvolvedCandidate *chooseAny(std::mt19937_64 &Random) const;
-  /// Returns the best verified candidates of different code, best first.
+  /// Returns the best verified candidates of different code or launch, best
+  /// first.
   std::vector<const EvolvedCandidate *> best(size_t Count) const;
   std::string pathOf(uint64_t Number) const;
 

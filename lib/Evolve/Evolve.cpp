@@ -9,9 +9,12 @@
 #include "llvm/Mneme/Evolve/Evolve.h"
 #include "Inner.h"
 #include "Proposer.h"
+#include "Smallest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Evolve/Operators.h"
+#include "llvm/Mneme/Farm/Farm.h"
+#include "llvm/Mneme/Report/Export.h"
 #include "llvm/Mneme/Source/UnitText.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -33,6 +36,8 @@ static constexpr unsigned Attempts = 64;
 /// A candidate is worth an inner search if it has this share of its parent's
 /// speed.
 static constexpr double InnerShare = 0.9;
+/// The share of the time after which the finalists' inner searches begin.
+static constexpr double OuterShare = 0.75;
 static constexpr unsigned NumInspirations = 5;
 
 Expected<CandidateConfig> mneme::bindKnobs(StringRef Version,
@@ -70,6 +75,7 @@ private:
   void findFacts();
   Error startProposer();
   bool isOver() const;
+  bool isInnerOver(double Share = 1) const;
   std::mt19937_64 makeRandom(uint64_t Number) const;
 
   Expected<std::vector<EvolvedCandidate>> propose(size_t Count);
@@ -79,13 +85,17 @@ private:
   std::optional<EvolvedCandidate> cross(const EvolvedCandidate &A,
                                         const EvolvedCandidate &B,
                                         std::mt19937_64 &Random) const;
+  Error measure(ArrayRef<EvolvedCandidate *> Candidates);
   Error judge(std::vector<EvolvedCandidate> Batch);
   Error refine();
-  Error refineOne(EvolvedCandidate C, unsigned Trials);
+  Error refineOne(EvolvedCandidate C, uint64_t Trials);
   Expected<CandidateConfig> getConfig(const EvolvedCandidate &C) const;
 
   Error finish();
-  Error writeWinner(const EvolvedCandidate &C) const;
+  Error explain(const EvolvedCandidate &C, const CandidateConfig &Config,
+                const Judgement &J);
+  Error writeWinner(const EvolvedCandidate &C, json::Object Config,
+                    FinalTestResult Final) const;
 };
 } // namespace
 
@@ -113,11 +123,16 @@ std::mt19937_64 Evolution::makeRandom(uint64_t Number) const {
   return std::mt19937_64(O.Seed * 0x9e3779b97f4a7c15 + Number);
 }
 
+/// \param Share  of the time.
+bool Evolution::isInnerOver(double Share) const {
+  return (O.Interrupts && *O.Interrupts) ||
+         (O.Seconds > 0 && secondsSince(Begin) >= Share * O.Seconds) ||
+         (O.InnerTrials && Outcome.InnerTrials >= O.InnerTrials);
+}
+
 bool Evolution::isOver() const {
-  return IsExhausted || (O.Interrupts && *O.Interrupts) ||
+  return IsExhausted || isInnerOver(O.Inner[2] ? OuterShare : 1) ||
          (O.Candidates && Known.all().size() >= O.Candidates) ||
-         (O.Seconds > 0 && secondsSince(Begin) >= O.Seconds) ||
-         (O.InnerTrials && Outcome.InnerTrials >= O.InnerTrials) ||
          (O.Cost > 0 && Outcome.Cost >= O.Cost);
 }
 
@@ -231,6 +246,7 @@ Evolution::proposeOne(uint64_t Number) {
     if (!C || Known.isKnown(C->Text))
       continue;
     C->Number = Number;
+    C->Values = Parent->Values;
     return std::move(*C);
   }
   return std::nullopt;
@@ -261,35 +277,53 @@ Expected<std::vector<EvolvedCandidate>> Evolution::propose(size_t Count) {
 
 Expected<CandidateConfig>
 Evolution::getConfig(const EvolvedCandidate &C) const {
-  CommandLineSpace More = C.Values.empty() ? CommandLineSpace() : O.InnerSpace;
-  Expected<VersionSpace> Space =
-      VersionSpace::create(C.Text, TheJudge->farm(), std::move(More));
+  Expected<VersionSpace> Space = VersionSpace::create(
+      C.Text, TheJudge->farm(), C.Values.empty() ? InnerSpace() : O.Space);
   if (!Space)
     return Space.takeError();
   return Space->configure(C.Values);
 }
 
-Error Evolution::judge(std::vector<EvolvedCandidate> Batch) {
+Error Evolution::measure(ArrayRef<EvolvedCandidate *> Candidates) {
   std::vector<CandidateConfig> Configs;
-  std::vector<size_t> Judged;
-  for (auto [I, C] : enumerate(Batch)) {
-    Expected<CandidateConfig> Config = getConfig(C);
+  std::vector<EvolvedCandidate *> Judged;
+  for (EvolvedCandidate *C : Candidates) {
+    Expected<CandidateConfig> Config = getConfig(*C);
     if (!Config) {
-      C.J.Failure = FailureKind::Invalid;
-      C.J.Error = toString(Config.takeError());
+      C->J.Failure = FailureKind::Invalid;
+      C->J.Error = toString(Config.takeError());
       continue;
     }
-    C.Config = Config->of(0);
-    C.Config.erase("source");
+    C->Config = Config->of(0);
+    C->Config.erase("source");
     Configs.push_back(std::move(*Config));
-    Judged.push_back(I);
+    Judged.push_back(C);
   }
   Expected<std::vector<Judgement>> Results =
       TheJudge->judge(Configs, JudgeStage::Measure);
   if (!Results)
     return Results.takeError();
-  for (auto [I, J] : zip_equal(Judged, *Results))
-    Batch[I].J = std::move(J);
+  for (auto [C, J] : zip_equal(Judged, *Results))
+    C->J = std::move(J);
+  return Error::success();
+}
+
+Error Evolution::judge(std::vector<EvolvedCandidate> Batch) {
+  std::vector<EvolvedCandidate *> All, Again;
+  for (EvolvedCandidate &C : Batch)
+    All.push_back(&C);
+  if (Error E = measure(All))
+    return E;
+  // What the parent was tuned to need not suit the version.
+  for (EvolvedCandidate *C : All)
+    if (!C->verified() && !C->Values.empty() &&
+        C->J.Failure != FailureKind::CompileError) {
+      C->Values.clear();
+      C->J = Judgement();
+      Again.push_back(C);
+    }
+  if (Error E = measure(Again))
+    return E;
   for (EvolvedCandidate &C : Batch) {
     std::string What = C.Description.empty() ? C.Origin : C.Description;
     std::string Result = C.verified() ? formatv("{0:f3}x", *C.J.Estimate).str()
@@ -301,18 +335,22 @@ Error Evolution::judge(std::vector<EvolvedCandidate> Batch) {
   return Error::success();
 }
 
-Error Evolution::refineOne(EvolvedCandidate C, unsigned Trials) {
-  if (C.InnerTrials >= Trials)
+/// \param Trials  of the candidate, with earlier ones.
+Error Evolution::refineOne(EvolvedCandidate C, uint64_t Trials) {
+  size_t Before = C.Inner.size();
+  if (O.InnerTrials)
+    Trials = std::min(Trials, Before + O.InnerTrials -
+                                  std::min(O.InnerTrials, Outcome.InnerTrials));
+  if (Before >= Trials)
     return Error::success();
-  Expected<unsigned> Ran = searchInner(*TheJudge, C, Trials - C.InnerTrials,
-                                       O.InnerSpace, O.Seed + C.Number);
-  if (!Ran)
-    return Ran.takeError();
-  if (!*Ran)
+  if (Error E = searchInner(*TheJudge, C, Trials, O.Space, O.Seed + C.Number,
+                            [&] { return isInnerOver(); }))
+    return E;
+  if (C.Inner.size() == Before)
     return Error::success();
-  Outcome.InnerTrials += *Ran;
+  Outcome.InnerTrials += C.Inner.size() - Before;
   note(formatv("{0}: {1:f3}x after {2} inner trials", C.Number, C.score(),
-               C.InnerTrials));
+               C.Inner.size()));
   return Known.add(std::move(C));
 }
 
@@ -322,7 +360,8 @@ Error Evolution::refine() {
   SmallVector<uint64_t> Good;
   for (const EvolvedCandidate *C : Known.best(Third))
     Good.push_back(C->Number);
-  for (uint64_t N = 0; N != Known.all().size() && !isOver(); ++N) {
+  for (uint64_t N = 0; N != Known.all().size() && !isInnerOver(OuterShare);
+       ++N) {
     const EvolvedCandidate &C = Known.all()[N];
     if (!C.verified())
       continue;
@@ -340,48 +379,85 @@ Error Evolution::refine() {
 // The end
 //===----------------------------------------------------------------------===//
 
-Error Evolution::writeWinner(const EvolvedCandidate &C) const {
+/// \param Config  of the first launch.
+Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
+                             FinalTestResult Final) const {
   const std::string Path = pathIn(O.Output, "winner.cu");
   if (Error E = writeFileAtomically(Path, C.Text))
     return E;
   if (Error E = writeFileAtomically(pathIn(O.Output, "winner.diff"),
                                     makeDiff(O.Start, C.Text)))
     return E;
-  const ReplayPlan &Plan = *TheJudge->farm().plans().front();
-  json::Object Config = C.Config;
+  const ReplayFarm &Farm = TheJudge->farm();
   Config["source"] = Path;
-  json::Object Best{{"format", "mneme-best"},
-                    {"version", 1},
-                    {"static_hash", Plan.kernel().StaticHash},
-                    {"record_id", Plan.instance().DynamicHash},
-                    {"config", std::move(Config)}};
-  return writeFileAtomically(
-      pathIn(O.Output, "best.json"),
-      formatv("{0:2}\n", json::Value(std::move(Best))).str());
+  Trial Winner;
+  Winner.Number = C.Number;
+  Winner.Config = std::move(Config);
+  Winner.Metrics = C.J.Metrics;
+  Winner.Samples = Final.Confirmed->Samples;
+  Winner.CodeHash = C.J.CodeHash;
+  Winner.Device = Final.Confirmed->Device;
+  StudyOutcome Outcome;
+  std::vector<RecordedInstance> Launches;
+  for (unsigned I : TheJudge->training()) {
+    Launches.push_back(Farm.plans()[I]->instance());
+    Outcome.Instances.emplace_back().Id = Launches.back().DynamicHash;
+  }
+  Outcome.Instances.front().Samples = Final.Confirmed->BaselineSamples;
+  Outcome.Final = std::move(Final);
+  WinnerRecord R{Winner, Outcome};
+  R.setRecording(Farm.plans().front()->kernel(), Launches);
+  R.Device = describeDevices(Farm.describe());
+  if (!StringRef(Winner.Device).ends_with("/host"))
+    R.GPU = findGPUName(Farm.describe(), Winner.Device);
+  for (const std::unique_ptr<ReplayPlan> &Plan : Farm.plans())
+    R.Level = std::max(R.Level, Plan->comparison().level());
+  return writeBest(R, pathIn(O.Output, "best.json"));
+}
+
+/// Finds the part of the winner that matters.
+Error Evolution::explain(const EvolvedCandidate &C,
+                         const CandidateConfig &Config, const Judgement &J) {
+  if (!O.Explain || (O.Interrupts && *O.Interrupts))
+    return Error::success();
+  Expected<std::optional<SmallestChange>> Smallest = findSmallestChange(
+      *TheJudge, {O.Start, C.Text, Config, J, O.Judge.Rounds},
+      [&] { return O.Interrupts && *O.Interrupts; });
+  if (!Smallest)
+    return Smallest.takeError();
+  Outcome.Smallest = std::move(*Smallest);
+  if (!Outcome.Smallest)
+    return Error::success();
+  if (Error E = writeFileAtomically(pathIn(O.Output, "smallest.cu"),
+                                    Outcome.Smallest->Text))
+    return E;
+  return writeFileAtomically(pathIn(O.Output, "smallest.diff"),
+                             makeDiff(O.Start, Outcome.Smallest->Text));
 }
 
 /// Re-tests the best candidates, until one holds on all that none has seen.
 Error Evolution::finish() {
-  std::vector<const EvolvedCandidate *> Best = Known.best(O.FinalCandidates);
-  for (const EvolvedCandidate *C : Best)
-    if (!O.Interrupts || !*O.Interrupts)
-      if (Error E = refineOne(*C, O.Inner[2]))
-        return E;
-  Best = Known.best(O.FinalCandidates);
-  erase_if(Best, [](const EvolvedCandidate *C) { return !C->Number; });
+  for (const EvolvedCandidate *C : Known.best(O.FinalCandidates))
+    if (Error E = refineOne(*C, O.Inner[2]))
+      return E;
   unsigned Training = TheJudge->training().size();
-  while (!Best.empty()) {
-    std::vector<TestCase> Cases;
-    for (const EvolvedCandidate *C : Best) {
-      Expected<CandidateConfig> Config = getConfig(*C);
-      if (!Config)
-        return Config.takeError();
-      TestCase &T = Cases.emplace_back();
-      T.Number = C->Number;
-      for (unsigned I = 0; I != Training; ++I)
-        T.Configs.push_back(Config->of(I));
-      T.RawSpeedup = C->score();
-    }
+  std::map<uint64_t, CandidateConfig> Configs;
+  std::vector<TestCase> Cases;
+  for (const EvolvedCandidate *C : Known.best(O.FinalCandidates)) {
+    // The recorded kernel is the baseline.
+    if (!C->Number && C->Values.empty())
+      continue;
+    Expected<CandidateConfig> Config = getConfig(*C);
+    if (!Config)
+      return Config.takeError();
+    TestCase &T = Cases.emplace_back();
+    T.Number = C->Number;
+    for (unsigned I = 0; I != Training; ++I)
+      T.Configs.push_back(Config->of(I));
+    T.RawSpeedup = C->score();
+    Configs.insert({C->Number, std::move(*Config)});
+  }
+  while (!Cases.empty()) {
     TestSetting S{
         TheJudge->farm(),   std::vector<double>(Training, 1.0 / Training),
         /*AppCode=*/false,  O.Judge.Rounds,
@@ -392,25 +468,41 @@ Error Evolution::finish() {
       return R.takeError();
     if (!R->isSignificant())
       return Error::success();
-    const EvolvedCandidate &C = Known.all()[R->Confirmed->Number];
-    Expected<CandidateConfig> Config = getConfig(C);
-    if (!Config)
-      return Config.takeError();
+    uint64_t Number = R->Confirmed->Number;
+    const EvolvedCandidate &C = Known.all()[Number];
+    const CandidateConfig &Config = Configs.find(Number)->second;
     Judgement J = C.J;
     J.Failure = FailureKind::None;
     J.Speedup = R->Confirmed->Speedup;
-    if (Error E = TheJudge->testFinalist(*Config, J))
+    if (Error E = TheJudge->testFinalist(Config, J))
       return E;
     if (J.passed()) {
-      Outcome.Winner = C.Number;
+      Outcome.Winner = Number;
       Outcome.Speedup = *J.Speedup;
-      return writeWinner(C);
+      if (Error E = writeWinner(C, Config.of(0), std::move(*R)))
+        return E;
+      return explain(C, Config, J);
     }
-    note(formatv("{0}: rejected: {1}", C.Number, J.Error));
-    Outcome.Rejected[C.Number] = J.Error;
-    erase_if(Best, [&](const EvolvedCandidate *B) { return B == &C; });
+    note(formatv("{0}: rejected: {1}", Number, J.Error));
+    Outcome.Rejected[Number] = J.Error;
+    erase_if(Cases, [&](const TestCase &T) { return T.Number == Number; });
   }
   return Error::success();
+}
+
+static json::Array makeInterval(const RatioEstimate &R) {
+  return json::Array{R.Value, R.Low, R.High};
+}
+
+static json::Value makeSmallest(const std::optional<SmallestChange> &S) {
+  if (!S)
+    return nullptr;
+  return json::Object{{"hunks", S->Hunks},
+                      {"kept_hunks", S->KeptHunks},
+                      {"config", json::Object(S->Config)},
+                      {"speedup", makeInterval(S->Speedup)},
+                      {"kept", S->Kept},
+                      {"evaluations", S->Evaluations}};
 }
 
 static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
@@ -428,12 +520,10 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
           json::Object{{"number", *N},
                        {"origin", All[*N].Origin},
                        {"description", json::fixUTF8(All[*N].Description)}});
-    Winner =
-        json::Object{{"number", *R.Winner},
-                     {"speedup", json::Array{R.Speedup.Value, R.Speedup.Low,
-                                             R.Speedup.High}},
-                     {"config", json::Object(C.Config)},
-                     {"lineage", std::move(Lineage)}};
+    Winner = json::Object{{"number", *R.Winner},
+                          {"speedup", makeInterval(R.Speedup)},
+                          {"config", json::Object(C.Config)},
+                          {"lineage", std::move(Lineage)}};
   }
   return json::Object{{"candidates", R.Candidates},
                       {"verified", R.Verified},
@@ -442,6 +532,7 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
                       {"cost", R.Cost},
                       {"seconds", R.Seconds},
                       {"winner", std::move(Winner)},
+                      {"smallest", makeSmallest(R.Smallest)},
                       {"rejected", std::move(Rejected)},
                       {"trust", J.describe()}};
 }
@@ -451,7 +542,7 @@ Expected<EvolveOutcome> Evolution::run() {
   if (Error E = startProposer())
     return std::move(E);
   for (const EvolvedCandidate &C : Known.all()) {
-    Outcome.InnerTrials += C.InnerTrials;
+    Outcome.InnerTrials += C.Inner.size();
     Outcome.Cost += C.Cost;
   }
   if (Known.all().empty()) {
@@ -468,6 +559,8 @@ Expected<EvolveOutcome> Evolution::run() {
   if (!Start.verified())
     return createStringError("the version to start with does not verify (" +
                              Start.J.Failure.str() + "): " + Start.J.Error);
+  if (Error E = refine())
+    return std::move(E);
   while (!isOver()) {
     size_t Count = TheJudge->farm().capacity();
     // An external program learns from each result.

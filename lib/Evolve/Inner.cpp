@@ -15,16 +15,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static RecordedFacts makeFacts(const ReplayPlan &Plan) {
-  const RecordedInstance &I = Plan.instance();
-  const RecordedKernel &K = Plan.kernel();
-  return makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
-                           K.OptLevel, K.Arch, K.KernelName);
-}
-
 Expected<VersionSpace> VersionSpace::create(StringRef Version,
                                             const ReplayFarm &Farm,
-                                            CommandLineSpace More) {
+                                            const InnerSpace &Inner) {
   VersionSpace V;
   V.Text = Version.str();
   Expected<std::vector<SourceKnob>> Knobs = findKnobs(Version);
@@ -33,15 +26,17 @@ Expected<VersionSpace> VersionSpace::create(StringRef Version,
   CommandLineSpace Space;
   for (const SourceKnob &K : *Knobs)
     Space.push_back({K.Option, K.Text});
-  append_range(Space, More);
-  if (Space.empty())
+  append_range(Space, Inner.Options);
+  Study S = Inner.Base;
+  if (Space.empty() && S.Parameters.empty())
     return V;
-  Study S;
-  S.Name = "candidate";
+  if (S.Name.empty())
+    S.Name = "candidate";
   if (Error E = applyToStudy(Space, S))
     return std::move(E);
   for (const std::unique_ptr<ReplayPlan> &P : Farm.plans()) {
-    Expected<SearchSpace> Bound = SearchSpace::create(S, makeFacts(*P));
+    Expected<SearchSpace> Bound =
+        SearchSpace::create(S, makeRecordedFacts(P->kernel(), P->instance()));
     if (!Bound)
       return Bound.takeError();
     V.Spaces.push_back(std::move(*Bound));
@@ -81,65 +76,126 @@ VersionSpace::configure(const json::Object &Values) const {
   return configure(*P);
 }
 
-Expected<unsigned> mneme::searchInner(Judge &J, EvolvedCandidate &C,
-                                      unsigned Trials,
-                                      const CommandLineSpace &More,
-                                      uint64_t Seed) {
-  Expected<VersionSpace> Space = VersionSpace::create(C.Text, J.farm(), More);
-  if (!Space)
-    return Space.takeError();
-  if (Space->isEmpty())
-    return 0;
+static Trial makeTrial(uint64_t Number, Point P, const InnerTrial &I) {
+  Trial T;
+  T.Number = Number;
+  T.P = std::move(P);
+  T.State = I.Failure.empty() ? TrialState::Complete : TrialState::Failed;
+  T.Failure = I.Failure;
+  if (I.Failure.empty() && I.Estimate)
+    T.Values = {*I.Estimate};
+  return T;
+}
+
+namespace {
+/// One call of searchInner().
+class InnerSearch {
+public:
+  InnerSearch(Judge &J, EvolvedCandidate &C, const VersionSpace &Space)
+      : J(J), C(C), Space(Space) {}
+
+  Error run(unsigned Trials, uint64_t Seed, function_ref<bool()> IsOver);
+
+private:
+  Judge &J;
+  EvolvedCandidate &C;
+  const VersionSpace &Space;
   std::vector<Trial> History;
   DenseSet<uint64_t> Proposed;
+
+  Error readHistory();
+  Error evaluate(ArrayRef<Point> Points);
+  void add(Point P, InnerTrial T);
+};
+} // namespace
+
+void InnerSearch::add(Point P, InnerTrial T) {
+  Proposed.insert(Space.first().digest(P));
+  History.push_back(makeTrial(History.size(), std::move(P), T));
+}
+
+Error InnerSearch::readHistory() {
+  for (const InnerTrial &T : C.Inner) {
+    Expected<Point> P = parsePoint(Space.first(), json::Object(T.Values));
+    if (!P)
+      return P.takeError();
+    add(std::move(*P), T);
+  }
+  return Error::success();
+}
+
+Error InnerSearch::evaluate(ArrayRef<Point> Points) {
+  std::vector<CandidateConfig> Configs;
+  std::vector<InnerTrial> Trials(Points.size());
+  std::vector<size_t> Judged;
+  for (auto [I, P] : enumerate(Points)) {
+    Trials[I].Values = printPoint(Space.first(), P);
+    Expected<CandidateConfig> Config = Space.configure(P);
+    if (Config) {
+      Configs.push_back(std::move(*Config));
+      Judged.push_back(I);
+      continue;
+    }
+    // A constraint does not hold for another launch.
+    consumeError(Config.takeError());
+    Trials[I].Failure = FailureKind::Invalid;
+  }
+  Expected<std::vector<Judgement>> Results =
+      J.judge(Configs, JudgeStage::Measure);
+  if (!Results)
+    return Results.takeError();
+  for (auto [I, R, Config] : zip_equal(Judged, *Results, Configs)) {
+    Trials[I].Failure = R.Failure;
+    Trials[I].Estimate = R.Estimate;
+    if (!R.Failure.empty() || !R.Estimate || *R.Estimate <= C.score())
+      continue;
+    C.Values = json::Object(Trials[I].Values);
+    C.Config = Config.of(0);
+    C.Config.erase("source");
+    C.J = std::move(R);
+  }
+  for (auto [P, T] : zip_equal(Points, Trials)) {
+    add(P, T);
+    C.Inner.push_back(std::move(T));
+  }
+  return Error::success();
+}
+
+Error InnerSearch::run(unsigned Trials, uint64_t Seed,
+                       function_ref<bool()> IsOver) {
+  // The values of the parent.
+  if (C.Inner.empty() && !C.Values.empty())
+    C.Inner.push_back({C.Values, FailureKind::None, C.J.Estimate});
+  if (Error E = readHistory())
+    return E;
   SamplerContext Context{
-      Space->first(), {Direction::Maximize}, Seed, History, Proposed};
+      Space.first(), {Direction::Maximize}, Seed, History, Proposed};
   Expected<std::unique_ptr<Sampler>> S = createSampler("lfbo", Context);
   if (!S)
     return S.takeError();
-  while (History.size() < Trials) {
+  while (C.Inner.size() < Trials && !IsOver()) {
     Expected<std::vector<Point>> Points = (*S)->ask(
-        std::min<unsigned>(J.farm().capacity(), Trials - History.size()));
+        std::min<size_t>(J.farm().capacity(), Trials - C.Inner.size()));
     if (!Points)
       return Points.takeError();
     if (Points->empty())
       break;
-    std::vector<CandidateConfig> Configs;
-    std::vector<Point> Valid;
-    for (Point &P : *Points) {
-      Proposed.insert(Space->first().digest(P));
-      Expected<CandidateConfig> Config = Space->configure(P);
-      if (!Config) {
-        // A constraint does not hold for another launch.
-        consumeError(Config.takeError());
-        continue;
-      }
-      Configs.push_back(std::move(*Config));
-      Valid.push_back(std::move(P));
-    }
-    Expected<std::vector<Judgement>> Results =
-        J.judge(Configs, JudgeStage::Measure);
-    if (!Results)
-      return Results.takeError();
-    for (auto [P, R, Config] : zip_equal(Valid, *Results, Configs)) {
-      Trial &T = History.emplace_back();
-      T.Number = History.size() - 1;
-      T.P = P;
-      T.State = R.Failure.empty() ? TrialState::Complete : TrialState::Failed;
-      T.Failure = R.Failure;
-      if (R.Estimate)
-        T.Values = {*R.Estimate};
+    size_t Begin = History.size();
+    if (Error E = evaluate(*Points))
+      return E;
+    for (const Trial &T : ArrayRef(History).drop_front(Begin))
       (*S)->tell(T);
-      if (!R.Failure.empty() || !R.Estimate || *R.Estimate <= C.score())
-        continue;
-      C.Values = printPoint(Space->first(), P);
-      C.Config = Config.of(0);
-      C.Config.erase("source");
-      C.J = std::move(R);
-    }
-    if (Valid.empty())
-      break;
   }
-  C.InnerTrials += History.size();
-  return History.size();
+  return Error::success();
+}
+
+Error mneme::searchInner(Judge &J, EvolvedCandidate &C, unsigned Trials,
+                         const InnerSpace &Inner, uint64_t Seed,
+                         function_ref<bool()> IsOver) {
+  Expected<VersionSpace> Space = VersionSpace::create(C.Text, J.farm(), Inner);
+  if (!Space)
+    return Space.takeError();
+  if (Space->isEmpty())
+    return Error::success();
+  return InnerSearch(J, C, *Space).run(Trials, Seed, IsOver);
 }

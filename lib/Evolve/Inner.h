@@ -16,7 +16,7 @@
 #define LLVM_MNEME_LIB_EVOLVE_INNER_H
 
 #include "Archive.h"
-#include "llvm/Mneme/Study/CommandLineSpace.h"
+#include "llvm/Mneme/Evolve/Evolve.h"
 #include "llvm/Mneme/Study/SearchSpace.h"
 
 namespace llvm {
@@ -25,9 +25,10 @@ namespace mneme {
 /// The space of a version, bound to all launches of a farm.
 class VersionSpace {
 public:
-  /// \param More  besides the knobs of the version's comments.
-  static Expected<VersionSpace>
-  create(StringRef Version, const ReplayFarm &Farm, CommandLineSpace More = {});
+  /// \param Inner  besides the knobs of the version's comments.
+  static Expected<VersionSpace> create(StringRef Version,
+                                       const ReplayFarm &Farm,
+                                       const InnerSpace &Inner = {});
 
   /// Returns true if there is nothing to search.
   bool isEmpty() const { return Spaces.empty(); }
@@ -35,7 +36,7 @@ public:
   /// Returns the configurations of a point of the first space, with the source.
   Expected<CandidateConfig> configure(const Point &P) const;
   Expected<CandidateConfig> configureDefault() const;
-  /// The same for the values of InnerSearch.
+  /// The same for EvolvedCandidate::Values.
   Expected<CandidateConfig> configure(const json::Object &Values) const;
 
 private:
@@ -43,10 +44,12 @@ private:
   std::vector<SearchSpace> Spaces; ///< One per launch; empty: no parameters.
 };
 
-/// Improves the configuration of a candidate by \p Trials trials. Returns the
-/// number of trials that were run.
-Expected<unsigned> searchInner(Judge &J, EvolvedCandidate &C, unsigned Trials,
-                               const CommandLineSpace &More, uint64_t Seed);
+/// Improves the configuration of a candidate, until it has had \p Trials trials
+/// or \p IsOver returns true. Earlier trials of the candidate count, and the
+/// search continues from them.
+Error searchInner(Judge &J, EvolvedCandidate &C, unsigned Trials,
+                  const InnerSpace &Inner, uint64_t Seed,
+                  function_ref<bool()> IsOver);
 
 } // namespace mneme
 } // namespace llvm

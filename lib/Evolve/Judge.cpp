@@ -21,6 +21,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// The baseline is the median of so many measurements.
+static constexpr unsigned NumBaselines = 3;
+/// Seconds after which the baseline is measured again.
+static constexpr double BaselineSeconds = 5;
+
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
 
@@ -66,11 +71,12 @@ json::Value mneme::toJSON(const Judgement &J) {
 
 Expected<std::unique_ptr<Judge>> Judge::create(JudgeOptions Options) {
   std::unique_ptr<Judge> J(new Judge(std::move(Options)));
+  J->O.Farm.Base.CompareTimed = J->O.Untrusted;
   if (Error E = J->split())
     return std::move(E);
   if (Error E = ReplayFarm::create(J->O.Farm).moveInto(J->Farm))
     return std::move(E);
-  if (Error E = J->measureBaselines())
+  if (Error E = J->checkRecordedCode())
     return std::move(E);
   if (J->O.Untrusted) {
     if (Error E = J->assessPower())
@@ -119,26 +125,79 @@ Error Judge::split() {
   return Error::success();
 }
 
-Error Judge::measureBaselines() {
-  std::vector<EvaluationRequest> Requests;
-  for (unsigned I : Training) {
-    Requests.push_back(makeRequest({}, I, /*Measure=*/true));
-    Requests.back().Fresh = true;
-  }
-  for (unsigned I : HeldOut)
-    Requests.push_back(makeRequest({}, I, /*Measure=*/false));
-  Expected<std::vector<Evaluation>> All = evaluate(std::move(Requests));
-  if (!All)
-    return All.takeError();
-  for (const Evaluation &E : *All)
+static Error checkAll(ArrayRef<Evaluation> All) {
+  for (const Evaluation &E : All)
     if (!E.Failure.empty())
       return createStringError(
           formatv("the recorded kernel does not verify ({0}: {1})", E.Failure,
                   E.Error)
               .str());
-  for (size_t I = 0; I != Training.size(); ++I)
-    Baselines.push_back(summarize((*All)[I].Samples).Median);
   return Error::success();
+}
+
+Error Judge::checkRecordedCode() {
+  std::vector<EvaluationRequest> Requests;
+  for (unsigned I : HeldOut)
+    Requests.push_back(makeRequest({}, I, /*Measure=*/false));
+  Expected<std::vector<Evaluation>> Held = evaluate(std::move(Requests));
+  if (!Held)
+    return Held.takeError();
+  if (Error E = checkAll(*Held))
+    return E;
+  Baselines.resize(Training.size());
+  for (unsigned N = 0; N != NumBaselines; ++N) {
+    Expected<std::vector<Evaluation>> All = measureRecordedCode();
+    if (!All)
+      return All.takeError();
+    if (Error E = checkAll(*All))
+      return E;
+    noteBaselines(*All);
+  }
+  return Error::success();
+}
+
+Expected<std::vector<Evaluation>> Judge::measureRecordedCode() {
+  std::vector<EvaluationRequest> Requests;
+  for (unsigned I : Training) {
+    Requests.push_back(makeRequest({}, I, /*Measure=*/true));
+    Requests.back().Fresh = true;
+  }
+  return evaluate(std::move(Requests));
+}
+
+void Judge::noteBaselines(ArrayRef<Evaluation> All) {
+  for (auto [B, E] : zip_equal(Baselines, All)) {
+    if (E.Samples.empty())
+      continue;
+    if (B.Last.size() == NumBaselines)
+      B.Last.erase(B.Last.begin());
+    B.Last.push_back(summarize(E.Samples).Median);
+    B.Median = summarize(B.Last).Median;
+    Estimates[E.Id] = 0;
+  }
+  BaselineTime = std::chrono::steady_clock::now();
+}
+
+/// The speed of a machine changes.
+Error Judge::refreshBaselines() {
+  if (secondsSince(BaselineTime) < BaselineSeconds)
+    return Error::success();
+  Expected<std::vector<Evaluation>> All = measureRecordedCode();
+  if (!All)
+    return All.takeError();
+  noteBaselines(*All);
+  return Error::success();
+}
+
+/// Returns the logarithm of a speed-up. Equal code has one speed-up, although
+/// the baseline changes.
+double Judge::estimate(const Evaluation &E, size_t Place) {
+  double Log = std::log(Baselines[Place].Median / summarize(E.Samples).Median);
+  if (E.DuplicateOf)
+    if (auto It = Estimates.find(*E.DuplicateOf); It != Estimates.end())
+      Log = It->second;
+  Estimates[E.Id] = Log;
+  return Log;
 }
 
 Error Judge::assessPower() {
@@ -261,6 +320,20 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
   J.Diagnostics = E.Diagnostics;
 }
 
+/// Refuses code that the GPU could not launch; the host device can.
+void Judge::checkLaunch(Judgement &J) const {
+  auto Occupancy = J.Metrics.find("occupancy");
+  if (!J.Failure.empty() || Occupancy == J.Metrics.end() ||
+      Occupancy->second > 0)
+    return;
+  J.Reached = JudgeStage::Compile;
+  J.Failure = FailureKind(Verdict::Unsupported);
+  J.Error = ("a block needs more registers, shared memory or barriers than a "
+             "multiprocessor of " +
+             Farm->plans().front()->compiler().arch() + " has")
+                .str();
+}
+
 /// Bars a candidate with suspicions.
 void Judge::distrust(Judgement &J) const {
   double Factor = J.Speedup ? J.Speedup->Value : J.Estimate.value_or(1);
@@ -298,13 +371,14 @@ Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
     for (auto [Owner, E] : zip_equal(Owners, *Results)) {
       Judgement &J = All[Owner.first];
       note(J, Stage, E);
-      if (Stage != JudgeStage::Measure || E.Samples.empty())
-        continue;
       if (Owner.second == Training.front())
         J.Metrics = E.Metrics;
-      size_t Place = find(Training, Owner.second) - Training.begin();
+      if (Stage == JudgeStage::Verify)
+        checkLaunch(J);
+      if (Stage != JudgeStage::Measure || E.Samples.empty())
+        continue;
       Logs[Owner.first] +=
-          std::log(Baselines[Place] / summarize(E.Samples).Median);
+          estimate(E, find(Training, Owner.second) - Training.begin());
     }
     for (auto [I, J] : enumerate(All))
       if (J.Failure.empty()) {
@@ -316,9 +390,12 @@ Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
   };
   if (Error E = Run(JudgeStage::Verify, Training.front()))
     return std::move(E);
-  if (Last >= JudgeStage::Measure)
+  if (Last >= JudgeStage::Measure) {
+    if (Error E = refreshBaselines())
+      return std::move(E);
     if (Error E = Run(JudgeStage::Measure, Training))
       return std::move(E);
+  }
   for (auto [I, J] : enumerate(All)) {
     if (Last >= JudgeStage::Compare && J.Failure.empty())
       if (Error E = compare(Configs[I], J))

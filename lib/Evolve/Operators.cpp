@@ -75,6 +75,7 @@ private:
                      (What + ": line " + Twine(Lines.lineOf(Where))).str(),
                      std::move(Parts)});
   }
+  void addPragmas(StringRef What, StringRef Form, ArrayRef<unsigned> Values);
   /// Returns true if a word of the function's declaration is \p Word.
   bool declares(const FunctionExtent &F, StringRef Word) const;
   bool isKernel(const FunctionExtent &F) const {
@@ -150,20 +151,64 @@ EditFinder::getParameters(const FunctionExtent &F) const {
 // Operators
 //===----------------------------------------------------------------------===//
 
-void EditFinder::findUnroll() {
+/// Adds a pragma before each loop, or replaces the one that it has.
+/// \param Form  contains {0} for a value.
+void EditFinder::addPragmas(StringRef What, StringRef Form,
+                            ArrayRef<unsigned> Values) {
+  StringRef Key = Form.take_until([](char C) { return C == '{'; });
   for (size_t I = 0; I != Tokens.size(); ++I) {
     if (!isIn(Tokens[I].Begin) || (word(I) != "for" && word(I) != "while"))
       continue;
-    bool HasOwn = I && Tokens[I - 1].Kind == SourceToken::Directive &&
-                  word(I - 1).contains("unroll");
-    for (unsigned Factor : {1, 2, 4, 8, 16}) {
-      std::string Pragma = formatv("#pragma unroll {0}", Factor).str();
-      if (!HasOwn)
-        add("unroll by " + Twine(Factor), Tokens[I].Begin,
+    size_t Own = I;
+    for (size_t J = I; J && Tokens[J - 1].Kind == SourceToken::Directive; --J)
+      if (word(J - 1).starts_with(Key))
+        Own = J - 1;
+    for (unsigned Value : Values) {
+      std::string Pragma = formatv(Form.data(), Value).str();
+      std::string Description = formatv("{0} {1}", What, Value).str();
+      if (Own == I)
+        add(Description, Tokens[I].Begin,
             {{Tokens[I].Begin, Tokens[I].Begin, "\n" + Pragma + "\n"}});
-      else if (word(I - 1) != Pragma)
-        add("unroll by " + Twine(Factor), Tokens[I].Begin,
-            {{Tokens[I - 1].Begin, Tokens[I - 1].End, Pragma}});
+      else if (word(Own) != Pragma)
+        add(Description, Tokens[I].Begin,
+            {{Tokens[Own].Begin, Tokens[Own].End, Pragma}});
+    }
+  }
+}
+
+void EditFinder::findUnroll() {
+  addPragmas("unroll by", "#pragma unroll {0}", {1, 2, 4, 8, 16});
+}
+
+void EditFinder::findVectorize() {
+  addPragmas("vectors of", "#pragma clang loop vectorize_width({0})",
+             {1, 2, 4, 8});
+}
+
+/// A loop whose step is the number of threads computes the same with fewer
+/// blocks.
+void EditFinder::findCoarsen() {
+  constexpr StringLiteral Comment = "// mneme-launch grid.x = ",
+                          Own = "// mneme-launch grid.x = "
+                                "ceildiv(recorded.grid.x, ";
+  for (const FunctionExtent &F : Functions) {
+    if (!isKernel(F))
+      continue;
+    bool HasLoop = false, HasStride = false;
+    for (size_t I = tokenAt(F.BodyBegin), End = tokenAt(F.End); I < End; ++I) {
+      HasLoop |= word(I) == "for" || word(I) == "while";
+      HasStride |= word(I) == "gridDim" && word(I + 2) == "x";
+    }
+    size_t At = Text.find(Comment), OwnAt = Text.find(Own);
+    if (!HasLoop || !HasStride || (At != StringRef::npos && At != OwnAt))
+      continue;
+    for (unsigned Factor : {2, 4, 8}) {
+      std::string Line = formatv("{0}{1})", Own, Factor).str();
+      SourceEditing::Replacement R{F.Begin, F.Begin, "\n" + Line + "\n"};
+      if (OwnAt != StringRef::npos)
+        R = {OwnAt, Text.find(')', OwnAt) + 1, Line};
+      if (Text.slice(R.Begin, R.End) != Line)
+        add("1 of " + Twine(Factor) + " blocks", F.Begin, {R});
     }
   }
 }

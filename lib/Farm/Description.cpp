@@ -68,3 +68,31 @@ json::Object mneme::describe(const FarmDescription &D) {
                       {"compile_jobs", D.CompileJobs},
                       {"devices", std::move(List)}};
 }
+
+std::string mneme::describeDevices(const json::Object &Description) {
+  std::string Text;
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices) {
+      const json::Object &D = *V.getAsObject();
+      StringRef Device = D.getString("device").value_or("");
+      if (!Text.empty())
+        Text += ", ";
+      Text += Device;
+      if (std::optional<StringRef> GPU = D.getString("gpu"))
+        Text += (" " + *GPU).str();
+    }
+  if (Text.empty())
+    return "workers";
+  if (std::optional<StringRef> Host = Description.getString("host"))
+    Text += (" of " + *Host).str();
+  return Text;
+}
+
+std::string mneme::findGPUName(const json::Object &Description,
+                               StringRef Device) {
+  if (const json::Array *Devices = Description.getArray("devices"))
+    for (const json::Value &V : *Devices)
+      if (const json::Object &D = *V.getAsObject(); D.getString("id") == Device)
+        return D.getString("gpu").value_or("").str();
+  return "";
+}

@@ -47,6 +47,9 @@ static constexpr uint64_t FirstSeed = 1 << 20;
 /// before: most candidates are correct, so they are compared once.
 static constexpr double DeferredNanoseconds = 1e6;
 
+/// One timed launch in so many is compared (ReplayOptions::CompareTimed).
+static constexpr unsigned ComparedInterval = 4;
+
 //===----------------------------------------------------------------------===//
 // Loaded kernels
 //===----------------------------------------------------------------------===//
@@ -235,7 +238,7 @@ bool MeasuredKernel::noteOutcome(const LaunchOutcome &Outcome) {
   return false;
 }
 
-Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
+Expected<std::optional<double>> MeasuredKernel::launch(unsigned Repeat) {
   double Seconds = 0;
   Expected<LaunchOutcome> Outcome = [&]() -> Expected<LaunchOutcome> {
     ScopedTimer Whole(Seconds);
@@ -263,6 +266,24 @@ Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
   return Outcome->Nanoseconds;
 }
 
+/// Returns true if some timed launches are compared. Without restoring memory,
+/// a launch does not start from the recorded memory.
+bool MeasuredKernel::comparesTimed() const {
+  return Plan.options().CompareTimed && Plan.options().Verify && Restore;
+}
+
+Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
+  Expected<std::optional<double>> Nanoseconds = launch(Repeat);
+  if (!Nanoseconds || !*Nanoseconds || !comparesTimed() ||
+      Random() % ComparedInterval != 0)
+    return Nanoseconds;
+  if (Error E = compareLater())
+    return std::move(E);
+  if (!isGood())
+    return std::nullopt;
+  return Nanoseconds;
+}
+
 Expected<bool> MeasuredKernel::sampleMany(unsigned Count, unsigned Repeat,
                                           std::vector<double> &Nanoseconds) {
   if (!D.asGPU() || LongestSeconds == 0)
@@ -274,10 +295,20 @@ Expected<bool> MeasuredKernel::sampleMany(unsigned Count, unsigned Repeat,
       std::clamp<double>(Limit / (LongestSeconds * Repeat), 1, Count);
   while (Count) {
     unsigned Some = std::min(Count, Most);
+    // The last launch of a batch can be compared.
+    if (comparesTimed())
+      Some =
+          std::min<unsigned>(Some, 1 + Random() % (2 * ComparedInterval - 1));
     Count -= Some;
     Expected<bool> Ok = sampleBatch(Some, Repeat, Nanoseconds);
     if (!Ok || !*Ok)
       return Ok;
+    if (!comparesTimed())
+      continue;
+    if (Error E = compareLater())
+      return std::move(E);
+    if (!isGood())
+      return false;
   }
   return true;
 }
@@ -308,7 +339,7 @@ Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
 }
 
 Error MeasuredKernel::verify(bool MayWait) {
-  Expected<std::optional<double>> Launched = sample(1);
+  Expected<std::optional<double>> Launched = launch(1);
   if (!Launched)
     return Launched.takeError();
   if (!*Launched || (MayWait && **Launched < DeferredNanoseconds))
@@ -410,23 +441,28 @@ Error MeasuredKernel::describeTypes() {
   return Error::success();
 }
 
-Error MeasuredKernel::confirm() {
-  if (LastCompared == Memory.numLaunches())
-    return Error::success();
-  if (LastRestored != Memory.numLaunches()) {
-    Restore = true;
-    Expected<std::optional<double>> Launched = sample(1);
-    if (!Launched)
-      return Launched.takeError();
-    if (!*Launched)
-      return Error::success();
-  }
+/// Compares a launch that need not be the first.
+Error MeasuredKernel::compareLater() {
   bool WasRight = V != Verdict::NotVerified;
   if (Error E = compare())
     return E;
   if (WasRight && V == Verdict::Mismatch)
     Message = "the first launch verified, a later one did not: " + Message;
   return Error::success();
+}
+
+Error MeasuredKernel::confirm() {
+  if (LastCompared == Memory.numLaunches())
+    return Error::success();
+  if (LastRestored != Memory.numLaunches()) {
+    Restore = true;
+    Expected<std::optional<double>> Launched = launch(1);
+    if (!Launched)
+      return Launched.takeError();
+    if (!*Launched)
+      return Error::success();
+  }
+  return compareLater();
 }
 
 /// Returns the contents of the failed buffers; nothing if they are too large.
@@ -457,7 +493,7 @@ Error MeasuredKernel::checkReproducibility() {
   Kept.reset();
   if (First.empty())
     return Error::success();
-  Expected<std::optional<double>> Launched = sample(1);
+  Expected<std::optional<double>> Launched = launch(1);
   if (!Launched)
     return Launched.takeError();
   // Only the failed buffers are read after this launch.

@@ -15,6 +15,7 @@
 #define LLVM_MNEME_LIB_REPLAY_MEASUREDKERNEL_H
 
 #include "llvm/Mneme/Replay/Session.h"
+#include <random>
 
 namespace llvm {
 namespace mneme {
@@ -38,6 +39,7 @@ public:
   /// timed is the code that was verified. Launches again if the last launch was
   /// another kernel's or did not start from the recorded memory.
   Error confirm();
+  /// May also compare the result (ReplayOptions::CompareTimed).
   Expected<std::optional<double>> sample(unsigned Repeat) override;
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
@@ -89,8 +91,13 @@ private:
   /// recorded memory, and after the last one that was compared.
   uint64_t LastRestored = 0, LastCompared = 0;
 
+  std::minstd_rand Random{std::random_device()()};
+
   Error restore();
+  Expected<std::optional<double>> launch(unsigned Repeat);
+  bool comparesTimed() const;
   Error compare();
+  Error compareLater();
   Error describeTypes();
   std::string describeMismatch() const;
   bool isUndecided(size_t Part) const;

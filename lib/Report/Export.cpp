@@ -9,19 +9,42 @@
 #include "Exports.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-const Trial *StudyRecord::findTrial(uint64_t Number) const {
+static json::Object makeDims(const Dim3 &D) {
+  return json::Object{{"x", D.X}, {"y", D.Y}, {"z", D.Z}};
+}
+
+void WinnerRecord::setRecording(const RecordedKernel &K,
+                                ArrayRef<RecordedInstance> Instances) {
+  Kernel = K.KernelName;
+  DemangledName = K.DemangledName;
+  StaticHash = K.StaticHash;
+  Arch = K.Arch;
+  OptLevel = K.OptLevel;
+  for (const RecordedInstance &I : Instances)
+    Launches.push_back(json::Object{{"record_id", I.DynamicHash},
+                                    {"grid", makeDims(I.Grid)},
+                                    {"block", makeDims(I.Block)},
+                                    {"shared_mem", I.SharedMem}});
+  Toolchain = json::Object{{"mneme", getVersion()},
+                           {"llvm", LLVM_VERSION_STRING},
+                           {"application", K.Toolchain}};
+}
+
+const Trial *WinnerRecord::findTrial(uint64_t Number) const {
   auto It = find_if(Trials, [&](const Trial &T) { return T.Number == Number; });
   return It == Trials.end() ? nullptr : &*It;
 }
 
-const Trial *StudyRecord::winner() const {
+const Trial *WinnerRecord::winner() const {
   std::optional<uint64_t> Number = Outcome.winner();
   return Number ? findTrial(*Number) : nullptr;
 }
@@ -117,7 +140,7 @@ static json::Value summarizeTime(ArrayRef<double> Samples, double Median) {
 
 /// Returns the trials that are significantly better for one instance than the
 /// common winner.
-static json::Array makeInstanceWinners(const StudyRecord &R) {
+static json::Array makeInstanceWinners(const WinnerRecord &R) {
   json::Array Winners;
   const FinalTestResult &Final = R.Outcome.Final;
   if (!R.winner() || !Final.isSignificant() || !Final.Winner)
@@ -143,7 +166,7 @@ static json::Array makeInstanceWinners(const StudyRecord &R) {
   return Winners;
 }
 
-json::Object mneme::makeBest(const StudyRecord &R) {
+json::Object mneme::makeBest(const WinnerRecord &R) {
   const Trial *Winner = R.winner();
   const InstanceOutcome *Instance =
       R.Outcome.Instances.empty() ? nullptr : &R.Outcome.Instances.front();
@@ -207,6 +230,6 @@ json::Object mneme::makeBest(const StudyRecord &R) {
   return Best;
 }
 
-Error mneme::writeBest(const StudyRecord &R, StringRef Path) {
+Error mneme::writeBest(const WinnerRecord &R, StringRef Path) {
   return writeJSON(Path, makeBest(R));
 }

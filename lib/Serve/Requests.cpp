@@ -578,10 +578,8 @@ void Server::handle(Client &C, message::Space &M) {
   Expected<Study> S = makeStudy(M);
   if (!S)
     return refuse(C, M.Id, Reason::Request, S.takeError());
-  const RecordedInstance &I = *Kernel.findInstance(Ids[*Instance]);
   RecordedFacts Facts =
-      makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
-                        Kernel.OptLevel, Kernel.Arch, Kernel.KernelName);
+      makeRecordedFacts(Kernel, *Kernel.findInstance(Ids[*Instance]));
   Expected<std::unique_ptr<ServedSpace>> Space =
       ServedSpace::create(std::move(*S), std::move(Facts), M.Sampler, M.Seed);
   if (!Space)

@@ -54,13 +54,13 @@ FrontEnd::~FrontEnd() = default;
 
 Error FrontEnd::preparePrefix() {
   const SourceInfo &Info = Unit->info();
-  if (!Info.HasPrefix || !Prefix.empty())
+  if (!Info.HasPrefix || Prefix)
     return Error::success();
   ComposedText All =
       Unit->text().compose(Unit->marked(), Info.Blocks, Info.NeedsTail);
-  std::string Text = All.Text.substr(0, All.Fixed);
-  std::string Closed = Text;
-  for (unsigned I = countOpenConditionals(Text); I; --I)
+  All.Text.resize(All.Fixed);
+  std::string Closed = All.Text;
+  for (unsigned I = countOpenConditionals(All.Text); I; --I)
     Closed += "#endif\n";
   FrontEndLimits Own = Limits;
   Own.OutputBytes = 0;
@@ -71,7 +71,9 @@ Error FrontEnd::preparePrefix() {
   if (Error E = writeFileAtomically(Source, Closed))
     return E;
   Job.map(PrefixName, Source);
-  Expected<CompilerRun> Run = Job.run({"-emit-pch"}, PrefixName);
+  // Otherwise, each version would instantiate the templates that headers need.
+  Expected<CompilerRun> Run =
+      Job.run({"-emit-pch", "-fpch-instantiate-templates"}, PrefixName);
   if (!Run)
     return Run.takeError();
   if (!Run->succeeded())
@@ -80,54 +82,56 @@ Error FrontEnd::preparePrefix() {
   if (std::error_code EC =
           sys::fs::rename(Job.outputPath(), Folder.pathOf("prefix.pch")))
     return createFileError(Folder.pathOf("prefix.pch"), EC);
-  Prefix = std::move(Text);
+  Prefix = std::make_unique<ComposedText>(std::move(All));
   return Error::success();
+}
+
+/// Returns the text that decides what is compiled ahead.
+static StringRef getHead(StringRef Version) {
+  return Version.take_front(Version.find(BlockStart));
 }
 
 namespace {
 /// The text that clang compiles, made of a version.
 class VersionText {
 public:
-  VersionText(const ComposedText &All, StringRef Prefix,
+  /// \param All  without the part of \p Prefix, if that is given.
+  VersionText(const ComposedText &All, const ComposedText *Prefix,
               const SourceDefines &Defines);
 
-  bool usesPrefix() const { return PrefixLines; }
   const std::string &text() const { return Text; }
   /// Returns the position in the version, or in a file of the unit, of one in
   /// the text.
   SourcePosition translate(SourcePosition P) const;
 
 private:
-  SourcePosition findPresumed(unsigned Line) const;
-
   const ComposedText &All;
+  const ComposedText *Prefix; ///< What is compiled ahead; may be null.
   std::string Text;
-  unsigned PrefixLines = 0; ///< Lines that are compiled ahead.
-  unsigned AddedLines = 0;  ///< Lines in front of the rest.
+  unsigned AddedLines = 0; ///< Lines in front of All.
 };
 } // namespace
 
-VersionText::VersionText(const ComposedText &All, StringRef Prefix,
+VersionText::VersionText(const ComposedText &All, const ComposedText *Prefix,
                          const SourceDefines &Defines)
-    : All(All) {
-  StringRef Rest = All.Text;
+    : All(All), Prefix(Prefix) {
   for (const auto &[Name, Value] : Defines)
     Text += "#define " + Name + " " + Value + "\n";
-  if (!Prefix.empty() && Rest.consume_front(Prefix)) {
-    PrefixLines = Prefix.count('\n');
+  if (Prefix) {
     // The first branch that is true was taken: later branches are skipped.
-    for (unsigned I = countOpenConditionals(Prefix); I; --I)
+    for (unsigned I = All.OpenBefore; I; --I)
       Text += "#if 1\n";
     Text += All.FixedMarkers;
   }
   AddedLines = StringRef(Text).count('\n');
-  Text += Rest;
+  Text += All.Text;
 }
 
-/// Returns the file and line that the line markers before \p Line state.
-SourcePosition VersionText::findPresumed(unsigned Line) const {
+/// Returns the file and line that the line markers before \p Line of \p Text
+/// state.
+static SourcePosition findPresumed(StringRef Text, unsigned Line) {
   SmallVector<StringRef, 0> Lines;
-  StringRef(All.Text).split(Lines, '\n');
+  Text.split(Lines, '\n');
   for (unsigned I = std::min<size_t>(Line, Lines.size()); I-- > 0;) {
     StringRef Marker = Lines[I];
     SourcePosition P;
@@ -142,19 +146,17 @@ SourcePosition VersionText::findPresumed(unsigned Line) const {
 }
 
 SourcePosition VersionText::translate(SourcePosition P) const {
-  unsigned Line = P.Line;
-  if (P.File == MainName) {
-    if (Line <= AddedLines)
-      return {};
-    Line = Line - AddedLines + PrefixLines;
-  } else if (P.File != PrefixName) {
+  bool IsAhead = Prefix && P.File == PrefixName;
+  if (!IsAhead && P.File != MainName)
     return P;
-  }
-  unsigned Origin =
-      Line && Line <= All.Origins.size() ? All.Origins[Line - 1] : 0;
-  if (Origin)
+  unsigned Added = IsAhead ? 0 : AddedLines;
+  if (P.Line <= Added)
+    return {};
+  ArrayRef<unsigned> Origins = IsAhead ? Prefix->Origins : All.Origins;
+  unsigned Index = P.Line - Added - 1;
+  if (unsigned Origin = Index < Origins.size() ? Origins[Index] : 0)
     return {KernelSourceName.str(), Origin, P.Column};
-  SourcePosition Presumed = findPresumed(Line);
+  SourcePosition Presumed = findPresumed(IsAhead ? Prefix->Text : Text, P.Line);
   Presumed.Column = P.Column;
   return Presumed;
 }
@@ -179,16 +181,19 @@ Expected<FrontEndResult> FrontEnd::compile(StringRef Version,
   if (!AnyEdit)
     if (Error E = Unit->checkVersion(Version))
       return std::move(E);
+  bool WithTail = AnyEdit || Info.NeedsTail;
+  bool UsesPrefix = Prefix && getHead(Version) == getHead(Unit->marked());
   ComposedText All =
-      Unit->text().compose(Version, Info.Blocks, AnyEdit || Info.NeedsTail);
-  VersionText Text(All, Prefix, Defines);
+      UsesPrefix ? Unit->text().composeRest(Version, Info.Blocks, WithTail)
+                 : Unit->text().compose(Version, Info.Blocks, WithTail);
+  VersionText Text(All, UsesPrefix ? Prefix.get() : nullptr, Defines);
   ClangJob Job(Info, Clang, Limits);
   if (Error E = Job.add(MainName, Text.text()))
     return std::move(E);
   for (const LinkedBitcode &B : Info.Bitcode)
     Job.map(B.Path, B.Path);
   std::vector<std::string> Action = {"-emit-llvm-bc", "-disable-llvm-passes"};
-  if (Text.usesPrefix()) {
+  if (UsesPrefix) {
     Job.map(PrefixName, Folder.pathOf("prefix.cu"));
     Job.map(CompiledPrefixName, Folder.pathOf("prefix.pch"));
     Action.insert(Action.end(), {"-include-pch", CompiledPrefixName.str()});

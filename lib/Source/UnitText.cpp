@@ -250,6 +250,8 @@ Expected<UnitText> UnitText::parse(std::string Rewritten, StringRef File) {
   Unit.File = File.str();
   if (Error E = Parser(Unit).run())
     return std::move(E);
+  Unit.OpenAtBegin =
+      countOpenConditionals(StringRef(Unit.Rewritten).take_front(Unit.Begin));
   return std::move(Unit);
 }
 
@@ -293,15 +295,22 @@ private:
 class UnitText::Composer {
 public:
   Composer(const UnitText &Unit, StringRef Version,
-           ArrayRef<SourceBlock> Blocks)
-      : Unit(Unit), Version(Version), Blocks(Blocks), Writer(Out) {}
+           ArrayRef<SourceBlock> Blocks, bool OnlyRest)
+      : Unit(Unit), Version(Version), Blocks(Blocks), OnlyRest(OnlyRest),
+        Writer(Out) {}
   ComposedText run(bool WithTail);
 
 private:
   void addText(StringRef Text);
   void addLine(StringRef Line);
   void addDirective(StringRef Text);
-  void endFixed();
+  /// Conditionals that are open there. Those of an included file are closed.
+  unsigned countOpen(size_t VersionEnd) const {
+    return Unit.OpenAtBegin +
+           countOpenConditionals(Version.take_front(VersionEnd));
+  }
+  void addUnit(size_t Begin, size_t End, unsigned Origin);
+  void endFixed(size_t VersionEnd);
   const Directive *find(Directive::KindTy Kind, StringRef Spelling);
   void mark(StringRef Flags = "") {
     Writer.add(
@@ -311,6 +320,7 @@ private:
   const UnitText &Unit;
   StringRef Version;
   ArrayRef<SourceBlock> Blocks;
+  bool OnlyRest;
   ComposedText Out;
   OriginWriter Writer;
   unsigned Line = 1;   ///< Of the version.
@@ -397,13 +407,26 @@ void UnitText::Composer::addDirective(StringRef Text) {
     return;
   }
   Writer.endLine(First);
-  Writer.add(StringRef(Unit.Rewritten).slice(D->Begin, D->End), First, 0);
+  addUnit(D->Begin, D->End, First);
   mark(" 2");
   if (!StartedBlocks)
-    endFixed();
+    endFixed(Text.end() - Version.begin());
 }
 
-void UnitText::Composer::endFixed() {
+/// Adds text of the unit. What is before the first block is dropped later if
+/// only the rest is wanted.
+void UnitText::Composer::addUnit(size_t Begin, size_t End, unsigned Origin) {
+  if (!OnlyRest || StartedBlocks)
+    Writer.add(StringRef(Unit.Rewritten).slice(Begin, End), Origin, 0);
+}
+
+/// \param VersionEnd  the end of the version's part.
+void UnitText::Composer::endFixed(size_t VersionEnd) {
+  if (OnlyRest) {
+    Out.Text.clear();
+    Out.Origins.clear();
+    Out.OpenBefore = countOpen(VersionEnd);
+  }
   Out.Fixed = Out.Text.size();
   Out.FixedMarkers.clear();
   StringRef Flags = "";
@@ -416,8 +439,8 @@ void UnitText::Composer::endFixed() {
 }
 
 ComposedText UnitText::Composer::run(bool WithTail) {
-  Writer.add(StringRef(Unit.Rewritten).take_front(Unit.Begin), 0, 0);
-  endFixed();
+  addUnit(0, Unit.Begin, 0);
+  endFixed(0);
   size_t At = 0;
   for (const SourceToken &T : lexSource(Version)) {
     if (T.Kind != SourceToken::Directive)
@@ -432,17 +455,30 @@ ComposedText UnitText::Composer::run(bool WithTail) {
     Writer.add(StringRef(Unit.Rewritten).drop_front(Unit.End), 0, 0);
     return std::move(Out);
   }
-  for (unsigned I = countOpenConditionals(Out.Text); I; --I)
+  for (unsigned I = countOpen(Version.size()); I; --I)
     Writer.add("#endif\n", 0, 0);
   return std::move(Out);
 }
 
+static StringRef dropTail(StringRef Version) {
+  size_t At = Version.rfind(BlockEnd);
+  return At == StringRef::npos ? Version
+                               : Version.take_front(Version.find('\n', At) + 1);
+}
+
 ComposedText UnitText::compose(StringRef Version, ArrayRef<SourceBlock> Blocks,
                                bool WithTail) const {
-  if (!WithTail)
-    if (size_t At = Version.rfind(BlockEnd); At != StringRef::npos)
-      Version = Version.take_front(Version.find('\n', At) + 1);
-  return Composer(*this, Version, Blocks).run(WithTail);
+  return Composer(*this, WithTail ? Version : dropTail(Version), Blocks,
+                  /*OnlyRest=*/false)
+      .run(WithTail);
+}
+
+ComposedText UnitText::composeRest(StringRef Version,
+                                   ArrayRef<SourceBlock> Blocks,
+                                   bool WithTail) const {
+  return Composer(*this, WithTail ? Version : dropTail(Version), Blocks,
+                  /*OnlyRest=*/true)
+      .run(WithTail);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Record/Database.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -54,4 +55,10 @@ RecordedFacts mneme::makeRecordedFacts(Dim3 Grid, Dim3 Block,
   F["arch"] = Arch.str();
   F["kernel"] = Kernel.str();
   return F;
+}
+
+RecordedFacts mneme::makeRecordedFacts(const RecordedKernel &K,
+                                       const RecordedInstance &I) {
+  return makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
+                           K.OptLevel, K.Arch, K.KernelName);
 }

@@ -38,10 +38,6 @@ struct RunningTrial {
   bool Fresh = false;  ///< Do not reuse the result of equal code.
 };
 
-/// Returns the launch settings of a configuration, which do not affect the
-/// code.
-std::string printLaunch(const json::Object &Config);
-
 class Tuner::Impl {
 public:
   Impl(ArrayRef<StudyInstance> Instances, Evaluator &E, StudyLog *Log,

@@ -53,6 +53,40 @@ TEST(OperatorsTest, UnrollsLoops) {
   EXPECT_THAT(V, Contains("void f() {\n#pragma unroll 2\nfor (;;) g(); }"));
 }
 
+TEST(OperatorsTest, VectorizesLoops) {
+  std::vector<std::string> V =
+      edit("vectorize", "void f() {\n#pragma unroll 8\nfor (;;) g(); }");
+  EXPECT_THAT(V, SizeIs(4));
+  EXPECT_THAT(V, Contains("void f() {\n#pragma unroll 8\n\n#pragma clang loop "
+                          "vectorize_width(4)\nfor (;;) g(); }"));
+  // An own pragma is replaced, also before another one.
+  V = edit("vectorize", "void f() {\n#pragma clang loop vectorize_width(2)\n"
+                        "#pragma unroll 8\nfor (;;) g(); }");
+  EXPECT_THAT(V, SizeIs(3));
+  EXPECT_THAT(V, Contains("void f() {\n#pragma clang loop vectorize_width(8)\n"
+                          "#pragma unroll 8\nfor (;;) g(); }"));
+}
+
+TEST(OperatorsTest, LaunchesFewerBlocks) {
+  StringRef Kernel = "__global__ void k() { for (int I = 0; I < N; I += "
+                     "gridDim.x * blockDim.x) f(); }";
+  std::string Half =
+      "\n// mneme-launch grid.x = ceildiv(recorded.grid.x, 2)\n" + Kernel.str();
+  std::vector<std::string> V = edit("coarsen", Kernel);
+  EXPECT_THAT(V, SizeIs(3));
+  EXPECT_THAT(V, Contains(Half));
+  V = edit("coarsen", Half);
+  EXPECT_THAT(V, SizeIs(2));
+  EXPECT_THAT(V, Contains("\n// mneme-launch grid.x = ceildiv(recorded.grid.x, "
+                          "8)\n" +
+                          Kernel.str()));
+  // An author's own setting stays; without a loop, blocks would be missing.
+  EXPECT_THAT(edit("coarsen", "// mneme-launch grid.x = 7\n" + Kernel.str()),
+              IsEmpty());
+  EXPECT_THAT(edit("coarsen", "__global__ void k() { f(gridDim.x); }"),
+              IsEmpty());
+}
+
 TEST(OperatorsTest, PromisesThatPointersDoNotAlias) {
   EXPECT_THAT(
       edit("restrict", "__global__ void k(const float *A, int N, T<1, 2> *B) "

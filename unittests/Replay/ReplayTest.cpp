@@ -231,6 +231,32 @@ TEST_F(ReplayTest, AKernelThatStopsWorkingIsWrong) {
   EXPECT_TRUE(Paired.Measured.empty());
 }
 
+TEST_F(ReplayTest, TimedLaunchesCanBeCompared) {
+  for (bool Compares : {false, true}) {
+    ReplayOptions O;
+    O.Envelope.Replays = 0;
+    O.Iterations = 200;
+    O.CompareTimed = Compares;
+    auto P = cantFail(plan(O));
+    auto D = std::make_unique<FakeDevice>();
+    FakeDevice &TheDevice = *D;
+    auto Session = cantFail(ReplaySession::create(*P, std::move(D)));
+    // Wrong, but for the launches that are compared in any case.
+    unsigned Count = 0;
+    TheDevice.Run = [&](FakeDevice &D, ArrayRef<void *> Args) {
+      bool IsRight = ++Count < 20 || Count > 180;
+      return IsRight ? add(D, Args) : LaunchStatus::Ok;
+    };
+    ReplayResult R =
+        cantFail(Session->run(*P, CompiledKernel(), [](ReplayStage) {}));
+    EXPECT_EQ(R.V, Compares ? Verdict::Mismatch : Verdict::Match);
+    EXPECT_EQ(R.Measured.has_value(), !Compares);
+    if (Compares)
+      EXPECT_THAT(R.Error, HasSubstr("the first launch verified, a later one "
+                                     "did not: "));
+  }
+}
+
 /// A search on a GPU.
 class SearchTest : public SmallRecording {
 protected:
@@ -273,6 +299,26 @@ TEST_F(SearchTest, ComparesAShortLaunchAfterItWasTimed) {
     EXPECT_EQ(R.V, Verdict::Mismatch);
     EXPECT_THAT(R.Error, HasSubstr(" differ, first at 0: 10 instead of 15"));
     EXPECT_FALSE(R.Measured);
+  }
+}
+
+TEST_F(SearchTest, LaunchesThatAreTimedTogetherCanBeCompared) {
+  ReplayOptions O;
+  O.Quick = true;
+  O.Envelope.Replays = 0;
+  O.Iterations = 200;
+  for (bool Compares : {false, true}) {
+    O.CompareTimed = Compares;
+    std::unique_ptr<ReplayPlan> Variant = cantFail(P->vary(O));
+    Count = 0;
+    GPU->Run = [&](auto &&...Args) {
+      bool IsRight = ++Count < 20 || Count > 180;
+      return IsRight ? Work(Args...) : LaunchStatus::Ok;
+    };
+    ReplayResult R =
+        cantFail(Session->run(*Variant, CompiledKernel(), [](ReplayStage) {}));
+    EXPECT_EQ(R.V, Compares ? Verdict::Mismatch : Verdict::Match);
+    EXPECT_EQ(R.Measured.has_value(), !Compares);
   }
 }
 

@@ -219,7 +219,7 @@ inline StudyOutcome makeSampleOutcome(ArrayRef<Trial> Trials, bool Win) {
 inline StudyRecord makeSampleRecord(const SearchSpace &Space,
                                     ArrayRef<Trial> Trials,
                                     const StudyOutcome &Outcome) {
-  StudyRecord R{Space, Trials, Outcome};
+  StudyRecord R{{Trials, Outcome}, Space};
   R.Name = "sample/0123456789abcdef";
   R.Kernel = "_Z6kernelPfi";
   R.DemangledName = "kernel(float*, int)";

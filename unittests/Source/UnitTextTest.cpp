@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Source/UnitText.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -125,6 +126,25 @@ TEST(UnitTextTest, AddsAndFindsMarkers) {
   EXPECT_EQ(Cut.Parts[1], "void k() {\n}\n");
   EXPECT_EQ(Cut.Parts[0].str() + Cut.Parts[1].str() + Cut.Parts[2].str(),
             Header);
+}
+
+TEST(UnitTextTest, ComposesTheRest) {
+  for (StringRef File : {"./k.h", "main.cu"}) {
+    UnitText U = parse(File);
+    SourceBlock Block =
+        File == "main.cu" ? SourceBlock{"main", 2, 2} : TheBlock;
+    std::string Version = addMarkers(U.original(), Block);
+    for (bool WithTail : {false, true}) {
+      ComposedText All = U.compose(Version, Block, WithTail);
+      ComposedText Rest = U.composeRest(Version, Block, WithTail);
+      StringRef Fixed = StringRef(All.Text).take_front(All.Fixed);
+      EXPECT_EQ(Rest.Text, All.Text.substr(All.Fixed));
+      EXPECT_EQ(ArrayRef(Rest.Origins),
+                ArrayRef(All.Origins).drop_front(Fixed.count('\n')));
+      EXPECT_EQ(Rest.FixedMarkers, All.FixedMarkers);
+      EXPECT_EQ(Rest.OpenBefore, countOpenConditionals(Fixed));
+    }
+  }
 }
 
 TEST(UnitTextTest, RefusesUnbalancedMarkers) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Study/Recorded.h"
+#include "llvm/Mneme/Record/Database.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -41,6 +42,23 @@ TEST(RecordedTest, FactsAreThoseOfTheLaunch) {
   EXPECT_EQ(F["opt_level"], Value("3"));
   EXPECT_EQ(F["arch"], Value("sm_90"));
   EXPECT_EQ(F["kernel"], Value("k"));
+}
+
+TEST(RecordedTest, FactsOfARecordingAreThoseOfItsLaunch) {
+  RecordedKernel K;
+  K.KernelName = "k";
+  K.Arch = "sm_90";
+  K.OptLevel = "3";
+  RecordedInstance I;
+  I.Grid = {10, 2, 3};
+  I.Block = {32, 4, 5};
+  I.SharedMem = 48;
+  I.Cooperative = true;
+  RecordedFacts F = makeRecordedFacts(K, I);
+  RecordedFacts Same =
+      makeRecordedFacts(I.Grid, I.Block, 48, true, "3", "sm_90", "k");
+  for (StringRef Name : getRecordedNames())
+    EXPECT_EQ(F[Name], Same[Name]) << Name.str();
 }
 
 TEST(RecordedTest, ManyThreadsDoNotOverflow) {

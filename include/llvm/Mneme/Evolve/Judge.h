@@ -15,10 +15,12 @@
 #ifndef LLVM_MNEME_EVOLVE_JUDGE_H
 #define LLVM_MNEME_EVOLVE_JUDGE_H
 
+#include "llvm/ADT/DenseMap.h"
 #include "llvm/Mneme/Farm/Assess.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Study/Outcome.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include <chrono>
 
 namespace llvm {
 namespace mneme {
@@ -106,8 +108,6 @@ public:
   /// those that are held out, which follow them.
   ArrayRef<unsigned> training() const { return Training; }
   ArrayRef<unsigned> heldOut() const { return HeldOut; }
-  /// Nanoseconds of the recorded code, per training instance.
-  ArrayRef<double> baselines() const { return Baselines; }
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
   size_t perturbed() const { return Perturbed.size(); }
@@ -118,13 +118,18 @@ private:
   explicit Judge(JudgeOptions O) : O(std::move(O)) {}
   Error split();
   Error assessPower();
-  Error measureBaselines();
+  Error checkRecordedCode();
+  Expected<std::vector<Evaluation>> measureRecordedCode();
+  void noteBaselines(ArrayRef<Evaluation> All);
+  Error refreshBaselines();
+  double estimate(const Evaluation &E, size_t Place);
   Error perturb();
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
                                 bool Measure);
   void note(Judgement &J, JudgeStage Stage, const Evaluation &E) const;
+  void checkLaunch(Judgement &J) const;
   void distrust(Judgement &J) const;
   Error testHeldOut(const CandidateConfig &Config, Judgement &J);
   Error compare(const CandidateConfig &Config, Judgement &J);
@@ -133,7 +138,16 @@ private:
   JudgeOptions O;
   std::unique_ptr<ReplayFarm> Farm;
   std::vector<unsigned> Training, HeldOut;
-  std::vector<double> Baselines;
+  /// Nanoseconds of the recorded code, per training instance: the last
+  /// measurements, and their median.
+  struct BaselineTimes {
+    SmallVector<double, 3> Last;
+    double Median = 0;
+  };
+  std::vector<BaselineTimes> Baselines;
+  std::chrono::steady_clock::time_point BaselineTime;
+  /// Logarithms of the speed-ups of measured code, by request.
+  DenseMap<uint64_t, double> Estimates;
   Assessment Power;
   PrivateFolder Inputs; ///< Contains a folder for each permuted launch.
   struct PermutedLaunch {

@@ -91,8 +91,7 @@ public:
   /// Samples.
   virtual Expected<PairedEvaluation>
   compare(ArrayRef<EvaluationRequest> Requests,
-          ArrayRef<const FarmCode *> Codes, unsigned Rounds,
-          StageFn Stage) = 0;
+          ArrayRef<const FarmCode *> Codes, unsigned Rounds, StageFn Stage) = 0;
   /// Returns true if the run process must be replaced.
   virtual bool isSpent() const = 0;
 };
@@ -161,6 +160,11 @@ struct FarmDescription {
 };
 /// Returns the value of Evaluator::describe().
 json::Object describe(const FarmDescription &D);
+/// Returns the devices of Evaluator::describe(): "cuda:0 NVIDIA H200, cuda:1
+/// NVIDIA H200 of node7".
+std::string describeDevices(const json::Object &Description);
+/// Returns the name of the GPU with this Evaluation::Device; empty if unknown.
+std::string findGPUName(const json::Object &Description, StringRef Device);
 
 } // namespace mneme
 } // namespace llvm

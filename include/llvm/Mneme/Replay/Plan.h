@@ -77,6 +77,8 @@ struct ReplayOptions : KernelConfig {
   /// Launches to compare if the recorded code's results vary. Unset: as many
   /// as the envelope has replays.
   std::optional<unsigned> ComparedLaunches;
+  /// Compare one timed launch in four, chosen at random, too.
+  bool CompareTimed = false;
   bool Isolate = true; ///< Compile and run in a child process.
   /// Defaults for the host device, whose launches are long and whose timer is
   /// exact.

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_REPORT_EXPORT_H
 #define LLVM_MNEME_REPORT_EXPORT_H
 
+#include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Study/Outcome.h"
 #include <functional>
 
@@ -24,7 +25,7 @@ namespace mneme {
 
 /// How much verification of a study's candidates can detect.
 struct StudyVerification {
-  std::string Text;     ///< "caught 9 of 10 planted faults; ..."; may be empty.
+  std::string Text; ///< "caught 9 of 10 planted faults; ..."; may be empty.
   /// How the results of the application's own code vary, and are compared;
   /// empty if they do not vary.
   std::string Envelope;
@@ -33,12 +34,10 @@ struct StudyVerification {
                                     ///< verification power.
 };
 
-/// All data needed to write the files of a study.
-struct StudyRecord {
-  const SearchSpace &Space;
+/// The winner of a search, and what it was measured on.
+struct WinnerRecord {
   ArrayRef<Trial> Trials; ///< By number; running trials do not count.
   const StudyOutcome &Outcome;
-  std::string Name = {};          ///< As in the journal.
   std::string Kernel = {};        ///< The symbol.
   std::string DemangledName = {}; ///< May be empty.
   std::string StaticHash = {};
@@ -46,11 +45,27 @@ struct StudyRecord {
   std::string OptLevel = {}; ///< The application's -O.
   /// Objects with "record_id", "grid", "block" and "shared_mem".
   json::Array Launches = {};
-  std::string Device = {};      ///< Description.
+  std::string Device = {}; ///< Description.
   /// Name of the winner's GPU, "NVIDIA H200"; empty if unknown. Unset: the
   /// winner was measured on the host device.
   std::optional<std::string> GPU = {};
-  json::Object Toolchain = {};  ///< "mneme", "llvm", "ptxas", ...
+  json::Object Toolchain = {}; ///< "mneme", "llvm", "ptxas", ...
+  bool IsJudgedByApp = false;  ///< Results were not compared with memory.
+  /// The most lenient level at which results were compared.
+  CompareLevel Level = CompareLevel::Exact;
+
+  /// Sets the kernel, its launches and the toolchain.
+  void setRecording(const RecordedKernel &K,
+                    ArrayRef<RecordedInstance> Instances);
+  const Trial *findTrial(uint64_t Number) const;
+  /// Returns the trial Outcome.winner(), or null.
+  const Trial *winner() const;
+};
+
+/// All data needed to write the files of a study.
+struct StudyRecord : WinnerRecord {
+  const SearchSpace &Space;
+  std::string Name = {}; ///< As in the journal.
   std::string Sampler = {};
   uint64_t Seed = 0;
   std::string StudyText = {}; ///< May be empty.
@@ -58,9 +73,6 @@ struct StudyRecord {
   std::string RecordedPipeline = {};
   json::Object Farm = {}; ///< FarmStatistics; may be empty.
   StudyVerification Verification = {};
-  bool IsJudgedByApp = false; ///< Results were not compared with memory.
-  /// The most lenient level at which results were compared.
-  CompareLevel Level = CompareLevel::Exact;
   /// Limitations of the results in words, for example that times of a CPU do
   /// not apply to GPUs.
   std::vector<std::string> Caveats = {};
@@ -74,10 +86,6 @@ struct StudyRecord {
 
   /// Writes the winner as a package of tuned kernels; may be empty.
   std::function<Error(StringRef Path)> WritePackage = {};
-
-  const Trial *findTrial(uint64_t Number) const;
-  /// Returns the trial Outcome.winner(), or null.
-  const Trial *winner() const;
 };
 
 /// Writes \p Path atomically. Fails if the format is unknown (lists all
@@ -93,8 +101,8 @@ void listExports(raw_ostream &OS);
 
 /// Returns best.json: the configuration for llvm-mneme-replay --config and the
 /// expected results. Without a winner, the configuration is empty: as recorded.
-json::Object makeBest(const StudyRecord &R);
-Error writeBest(const StudyRecord &R, StringRef Path);
+json::Object makeBest(const WinnerRecord &R);
+Error writeBest(const WinnerRecord &R, StringRef Path);
 
 /// Writes a self-contained HTML page.
 Error writeReport(const StudyRecord &R, StringRef Path);

@@ -79,7 +79,8 @@ private:
   std::shared_ptr<const SourceUnit> Unit;
   std::string Clang;
   PrivateFolder Folder; ///< With the compiled prefix.
-  std::string Prefix;   ///< The text that was compiled ahead; empty: none.
+  /// The text that was compiled ahead; null: none.
+  std::unique_ptr<const ComposedText> Prefix;
 };
 
 } // namespace mneme

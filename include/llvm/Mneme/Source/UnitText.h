@@ -28,6 +28,9 @@ struct ComposedText {
   std::string Text;
   /// The line of the version for each line of Text; 0: from the rest.
   std::vector<unsigned> Origins;
+  /// Number of conditionals that the text before Text leaves open; see
+  /// UnitText::composeRest().
+  unsigned OpenBefore = 0;
   /// Size of the part up to the last inclusion before the first block, ...
   size_t Fixed = 0;
   /// ... and the line markers for a text that begins there.
@@ -65,6 +68,11 @@ public:
   /// \param WithTail  whether to add the text behind the last block.
   ComposedText compose(StringRef Version, ArrayRef<SourceBlock> Blocks,
                        bool WithTail) const;
+  /// The same without the part of size ComposedText::Fixed, which takes most of
+  /// the time. It depends only on the text of the version before the first
+  /// block.
+  ComposedText composeRest(StringRef Version, ArrayRef<SourceBlock> Blocks,
+                           bool WithTail) const;
 
 private:
   /// A directive of the file that compose() replaces.
@@ -84,6 +92,7 @@ private:
   /// The text before and behind the file, with the conditional directives that
   /// include it.
   size_t Begin = 0, End = 0;
+  unsigned OpenAtBegin = 0; ///< Conditionals.
   std::vector<Directive> Directives;
 };
 

@@ -22,6 +22,9 @@
 namespace llvm {
 namespace mneme {
 
+struct RecordedInstance;
+struct RecordedKernel;
+
 /// The values of Recorded.def by name.
 using RecordedFacts = StringMap<Value>;
 
@@ -35,6 +38,8 @@ ArrayRef<StringLiteral> getRecordedNames();
 RecordedFacts makeRecordedFacts(Dim3 Grid, Dim3 Block, uint64_t SharedMem,
                                 bool Cooperative, StringRef OptLevel,
                                 StringRef Arch, StringRef Kernel);
+RecordedFacts makeRecordedFacts(const RecordedKernel &K,
+                                const RecordedInstance &I);
 
 } // namespace mneme
 } // namespace llvm

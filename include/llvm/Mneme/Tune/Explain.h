@@ -30,6 +30,10 @@ using InstanceConfigs = std::vector<json::Object>;
 using SpeedupsFn = function_ref<Expected<std::vector<std::optional<double>>>(
     ArrayRef<InstanceConfigs>)>;
 
+/// Returns the launch settings of a configuration, which do not affect the
+/// code.
+std::string printLaunch(const json::Object &Config);
+
 /// Options of findMinimalChange().
 struct ExplainOptions {
   double LogSpeedup = 0;  ///< The winner's.
