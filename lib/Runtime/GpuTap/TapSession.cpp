@@ -215,7 +215,7 @@ void TapSession::finish() {
       {Targets.foreign().Launches,
        "launched through the driver, from an image that Mneme has not seen"},
       {foreignGraphs(),
-       ForHip ? "launched by a graph: Mneme does not take HIP's graphs apart"
+       ForHip ? "launched by a graph, which needs HIP 6 or later"
               : "launched by a graph that was made through the driver API"},
       {Targets.unknown().Launches, "not compiled with MnemePass"},
       {Targets.unloaded().Launches, MNEME_REASON_MEMORY},
