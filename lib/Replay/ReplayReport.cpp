@@ -500,12 +500,14 @@ static void printResources(Table &T, const KernelResources &R) {
     if (V)
       OS << LS << *V << ' ' << What;
   };
-  Add(R.Registers, "registers");
-  Add(R.ScalarRegisters, "scalar registers");
-  Add(R.AccumRegisters, "accumulation registers");
-  Add(R.SpillStores, R.SpillLoads ? "bytes spilled" : "registers spilled");
-  Add(R.Local, "bytes local");
-  Add(R.Shared, "bytes shared");
+  bool IsForAMD = R.ScalarRegisters.has_value();
+  Add(R.Registers, IsForAMD ? "VGPRs" : "registers");
+  Add(R.ScalarRegisters, "SGPRs");
+  Add(R.AccumRegisters, "AGPRs");
+  Add(R.SpillStores, IsForAMD ? "VGPRs spilled" : "bytes spilled");
+  Add(R.ScalarSpills, "SGPRs spilled");
+  Add(R.Local, IsForAMD ? "bytes scratch" : "bytes local");
+  Add(R.Shared, IsForAMD ? "bytes LDS" : "bytes shared");
   Add(R.Constant, "bytes constant");
   Add(R.CodeSize, "bytes of code");
   T.row("resources", Text);
