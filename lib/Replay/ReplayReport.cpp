@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -661,11 +662,12 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
                       Dims(Plan.block()) + ", shared " +
                       Twine(Plan.sharedMem()) + " B");
-  T.row("pipeline",
-        !Plan.hasIR() ? Plan.kernel().Image.IsPTX ? "none: the recorded PTX"
-                                                  : "none: the recorded cubin"
-        : Plan.compiler().pipeline().empty() ? "none"
-                                             : Plan.compiler().pipeline());
+  T.row("pipeline", !Plan.hasIR() ? ("none: the recorded " +
+                                     getImageKind(K.Image.IsPTX, K.Image.Arch))
+                                        .str()
+                    : Plan.compiler().pipeline().empty()
+                        ? "none"
+                        : Plan.compiler().pipeline());
   if (Plan.options().RunPasses)
     T.row("run passes", *Plan.options().RunPasses);
   if (Plan.options().SkipPasses)
