@@ -228,6 +228,7 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
         R.Local = getInteger(Map, ".private_segment_fixed_size");
         R.Params = getInteger(Map, ".kernarg_segment_size");
         R.MaxThreads = getInteger(Map, ".max_flat_workgroup_size");
+        R.WaveSize = getInteger(Map, ".wavefront_size");
       });
   if (!Found)
     return Found.takeError();
@@ -297,6 +298,7 @@ static constexpr std::pair<StringLiteral,
         {"barriers", &KernelResources::Barriers},
         {"code_size", &KernelResources::CodeSize},
         {"max_threads", &KernelResources::MaxThreads},
+        {"wave_size", &KernelResources::WaveSize},
 };
 
 json::Value mneme::toJSON(const KernelResources &R) {

@@ -693,8 +693,9 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     printResources(T, *R.Resources);
   if (std::optional<Occupancy> O = getLaunchOccupancy(Plan, R))
     T.row("occupancy",
-          formatv("{0} blocks, {1} of {2} warps ({3:f0} %), limited by {4}",
-                  O->Blocks, O->Warps, O->MaxWarps, O->percent(),
+          formatv("{0} blocks, {1} of {2} {3} ({4:f0} %), limited by {5}",
+                  O->Blocks, O->Warps, O->MaxWarps,
+                  Triple(K.Triple).isAMDGPU() ? "waves" : "warps", O->percent(),
                   join(O->Limiters, ", "))
               .str());
   if (R.App)
