@@ -606,6 +606,14 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                         toDriverPtsz(Config->Stream), Original);
 }
 
+static int onGetFuncBySymbol(const CudaRuntime &R, CUfunction *F,
+                             const void *Stub) {
+  int E = R.GetFuncBySymbol(F, Stub);
+  if (!E)
+    TapSession::get().images().noteStub(*F, R, Stub);
+  return E;
+}
+
 //===----------------------------------------------------------------------===//
 // Launches and code of the driver
 //===----------------------------------------------------------------------===//

@@ -133,7 +133,7 @@ int TapSession::launchFunction(Target &T, Launch L, void **Extra,
             std::lock_guard<std::mutex> Guard(State.Lock);
             HasDriver = Driver.load();
             // HIP does not tell the layout, but the image does.
-            if (HasDriver && ForHip)
+            if (HasDriver && (ForHip || !T.Image))
               for (const KernelArg &A : Selected.load(T, L).K.Args)
                 Layout.push_back({A.Offset, A.Size});
           }
@@ -179,6 +179,7 @@ void TapSession::resetPrimary(CUdevice Device) {
 /// \p Gone must be current.
 void TapSession::resetContext(CUcontext Gone) {
   Graphs.forget(Gone);
+  Images.forgetStubs();
   Textures.forget(Gone);
   Gpu *G = Devs.find(Gone);
   if (!G)

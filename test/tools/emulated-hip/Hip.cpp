@@ -53,6 +53,7 @@
 #define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
 #define cudaLaunchKernelExC hipLaunchKernelExC
 #define cudaFuncSetAttribute hipFuncSetAttribute
+#define cudaGetFuncBySymbol hipGetFuncBySymbol
 #define cudaFuncSetCacheConfig hipFuncSetCacheConfig
 #define cudaGraphCreate hipGraphCreate
 #define cudaGraphDestroy hipGraphDestroy
