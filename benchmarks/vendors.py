@@ -5,7 +5,7 @@
 
 Each DIR is a HIP program (NAME-hip), with its CUDA form beside it (NAME-cuda), as HeCBench has them. Both are built as for
 utils/coverage.py and recorded on the host device. Kernels with the same name, grid and block are replayed there in turn; the
-ratio is that of the median times, above 1 where AMDGPU IR is slower.
+ratio is the median of those of pairs, above 1 where AMDGPU IR is slower.
 """
 import argparse
 import glob
@@ -20,7 +20,7 @@ sys.path.insert(0, os.path.join(HERE, "..", "utils"))
 import coverage
 import rst
 
-ROUNDS = 3
+ROUNDS = 7
 
 
 def record(folder, args, tools):
@@ -47,7 +47,7 @@ def record(folder, args, tools):
 def replay(tools, kernel, work):
     """The median time of a launch, in nanoseconds."""
     name, number = kernel
-    rc, out, _ = coverage.run([tools["replay"], name, "--record-id=" + number, "--device=host", "--iterations=5"], work, 300)
+    rc, out, _ = coverage.run([tools["replay"], name, "--record-id=" + number, "--device=host", "--iterations=25"], work, 300)
     try:
         result = json.loads(out[out.index("{"):])["Result"]
         return result["measurement"]["median"] if result["verdict"] == "Match" else None
@@ -63,13 +63,12 @@ def measure(folder, args, tools):
     for key in sorted(set(hip) & set(cuda)):
         times = [(replay(tools, cuda[key], cuda_work), replay(tools, hip[key], hip_work)) for _ in range(ROUNDS)]
         if all(a and b for a, b in times):
-            kernels.append({"kernel": key[0], "cuda_ns": statistics.median(a for a, _ in times),
-                            "hip_ns": statistics.median(b for _, b in times)})
+            kernels.append({"kernel": key[0], "times_ns": times, "ratio": statistics.median(b / a for a, b in times)})
     return {"program": coverage.get_name(folder), "kernels": kernels}
 
 
 def mean_ratio(kernels):
-    return math.exp(statistics.fmean(math.log(k["hip_ns"] / k["cuda_ns"]) for k in kernels))
+    return math.exp(statistics.fmean(math.log(k["ratio"]) for k in kernels))
 
 
 def main():

@@ -93,41 +93,54 @@ static Value getCxx(StringRef Prefix) {
   return findClang(below(Prefix, "bin"));
 }
 
-/// Returns the first folder with the header: of the variables, above the folder
-/// of a program in PATH, or one of the usual ones.
-static std::optional<std::string> findToolkit(ArrayRef<const char *> Variables,
-                                              StringRef Program,
-                                              ArrayRef<StringRef> Usual,
-                                              StringRef Header) {
+/// Returns the folder with the header: the first variable that is set, or the
+/// first of the one above a program in PATH and the usual ones.
+static Expected<std::optional<std::string>>
+findToolkit(ArrayRef<const char *> Variables, StringRef Program,
+            ArrayRef<StringRef> Usual, StringRef Header) {
   SmallVector<std::string, 4> Folders;
-  for (const char *Variable : Variables)
-    if (std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
-        Folder && !Folder->empty())
-      Folders.push_back(*Folder);
+  auto HasHeader = [&](const std::string &Folder) {
+    return sys::fs::exists(below(Folder, "include", Header));
+  };
+  for (const char *Variable : Variables) {
+    std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
+    if (!Folder || Folder->empty())
+      continue;
+    if (HasHeader(*Folder))
+      return Folder;
+    return createStringError(Twine(Variable) + ": no include/" + Header +
+                             " in '" + *Folder + "'");
+  }
   if (ErrorOr<std::string> Path = sys::findProgramByName(Program))
     Folders.push_back(
         sys::path::parent_path(sys::path::parent_path(*Path)).str());
   for (StringRef Folder : Usual)
     Folders.push_back(Folder.str());
   for (const std::string &Folder : Folders)
-    if (sys::fs::exists(below(Folder, "include", Header)))
+    if (HasHeader(Folder))
       return Folder;
   return std::nullopt;
 }
 
 static Value getCudaDir(StringRef) {
-  if (std::optional<std::string> Folder =
-          findToolkit({"CUDA_HOME", "CUDA_PATH"}, "ptxas", {"/usr/local/cuda"},
-                      "cuda_runtime.h"))
-    return *Folder;
+  Expected<std::optional<std::string>> Folder =
+      findToolkit({"CUDA_HOME", "CUDA_PATH"}, "ptxas", {"/usr/local/cuda"},
+                  "cuda_runtime.h");
+  if (!Folder)
+    return Folder.takeError();
+  if (*Folder)
+    return **Folder;
   return createStringError("no CUDA toolkit: set CUDA_HOME to one");
 }
 
 static Value getRocmDir(StringRef) {
-  if (std::optional<std::string> Folder =
-          findToolkit({"ROCM_PATH", "HIP_PATH"}, "hipconfig",
-                      {"/opt/rocm", "/usr"}, "hip/hip_runtime.h"))
-    return *Folder;
+  Expected<std::optional<std::string>> Folder =
+      findToolkit({"ROCM_PATH", "HIP_PATH"}, "hipconfig", {"/opt/rocm", "/usr"},
+                  "hip/hip_runtime.h");
+  if (!Folder)
+    return Folder.takeError();
+  if (*Folder)
+    return **Folder;
   return createStringError("no ROCm with HIP's headers: install it, or set "
                            "ROCM_PATH to one");
 }

@@ -109,7 +109,7 @@ done
 # Annotated programs of the tests, and those of Proteus.
 rm -rf "$work/jit"
 mkdir -p "$work/jit"
-for source in "$ROOT"/test/Jit/Cuda/*.cu; do
+for source in $([ -n "$amd" ] || echo "$ROOT"/test/Jit/Cuda/*.cu); do
   case $source in */prewarm.cu) continue ;; esac # needs arguments
   clang++-22 -std=c++17 -O2 --cuda-path="$CUDA_PATH" --offload-arch=sm_90 -Wno-unknown-cuda-version \
     -isystem "$CUDA_PATH/include/cccl" -I"$ROOT/include" -fpass-plugin="$BUILD/lib/MnemePass.so" "$source" \

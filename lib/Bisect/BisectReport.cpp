@@ -231,10 +231,11 @@ static raw_ostream &printName(raw_ostream &OS, StringRef Name) {
   return OS << left_justify(Name, 15) << ' ';
 }
 
-/// "4.42 us", "25 registers".
-static std::string formatWithUnit(StringRef Metric, double Value) {
+/// "4.42 us", "25 registers", "25 VGPRs".
+static std::string formatWithUnit(const BisectReport &R, StringRef Metric,
+                                  double Value) {
   const MetricInfo *M = findMetric(Metric);
-  StringRef Unit = M ? StringRef(M->Unit) : "";
+  StringRef Unit = !M ? "" : StringRef(R.IsForAMD ? M->AMDUnit : M->Unit);
   if (Unit == "ns")
     return formatNanoseconds(Value);
   std::string Text;
@@ -243,7 +244,8 @@ static std::string formatWithUnit(StringRef Metric, double Value) {
 }
 
 static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
-                      const Criterion &What) {
+                      const BisectReport &R) {
+  const Criterion &What = R.What;
   bool IsPart = What.Accepted && J.A == Answer::Good && Name != "good side";
   printName(OS, Name) << (IsPart ? "better" : getAnswerName(J.A));
   if (!J.Failure.empty())
@@ -253,7 +255,8 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   if (J.Replays > 1)
     OS << formatv(" ({0} of {1} replays failed)", J.Failures, J.Replays);
   if (!What.isVerify() && J.Value)
-    OS << ", " << What.Metric << ' ' << formatWithUnit(What.Metric, *J.Value);
+    OS << ", " << What.Metric << ' '
+       << formatWithUnit(R, What.Metric, *J.Value);
   if (!What.isVerify() && J.Ratio && Name != "good side") {
     OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
     if (J.Ratio->Low != J.Ratio->High)
@@ -358,9 +361,9 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   printPrefix(OS, Out);
   if (Out.PrefixOnly)
     return;
-  printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R.What);
+  printSide(OS, "without " + printList(Out.SkipSet), Out.Healed, R);
   if (Out.SmallestConfig)
-    printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R.What);
+    printSide(OS, "only " + printList(Out.RunSet), Out.Smallest, R);
   printRewrites(OS, Out.Rewrites);
 }
 
@@ -371,7 +374,7 @@ static void printMissing(raw_ostream &OS, const BisectReport &R) {
   for (const PassExecution &E : Out.Missing)
     OS << formatv("  {0,5}  {1} on {2}\n", E.Number, E.Pass,
                   E.Unit.empty() ? "?" : E.Unit);
-  printSide(OS, "good without", Out.Smallest, R.What);
+  printSide(OS, "good without", Out.Smallest, R);
 }
 
 /// Prints the metrics of both sides and of the bad side without the culprits.
@@ -392,7 +395,7 @@ static void printMetrics(raw_ostream &OS, const BisectReport &R) {
     for (const Judgement *J : {&Out.Good, &Out.Bad, &Out.Healed}) {
       auto It = J->Metrics.find(Name);
       std::string Cell =
-          It == J->Metrics.end() ? "-" : formatWithUnit(Name, It->second);
+          It == J->Metrics.end() ? "-" : formatWithUnit(R, Name, It->second);
       OS << right_justify(Cell, 14) << ' ';
     }
     OS << '\n';
@@ -430,8 +433,8 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
   if (!R.What.isVerify())
     OS << format(", worse by more than %g %%", 100 * R.What.Threshold);
   OS << '\n';
-  printSide(OS, "good side", Out.Good, R.What);
-  printSide(OS, "bad side", Out.Bad, R.What);
+  printSide(OS, "good side", Out.Good, R);
+  printSide(OS, "bad side", Out.Bad, R);
   if (Out.Random)
     printName(OS, "at random") << formatv(
         "fails in {0:f0} % of replays; good means no failure in {1}\n",
@@ -490,7 +493,7 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
       OS << "; exit code " << *C.ExitCode;
     if (C.Value)
       OS << ", " << R.What.Metric << ' '
-         << formatWithUnit(R.What.Metric, *C.Value);
+         << formatWithUnit(R, R.What.Metric, *C.Value);
     if (!C.shows(R.What, Out.Good.Value))
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';

@@ -633,6 +633,7 @@ Expected<BisectReport> ReplayBisection::run() {
   R.What.Accepted = R.Outcome.Accepted;
   R.Kernel = Plan.kernel().displayName();
   R.StaticHash = Plan.kernel().StaticHash;
+  R.IsForAMD = Triple(Plan.kernel().Triple).isAMDGPU();
   R.RecordId = Plan.instance().DynamicHash;
   R.Device = describeDevice(*Farm, what());
   if (!App && !O.Program.empty() && blamesPtxas(Plan, R.Outcome))

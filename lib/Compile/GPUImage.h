@@ -16,6 +16,7 @@
 #define LLVM_MNEME_LIB_COMPILE_GPUIMAGE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Object/ELF.h"
 
 namespace llvm {
@@ -41,6 +42,14 @@ Expected<const Elf::Elf_Shdr *> findSection(const Elf &File, StringRef Name);
 Error forEachSymbol(
     const Elf &File,
     function_ref<void(uint32_t, StringRef, const Elf::Elf_Sym &)> Fn);
+
+/// Returns whether the code object \p File has metadata of \p Kernel, with
+/// which it calls \p Fn once.
+Expected<bool> readKernelMetadata(const Elf &File, StringRef Kernel,
+                                  function_ref<void(msgpack::MapDocNode &)> Fn);
+
+/// Returns the value of \p Key; unset if it is not an integer.
+std::optional<uint64_t> getInteger(msgpack::MapDocNode &Map, StringRef Key);
 
 } // namespace mneme
 } // namespace llvm

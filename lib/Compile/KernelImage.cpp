@@ -12,6 +12,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Support/AMDSettings.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -83,6 +85,63 @@ static std::string archOfCubin(StringRef Cubin) {
          (Header.e_flags & Accelerated ? "a" : "");
 }
 
+/// \returns "gfx90a:sramecc+:xnack-" of a code object, without the settings
+/// that it does not depend on; empty if it is none.
+static std::string archOfCodeObject(StringRef Image) {
+  Expected<std::unique_ptr<object::ObjectFile>> File =
+      object::ObjectFile::createELFObjectFile(MemoryBufferRef(Image, ""));
+  auto *Object =
+      File ? dyn_cast<object::ELF64LEObjectFile>(File->get()) : nullptr;
+  consumeError(File.takeError());
+  if (!Object || Object->getArch() != Triple::amdgcn)
+    return "";
+  return Object->tryGetCPUName().value_or("").str() +
+         getAMDSettings(Object->getPlatformFlags());
+}
+
+/// \returns the error for an image that has no code of a kernel for the device.
+static Error hasNoCode(StringRef Kernel, StringRef Arch,
+                       ArrayRef<StringRef> Others) {
+  std::string Text =
+      formatv("the image has no code of kernel '{0}' for {1}", Kernel, Arch);
+  if (!Others.empty())
+    Text += "; it has code for " + join(Others, ", ");
+  return createStringError(Text);
+}
+
+/// Selects from a code object or a bundle.
+static Expected<KernelImage>
+selectCodeObject(StringRef Image, StringRef Kernel, StringRef Arch,
+                 function_ref<bool(StringRef)> Runs) {
+  std::vector<std::unique_ptr<MemoryBuffer>> Decompressed;
+  std::vector<FatbinEntry> Entries;
+  if (Image.starts_with("\x7f")) {
+    Entries.emplace_back();
+    Entries.back().Arch = archOfCodeObject(Image);
+    Entries.back().Stored = Image;
+  } else if (Error E =
+                 parseBundles(Image, "image", Decompressed).moveInto(Entries)) {
+    return std::move(E);
+  }
+  SmallVector<StringRef, 4> Others;
+  for (const FatbinEntry &E : Entries) {
+    if (!Runs(E.Arch)) {
+      Others.push_back(E.Arch);
+      continue;
+    }
+    Expected<Elf> File = openGPUImage(E.Stored);
+    if (!File)
+      return File.takeError();
+    Expected<bool> Has =
+        readKernelMetadata(*File, Kernel, [](msgpack::MapDocNode &) {});
+    if (!Has)
+      return Has.takeError();
+    if (*Has)
+      return KernelImage{false, E.Arch, E.Stored.str()};
+  }
+  return hasNoCode(Kernel, Arch, Others);
+}
+
 static Expected<KernelImage>
 selectFromFatbin(StringRef Image, StringRef Kernel, StringRef Arch,
                  function_ref<bool(StringRef)> RunsCode) {
@@ -124,11 +183,7 @@ selectFromFatbin(StringRef Image, StringRef Kernel, StringRef Arch,
     if (*Has)
       return KernelImage{false, E.Arch, Contents.str()};
   }
-  std::string Text =
-      formatv("the image has no code of kernel '{0}' for {1}", Kernel, Arch);
-  if (!Others.empty())
-    Text += "; it has code for " + join(Others, ", ");
-  return createStringError(Text);
+  return hasNoCode(Kernel, Arch, Others);
 }
 
 Expected<KernelImage>
@@ -137,6 +192,8 @@ mneme::selectKernelImage(StringRef Image, StringRef Kernel, StringRef Arch,
   constexpr uint32_t FatbinMagic = 0xba55ed50;
   if (Image.size() >= 4 && read32le(Image.data()) == FatbinMagic)
     return selectFromFatbin(Image, Kernel, Arch, Runs);
+  if (Arch.starts_with("gfx"))
+    return selectCodeObject(Image, Kernel, Arch, Runs);
   if (Image.starts_with("\x7f"
                         "ELF")) {
     Expected<bool> Has = hasKernel(Image, Kernel);
@@ -215,6 +272,44 @@ readCubinParameters(StringRef Cubin, StringRef Kernel) {
   // Another form of the table, or none.
   if (Total &&
       (Params.empty() || Params.back().Offset + Params.back().Size != Total))
+    return std::nullopt;
+  return Params;
+}
+
+/// The arguments in the metadata, up to the hidden ones.
+static Expected<std::optional<std::vector<ImageParam>>>
+readCodeObjectParameters(StringRef Image, StringRef Kernel) {
+  Expected<Elf> File = openGPUImage(Image);
+  if (!File)
+    return File.takeError();
+  std::vector<ImageParam> Params;
+  bool IsComplete = true;
+  auto AddAll = [&](msgpack::MapDocNode &Map) {
+    msgpack::DocNode &Args = Map[".args"];
+    if (!Args.isArray())
+      return;
+    for (msgpack::DocNode &Node : Args.getArray()) {
+      if (!Node.isMap()) {
+        IsComplete = false;
+        continue;
+      }
+      msgpack::MapDocNode &Arg = Node.getMap();
+      StringRef Kind = Arg[".value_kind"].isString()
+                           ? Arg[".value_kind"].getString()
+                           : StringRef();
+      if (Kind.starts_with("hidden_"))
+        continue;
+      std::optional<uint64_t> Offset = getInteger(Arg, ".offset");
+      std::optional<uint64_t> Size = getInteger(Arg, ".size");
+      IsComplete &= Offset && Size;
+      Params.push_back({uint32_t(Offset.value_or(0)),
+                        uint32_t(Size.value_or(0)), Kind == "global_buffer"});
+    }
+  };
+  Expected<bool> Found = readKernelMetadata(*File, Kernel, AddAll);
+  if (!Found)
+    return Found.takeError();
+  if (!*Found || !IsComplete)
     return std::nullopt;
   return Params;
 }
@@ -326,6 +421,8 @@ Expected<std::optional<std::vector<ImageParam>>>
 mneme::readParameters(const KernelImage &Image, StringRef Kernel) {
   if (Image.IsPTX)
     return readPTXParameters(Image.Bytes, Kernel);
+  if (StringRef(Image.Arch).starts_with("gfx"))
+    return readCodeObjectParameters(Image.Bytes, Kernel);
   return readCubinParameters(Image.Bytes, Kernel);
 }
 
@@ -353,6 +450,26 @@ static Expected<std::vector<ImageSymbol>> readCubinVariables(StringRef Cubin) {
     if (IsConstant || Section->starts_with(".nv.global"))
       Found.push_back({Name.str(), S.st_size, IsConstant});
   });
+  if (E)
+    return std::move(E);
+  return Found;
+}
+
+static Expected<std::vector<ImageSymbol>>
+readCodeObjectVariables(StringRef Image) {
+  Expected<Elf> File = openGPUImage(Image);
+  if (!File)
+    return File.takeError();
+  std::vector<ImageSymbol> Found;
+  Error E = forEachSymbol(
+      *File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &S) {
+        // Descriptors of kernels, and clang's marks of translation units, are
+        // objects, too.
+        if (S.getType() == ELF::STT_OBJECT &&
+            S.getBinding() != ELF::STB_LOCAL && S.st_size && S.st_shndx &&
+            !Name.ends_with(".kd") && !Name.starts_with("__hip_cuid_"))
+          Found.push_back({Name.str(), S.st_size, /*IsConstant=*/false});
+      });
   if (E)
     return std::move(E);
   return Found;
@@ -398,5 +515,7 @@ Expected<std::vector<ImageSymbol>>
 mneme::readVariables(const KernelImage &Image) {
   if (Image.IsPTX)
     return readPTXVariables(Image.Bytes);
+  if (StringRef(Image.Arch).starts_with("gfx"))
+    return readCodeObjectVariables(Image.Bytes);
   return readCubinVariables(Image.Bytes);
 }

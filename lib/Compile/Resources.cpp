@@ -9,7 +9,6 @@
 #include "llvm/Mneme/Compile/Resources.h"
 #include "GPUImage.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Regex.h"
@@ -153,8 +152,10 @@ static Expected<KernelResources> readCubin(const Elf &File, StringRef Kernel) {
 // AMDGPU: a note holds the kernels' metadata as MessagePack
 //===----------------------------------------------------------------------===//
 
-static Expected<bool> readAMDGPUMetadata(StringRef Note, StringRef Kernel,
-                                         KernelResources &R) {
+/// \p Note is the text of a note.
+static Expected<bool>
+findMetadata(StringRef Note, StringRef Kernel,
+             function_ref<void(msgpack::MapDocNode &)> Fn) {
   msgpack::Document Doc;
   if (!Doc.readFromBlob(Note, /*Multi=*/false) || !Doc.getRoot().isMap())
     return damaged("AMDGPU metadata is not a MessagePack map");
@@ -164,38 +165,22 @@ static Expected<bool> readAMDGPUMetadata(StringRef Note, StringRef Kernel,
   for (msgpack::DocNode &Node : Kernels.getArray()) {
     if (!Node.isMap())
       return damaged("AMDGPU metadata of a kernel is not a map");
-    msgpack::MapDocNode &Map = Node.getMap();
-    msgpack::DocNode &Name = Map[".name"];
+    msgpack::DocNode &Name = Node.getMap()[".name"];
     if (!Name.isString() || Name.getString() != Kernel)
       continue;
-    auto Get = [&](const char *Key) -> std::optional<uint64_t> {
-      msgpack::DocNode &Value = Map[Key];
-      if (Value.getKind() == msgpack::Type::UInt)
-        return Value.getUInt();
-      if (Value.getKind() == msgpack::Type::Int)
-        return Value.getInt();
-      return std::nullopt;
-    };
-    R.Registers = Get(".vgpr_count");
-    R.ScalarRegisters = Get(".sgpr_count");
-    R.AccumRegisters = Get(".agpr_count");
-    R.SpillStores = Get(".vgpr_spill_count");
-    R.ScalarSpills = Get(".sgpr_spill_count");
-    R.Shared = Get(".group_segment_fixed_size");
-    R.Local = Get(".private_segment_fixed_size");
-    R.Params = Get(".kernarg_segment_size");
-    R.MaxThreads = Get(".max_flat_workgroup_size");
+    Fn(Node.getMap());
     return true;
   }
   return false;
 }
 
-static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
-  KernelResources R;
-  bool Found = false;
+Expected<bool>
+mneme::readKernelMetadata(const Elf &File, StringRef Kernel,
+                          function_ref<void(msgpack::MapDocNode &)> Fn) {
   auto Sections = File.sections();
   if (!Sections)
     return Sections.takeError();
+  bool Found = false;
   for (const Elf::Elf_Shdr &S : *Sections) {
     if (S.sh_type != ELF::SHT_NOTE)
       continue;
@@ -206,8 +191,8 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
         continue;
       // A smaller alignment means 4, as in File.notes().
       size_t Alignment = std::max<size_t>(S.sh_addralign, 4);
-      Expected<bool> Here = readAMDGPUMetadata(
-          Note.getDescAsStringRef(Alignment), Kernel, R);
+      Expected<bool> Here =
+          findMetadata(Note.getDescAsStringRef(Alignment), Kernel, Fn);
       if (!Here) {
         consumeError(std::move(Err));
         return Here.takeError();
@@ -217,6 +202,36 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
     if (Err)
       return std::move(Err);
   }
+  return Found;
+}
+
+std::optional<uint64_t> mneme::getInteger(msgpack::MapDocNode &Map,
+                                          StringRef Key) {
+  msgpack::DocNode &Value = Map[Key];
+  if (Value.getKind() == msgpack::Type::UInt)
+    return Value.getUInt();
+  if (Value.getKind() == msgpack::Type::Int)
+    return Value.getInt();
+  return std::nullopt;
+}
+
+static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
+  KernelResources R;
+  Expected<bool> Found =
+      readKernelMetadata(File, Kernel, [&](msgpack::MapDocNode &Map) {
+        R.Registers = getInteger(Map, ".vgpr_count");
+        R.ScalarRegisters = getInteger(Map, ".sgpr_count");
+        R.AccumRegisters = getInteger(Map, ".agpr_count");
+        R.SpillStores = getInteger(Map, ".vgpr_spill_count");
+        R.ScalarSpills = getInteger(Map, ".sgpr_spill_count");
+        R.Shared = getInteger(Map, ".group_segment_fixed_size");
+        R.Local = getInteger(Map, ".private_segment_fixed_size");
+        R.Params = getInteger(Map, ".kernarg_segment_size");
+        R.MaxThreads = getInteger(Map, ".max_flat_workgroup_size");
+        R.WaveSize = getInteger(Map, ".wavefront_size");
+      });
+  if (!Found)
+    return Found.takeError();
   Error E = forEachSymbol(
       File, [&](uint32_t, StringRef Name, const Elf::Elf_Sym &Symbol) {
         if (Name == Kernel && Symbol.getType() == ELF::STT_FUNC)
@@ -224,7 +239,7 @@ static Expected<KernelResources> readAMDGPU(const Elf &File, StringRef Kernel) {
       });
   if (E)
     return std::move(E);
-  if (!Found)
+  if (!*Found)
     return createStringError(
         formatv("the GPU image has no kernel '{0}'", Kernel).str());
   return R;
@@ -283,6 +298,7 @@ static constexpr std::pair<StringLiteral,
         {"barriers", &KernelResources::Barriers},
         {"code_size", &KernelResources::CodeSize},
         {"max_threads", &KernelResources::MaxThreads},
+        {"wave_size", &KernelResources::WaveSize},
 };
 
 json::Value mneme::toJSON(const KernelResources &R) {

@@ -13,8 +13,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr MetricInfo Metrics[] = {
-#define METRIC(Name, Unit, BetterWhen, OfImage, Description)                   \
-  {Name, Unit, Direction::BetterWhen, OfImage, Description},
+#define METRIC(Name, Unit, AMDUnit, BetterWhen, OfImage, Description)          \
+  {Name, Unit, AMDUnit, Direction::BetterWhen, OfImage, Description},
 #include "llvm/Mneme/Config/Metrics.def"
 };
 

@@ -79,8 +79,7 @@ std::optional<WinnerLaunch> mneme::readWinnerLaunch(const json::Object &O) {
 
 Error AheadCompilation::checkModule(const Module &M) const {
   if (!M.getTargetTriple().isNVPTX())
-    return createStringError(
-        "packages are for NVIDIA GPUs and the host device");
+    return createStringError("packages are for CUDA programs");
   if (P.IsRDC)
     if (Error E = checkComplete(M))
       return E;

@@ -71,8 +71,7 @@ std::string mneme::describeLevelRefusal(CompareLevel Level, StringRef Command) {
 static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                          const PackOptions &O) {
   if (!Plan.isNVPTX())
-    return refuse("packages are for NVIDIA GPUs and the host device, the "
-                  "kernel is for " +
+    return refuse("packages are for CUDA programs, the kernel is for " +
                   Plan.kernel().Triple);
   if (!Winner.IsJudgedByApp &&
       (!Plan.options().Verify || !Plan.options().Execute))

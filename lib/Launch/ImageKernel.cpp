@@ -26,6 +26,7 @@
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/TargetParser/Triple.h"
@@ -33,7 +34,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static constexpr StringLiteral NVPTXTriple = "nvptx64-nvidia-cuda";
+/// \returns the triple of a device's code.
+static StringRef tripleOf(StringRef Arch) {
+  return Arch.starts_with("gfx") ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda";
+}
 
 /// Whether two layouts are the same. Trailing parameters without a size are no
 /// parameters.
@@ -82,7 +86,8 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
                                              ArrayRef<ImageSymbol> Variables,
                                              StringRef Digest) {
   auto M = std::make_unique<Module>("image", Context);
-  M->setTargetTriple(Triple(NVPTXTriple));
+  M->setTargetTriple(Triple(tripleOf(Arch)));
+  bool IsAMD = M->getTargetTriple().isAMDGPU();
   M->setDataLayout(M->getTargetTriple().computeDataLayout());
   SmallVector<Type *, 8> Types;
   for (const ImageParam &P : Params) {
@@ -94,16 +99,17 @@ static std::unique_ptr<Module> makeInterface(LLVMContext &Context,
   auto *F = Function::Create(
       FunctionType::get(Type::getVoidTy(Context), Types, /*isVarArg=*/false),
       GlobalValue::ExternalLinkage, Kernel, *M);
-  F->setCallingConv(CallingConv::PTX_Kernel);
-  F->addFnAttr("target-cpu", Arch);
+  F->setCallingConv(IsAMD ? CallingConv::AMDGPU_KERNEL
+                          : CallingConv::PTX_Kernel);
+  F->addFnAttr("target-cpu", Arch.split(':').first);
   for (auto [I, P] : enumerate(Params)) {
     if (isScalar(P))
       continue;
     // The alignment that leads to the offset.
     uint64_t Alignment = P.Offset ? P.Offset & -P.Offset : 16;
-    F->addParamAttr(
-        I, Attribute::getWithByValType(
-               Context, ArrayType::get(Type::getInt8Ty(Context), P.Size)));
+    Type *Bytes = ArrayType::get(Type::getInt8Ty(Context), P.Size);
+    F->addParamAttr(I, IsAMD ? Attribute::getWithByRefType(Context, Bytes)
+                             : Attribute::getWithByValType(Context, Bytes));
     F->addParamAttr(I, Attribute::getWithAlignment(
                            Context, Align(std::min<uint64_t>(Alignment, 128))));
   }
@@ -133,9 +139,9 @@ static Expected<LaunchedKernel> describeWithoutIR(const LoadImageRequest &Q,
       makeInterface(Context, Q.Kernel, Image.Arch, Params, *Variables,
                     toHexString(digest128(Image.Bytes)));
   K.StaticHash = *parseDigest128(computeStaticHash(*M));
-  K.Toolchain = Image.IsPTX ? "PTX" : "cubin";
+  K.Toolchain = getImageKind(Image.IsPTX, Image.Arch).str();
   K.OptLevel = "3";
-  K.Arch = Image.Arch;
+  K.Arch = StringRef(Image.Arch).split(':').first.str();
   K.IsImageOnly = true;
   for (const ImageParam &P : Params) {
     KernelArg A;
@@ -184,8 +190,8 @@ static Expected<SmallVector<StringRef, 1>> splitModules(StringRef IR) {
 }
 
 /// Reads and links registered IR: bitcode or text of any version.
-static Expected<std::unique_ptr<Module>> readRegistered(StringRef IR,
-                                                        LLVMContext &Context) {
+static Expected<std::unique_ptr<Module>>
+readRegistered(StringRef IR, StringRef Arch, LLVMContext &Context) {
   Expected<SmallVector<StringRef, 1>> Parts = splitModules(IR);
   if (!Parts)
     return Parts.takeError();
@@ -202,7 +208,7 @@ static Expected<std::unique_ptr<Module>> readRegistered(StringRef IR,
     Module &Here = **M;
     // Triton gives the triple to its code generator only.
     if (Here.getTargetTriple().str().empty())
-      Here.setTargetTriple(Triple(NVPTXTriple));
+      Here.setTargetTriple(Triple(tripleOf(Arch)));
     bool IsShort = Here.getDataLayout().getPointerSize(3) == 4;
     if (Here.getTargetTriple().isNVPTX() && !IsShort)
       Here.setDataLayout(Here.getTargetTriple().computeDataLayout());
@@ -273,12 +279,15 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
       return createStringError("the options registered for kernel '" +
                                Q.Kernel + "': " + toString(std::move(E)));
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> Read = readRegistered(Q.IR, Context);
+  Expected<std::unique_ptr<Module>> Read =
+      readRegistered(Q.IR, ImageArch, Context);
   if (!Read)
     return createStringError("the IR registered for kernel '" + Q.Kernel +
                              "' cannot be read: " + toString(Read.takeError()));
   std::unique_ptr<Module> M = std::move(*Read);
-  if (!M->getTargetTriple().isNVPTX())
+  if (M->getTargetTriple().isAMDGPU() !=
+          Triple(tripleOf(ImageArch)).isAMDGPU() ||
+      !M->getTargetTriple().isGPU())
     return doesNotBelong(Q, "it is for '" + M->getTargetTriple().str() + "'");
   Function *F = M->getFunction(Q.Kernel);
   if (!F || F->isDeclaration())
@@ -291,7 +300,7 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
   K.Toolchain = findToolchain(*M);
   // Many compilers give the target to their code generator only.
   if (!F->hasFnAttribute("target-cpu"))
-    F->addFnAttr("target-cpu", ImageArch);
+    F->addFnAttr("target-cpu", ImageArch.split(':').first);
   K.Arch = F->getFnAttribute("target-cpu").getValueAsString().str();
   Expected<std::unique_ptr<Module>> Extracted =
       extractKernel(std::move(M), Q.Kernel);
@@ -318,10 +327,6 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
 
 Expected<LaunchedKernel>
 llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
-  if (StringRef(Q.Arch).starts_with("gfx"))
-    return createStringError(
-        "launched from a code object that the program loads: on AMD GPUs, only "
-        "kernels in programs compiled with MnemePass are recorded");
   Expected<KernelImage> Image =
       selectKernelImage(Q.Image, Q.Kernel, Q.Arch, [&](StringRef CodeArch) {
         return isArchCompatible(CodeArch, Q.Arch);
@@ -333,7 +338,7 @@ llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
     return Params.takeError();
   LaunchedKernel K;
   K.Name = Q.Kernel;
-  K.Triple = NVPTXTriple.str();
+  K.Triple = tripleOf(Image->Arch).str();
   K.ImageArch = Image->Arch;
   K.IsPTX = Image->IsPTX;
   K.Image = Image->Bytes;

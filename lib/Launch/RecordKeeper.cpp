@@ -96,7 +96,7 @@ void RecordKeeper::addKernel(const LaunchedKernel &K, StringRef Device) {
   F.Modules = {moduleName(Hash)};
   F.ModuleDigests = {toHexString(digest128(K.Bitcode))};
   if (!K.Image.empty())
-    F.Image = {imageName(Hash, K.IsPTX), toHexString(digest128(K.Image)),
+    F.Image = {imageName(Hash, K.IsPTX, K.ImageArch), toHexString(digest128(K.Image)),
                K.ImageArch, K.IsPTX, K.IsImageOnly};
   F.Configuration = K.Configuration;
   F.Args = K.Args;

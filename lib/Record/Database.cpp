@@ -134,8 +134,8 @@ static json::Object instanceToJSON(const RecordedInstance &I, int64_t Index,
   if (I.Cooperative)
     O["Cooperative"] = true;
   if (I.OmittedRegions)
-    O["Omitted"] = json::Object{{"Regions", I.OmittedRegions},
-                                {"Bytes", I.OmittedBytes}};
+    O["Omitted"] =
+        json::Object{{"Regions", I.OmittedRegions}, {"Bytes", I.OmittedBytes}};
   if (!I.Device.Name.empty())
     O["Device"] = json::Object{{"Name", json::fixUTF8(I.Device.Name)},
                                {"Arch", json::fixUTF8(I.Device.Arch)},
@@ -154,6 +154,11 @@ json::Value mneme::toJSON(const KernelArg &A) {
                       {"Size", A.Size},
                       {"Offset", A.Offset},
                       {"Kind", ArgKinds[A.Kind]}};
+}
+
+static StringRef kindOf(const RecordedImage &Image) {
+  StringRef Kind = getImageKind(Image.IsPTX, Image.Arch);
+  return Kind == "PTX" ? "ptx" : Kind;
 }
 
 /// Everything except the instances.
@@ -185,7 +190,7 @@ static json::Object kernelToJSON(const RecordedKernel &K, bool IsSealed) {
     O["Image"] = json::Object{{"File", K.Image.File},
                               {"Digest", K.Image.Digest},
                               {"Arch", json::fixUTF8(K.Image.Arch)},
-                              {"Kind", K.Image.IsPTX ? "ptx" : "cubin"},
+                              {"Kind", kindOf(K.Image)},
                               {"Only", K.Image.IsOnly}};
   if (!K.Configuration.empty())
     O["Configuration"] = json::fixUTF8(K.Configuration);
@@ -334,11 +339,12 @@ static bool fromJSON(const json::Value &V, RecordedImage &Out, json::Path P) {
     P.field("Digest").report("expected 32 hexadecimal digits");
     return false;
   }
-  if (Kind != "cubin" && Kind != "ptx") {
-    P.field("Kind").report("expected cubin or ptx");
+  Out.IsPTX = Kind == "ptx";
+  if (Kind != kindOf(Out)) {
+    P.field("Kind").report("expected cubin, ptx, or code object for an AMD "
+                           "GPU");
     return false;
   }
-  Out.IsPTX = Kind == "ptx";
   return checkFileName(Out.File, P.field("File")) && O.finish();
 }
 

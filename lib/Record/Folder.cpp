@@ -45,8 +45,16 @@ std::string mneme::moduleName(StringRef StaticHash) {
   return ("RecordedIR_" + StaticHash + ".bc").str();
 }
 
-std::string mneme::imageName(StringRef StaticHash, bool IsPTX) {
-  return ("RecordedImage_" + StaticHash + (IsPTX ? ".ptx" : ".cubin")).str();
+StringRef mneme::getImageKind(bool IsPTX, StringRef Arch) {
+  return IsPTX ? "PTX" : Arch.starts_with("gfx") ? "code object" : "cubin";
+}
+
+std::string mneme::imageName(StringRef StaticHash, bool IsPTX, StringRef Arch) {
+  return ("RecordedImage_" + StaticHash +
+          (IsPTX                     ? ".ptx"
+           : Arch.starts_with("gfx") ? ".co"
+                                     : ".cubin"))
+      .str();
 }
 
 bool mneme::isArtifact(StringRef Name) {

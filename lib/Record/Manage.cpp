@@ -269,13 +269,14 @@ static Error checkNames(const RecordedKernel &K) {
   for (const std::string &Name : K.Modules)
     if (Name != Module)
       return Refuse(Name, Module);
-  std::string Image = imageName(K.StaticHash, K.Image.IsPTX);
+  std::string Image = imageName(K.StaticHash, K.Image.IsPTX, K.Image.Arch);
   if (!K.Image.File.empty() && K.Image.File != Image)
     return Refuse(K.Image.File, Image);
   for (const RecordedInstance &I : K.Instances)
     for (bool Epilogue : {false, true}) {
       StringRef Name = Epilogue ? I.Epilogue : I.Prologue;
-      std::string Expected = snapshotName(Epilogue, K.StaticHash, I.DynamicHash);
+      std::string Expected =
+          snapshotName(Epilogue, K.StaticHash, I.DynamicHash);
       if (Name != Expected)
         return Refuse(Name, Expected);
     }
@@ -527,11 +528,11 @@ static std::vector<RecordedKernel> subtract(ArrayRef<RecordedKernel> All,
 }
 
 /// Calls \p Choose while the folder is locked.
-static Expected<ManageStats> removeRecordings(
-    StringRef Dir, bool IsDryRun,
-    function_ref<
-        Expected<std::vector<RecordedKernel>>(ArrayRef<RecordedKernel>)>
-        Choose) {
+static Expected<ManageStats>
+removeRecordings(StringRef Dir, bool IsDryRun,
+                 function_ref<Expected<std::vector<RecordedKernel>>(
+                     ArrayRef<RecordedKernel>)>
+                     Choose) {
   // Check before the lock file is created: the folder may contain no
   // recordings.
   Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
@@ -630,8 +631,8 @@ Expected<ManageStats> llvm::mneme::moveRecordings(StringRef From,
     return Stats;
   if (Error E = checkCopies(To, Copied))
     return std::move(E);
-  Expected<ManageStats> Removed = removeRecordings(
-      From, /*IsDryRun=*/false, [&](ArrayRef<RecordedKernel>) {
+  Expected<ManageStats> Removed =
+      removeRecordings(From, /*IsDryRun=*/false, [&](ArrayRef<RecordedKernel>) {
         return Expected<std::vector<RecordedKernel>>(Copied);
       });
   if (!Removed)

@@ -35,8 +35,7 @@ public:
   Expected<CompiledKernel> run();
 
 private:
-  Expected<CompiledKernel> compile(LLVMContext &Context,
-                                   Instruments &Watching);
+  Expected<CompiledKernel> compile(LLVMContext &Context, Instruments &Watching);
   const ReplayPlan &Plan;
   const ReplayOptions &Options;
   CodeTarget Target;
@@ -344,7 +343,10 @@ mneme::compileVariant(const ReplayPlan &Variant, CodeTarget Target,
   // A missing tool is not a compile error.
   const ReplayOptions &O = Variant.options();
   if (Target == CodeTarget::Host && !Variant.hasIR())
-    return withoutIR(Variant, "runs on an NVIDIA GPU only (--device=cuda:0)");
+    return withoutIR(Variant, Triple(Variant.kernel().Triple).isAMDGPU()
+                                  ? "runs on an AMD GPU only (--device=hip:0)"
+                                  : "runs on an NVIDIA GPU only "
+                                    "(--device=cuda:0)");
   bool Assembles = Variant.hasIR() || Variant.kernel().Image.IsPTX;
   if (Target == CodeTarget::GPU && Assembles)
     if (Error E = checkPTXCompiler(O.Assembler, O.CudaPath, O.Ptxas))

@@ -80,8 +80,8 @@ ReplayPlan::create(StringRef Database, ReplayOptions Options,
   return std::move(Plan);
 }
 
-Expected<std::unique_ptr<ReplayPlan>>
-ReplayPlan::vary(ReplayOptions Other, bool WillCompile) const {
+Expected<std::unique_ptr<ReplayPlan>> ReplayPlan::vary(ReplayOptions Other,
+                                                       bool WillCompile) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan());
   Plan->Options = std::move(Other);
   Plan->Options.RecordId = Options.RecordId;
@@ -478,7 +478,7 @@ Error ReplayPlan::checkImageSettings() const {
         formatv("kernel '{0}' was recorded without IR, with its {1} alone: "
                 "'{2}' cannot apply; register its IR when it is recorded "
                 "(mneme/record.h), or give IR with --ir",
-                Kernel->KernelName, Image.IsPTX ? "PTX" : "cubin",
+                Kernel->KernelName, getImageKind(Image.IsPTX, Image.Arch),
                 StringRef(Key))
             .str());
   }
@@ -712,8 +712,8 @@ Expected<size_t> RecordPlanner::find(StringRef Buffer) const {
 }
 
 /// Reads a number after the recorded launch.
-Expected<uint64_t> RecordPlanner::readOutcome(
-    const UnorderedRecords::CounterPlace &C) const {
+Expected<uint64_t>
+RecordPlanner::readOutcome(const UnorderedRecords::CounterPlace &C) const {
   const ComparePart &P = Plan.Parts[C.Part];
   const SnapshotRegion &Region = State.regions()[P.Region].Info;
   std::vector<char> Contents(Region.Size);

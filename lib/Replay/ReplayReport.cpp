@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -500,12 +501,14 @@ static void printResources(Table &T, const KernelResources &R) {
     if (V)
       OS << LS << *V << ' ' << What;
   };
-  Add(R.Registers, "registers");
-  Add(R.ScalarRegisters, "scalar registers");
-  Add(R.AccumRegisters, "accumulation registers");
-  Add(R.SpillStores, R.SpillLoads ? "bytes spilled" : "registers spilled");
-  Add(R.Local, "bytes local");
-  Add(R.Shared, "bytes shared");
+  bool IsForAMD = R.ScalarRegisters.has_value();
+  Add(R.Registers, IsForAMD ? "VGPRs" : "registers");
+  Add(R.ScalarRegisters, "SGPRs");
+  Add(R.AccumRegisters, "AGPRs");
+  Add(R.SpillStores, IsForAMD ? "VGPRs spilled" : "bytes spilled");
+  Add(R.ScalarSpills, "SGPRs spilled");
+  Add(R.Local, IsForAMD ? "bytes scratch" : "bytes local");
+  Add(R.Shared, IsForAMD ? "bytes LDS" : "bytes shared");
   Add(R.Constant, "bytes constant");
   Add(R.CodeSize, "bytes of code");
   T.row("resources", Text);
@@ -659,11 +662,12 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
                       Dims(Plan.block()) + ", shared " +
                       Twine(Plan.sharedMem()) + " B");
-  T.row("pipeline",
-        !Plan.hasIR() ? Plan.kernel().Image.IsPTX ? "none: the recorded PTX"
-                                                  : "none: the recorded cubin"
-        : Plan.compiler().pipeline().empty() ? "none"
-                                             : Plan.compiler().pipeline());
+  T.row("pipeline", !Plan.hasIR() ? ("none: the recorded " +
+                                     getImageKind(K.Image.IsPTX, K.Image.Arch))
+                                        .str()
+                    : Plan.compiler().pipeline().empty()
+                        ? "none"
+                        : Plan.compiler().pipeline());
   if (Plan.options().RunPasses)
     T.row("run passes", *Plan.options().RunPasses);
   if (Plan.options().SkipPasses)
@@ -689,8 +693,9 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     printResources(T, *R.Resources);
   if (std::optional<Occupancy> O = getLaunchOccupancy(Plan, R))
     T.row("occupancy",
-          formatv("{0} blocks, {1} of {2} warps ({3:f0} %), limited by {4}",
-                  O->Blocks, O->Warps, O->MaxWarps, O->percent(),
+          formatv("{0} blocks, {1} of {2} {3} ({4:f0} %), limited by {5}",
+                  O->Blocks, O->Warps, O->MaxWarps,
+                  Triple(K.Triple).isAMDGPU() ? "waves" : "warps", O->percent(),
                   join(O->Limiters, ", "))
               .str());
   if (R.App)

@@ -75,7 +75,7 @@ SETTINGS: dict[str, Setting] = {
 METRICS: dict[str, Metric] = {
     "time": Metric("time", "ns", "minimize", False, "median time of a launch"),
     "reg_usage": Metric("reg_usage", "registers", "minimize", True, "registers of a thread"),
-    "spills": Metric("spills", "bytes", "minimize", True, "spill stores and loads of a thread"),
+    "spills": Metric("spills", "bytes", "minimize", True, "spill stores and loads of a thread, or its spilled VGPRs"),
     "local_mem_usage": Metric("local_mem_usage", "bytes", "minimize", True, "local memory of a thread"),
     "shared_mem_usage": Metric("shared_mem_usage", "bytes", "minimize", True, "static shared memory of a block"),
     "obj_size": Metric("obj_size", "bytes", "minimize", False, "the compiled image"),
@@ -338,7 +338,7 @@ class MetricTable:
 
     @property
     def spills(self) -> Optional[float]:
-        """Spill stores and loads of a thread in bytes."""
+        """Spill stores and loads of a thread, or its spilled VGPRs in bytes."""
         return self.metrics.get("spills")
 
     @property

@@ -84,9 +84,57 @@ TEST(OccupancyTest, Architectures) {
   EXPECT_EQ(compute("sm_120f", 256, 32).Blocks, 6u);
   EXPECT_EQ(compute("sm_121", 64, 16, 8192).Blocks, 11u);
   KernelResources R;
-  for (StringRef Arch : {"", "sm_", "sm_91", "sm_90x", "gfx90a", "90"})
+  for (StringRef Arch : {"", "sm_", "sm_91", "sm_90x", "90", "gfx", "gfx90",
+                         "gfx803", "gfx9-4-generic", "gfx1250"})
     EXPECT_FALSE(computeOccupancy(Arch, R, 32, 0)) << Arch.str();
   EXPECT_FALSE(computeOccupancy("sm_90", R, 0, 0));
+}
+
+static Occupancy computeAMD(StringRef Arch, uint64_t Threads, uint64_t VGPRs,
+                            uint64_t SGPRs = 0, uint64_t LDS = 0,
+                            uint64_t WaveSize = 64) {
+  KernelResources R;
+  R.Registers = VGPRs;
+  R.ScalarRegisters = SGPRs;
+  R.Shared = LDS;
+  R.WaveSize = WaveSize;
+  std::optional<Occupancy> O = computeOccupancy(Arch, R, Threads, 0);
+  EXPECT_TRUE(O) << Arch.str();
+  return O.value_or(Occupancy());
+}
+
+// Waves by registers are those of the remark "Occupancy [waves/SIMD]" of
+// -Rpass-analysis=kernel-resource-usage, times four SIMDs.
+TEST(OccupancyTest, AMD) {
+  Occupancy O = computeAMD("gfx90a:xnack-", 256, 64);
+  EXPECT_EQ(O.Blocks, 8u);
+  EXPECT_EQ(O.Warps, 32u);
+  EXPECT_EQ(O.MaxWarps, 32u);
+  EXPECT_THAT(O.Limiters, ElementsAre("waves", "VGPRs"));
+  O = computeAMD("gfx942", 256, 65);
+  EXPECT_EQ(O.Warps, 28u);
+  EXPECT_THAT(O.Limiters, ElementsAre("VGPRs"));
+  EXPECT_EQ(computeAMD("gfx90a", 64, 512).Warps, 4u);
+  EXPECT_EQ(computeAMD("gfx908", 64, 24).Warps, 40u);
+  EXPECT_EQ(computeAMD("gfx908", 64, 25).Warps, 36u);
+  O = computeAMD("gfx906", 64, 10, 101);
+  EXPECT_EQ(O.Warps, 28u);
+  EXPECT_THAT(O.Limiters, ElementsAre("SGPRs"));
+  EXPECT_EQ(computeAMD("gfx1010", 32, 48, 0, 0, 32).Warps, 80u);
+  EXPECT_EQ(computeAMD("gfx1030", 32, 65, 0, 0, 32).Warps, 48u);
+  EXPECT_EQ(computeAMD("gfx1100", 32, 96, 0, 0, 32).Warps, 64u);
+  EXPECT_EQ(computeAMD("gfx1100", 32, 97, 0, 0, 32).Warps, 48u);
+  EXPECT_EQ(computeAMD("gfx1100", 64, 97, 0, 0, 64).Warps, 28u);
+  EXPECT_EQ(computeAMD("gfx1102", 32, 97, 0, 0, 32).Warps, 36u);
+
+  // LDS, barriers, and blocks that are too large.
+  O = computeAMD("gfx90a", 256, 16, 0, 16 * 1024);
+  EXPECT_EQ(O.Blocks, 4u);
+  EXPECT_THAT(O.Limiters, ElementsAre("LDS"));
+  EXPECT_EQ(computeAMD("gfx950", 256, 16, 0, 32 * 1024).Blocks, 5u);
+  EXPECT_EQ(computeAMD("gfx90a", 128, 16).Blocks, 16u);
+  EXPECT_EQ(computeAMD("gfx90a", 64, 16).Blocks, 32u);
+  EXPECT_EQ(computeAMD("gfx90a", 1025, 16).Blocks, 0u);
 }
 
 TEST(OccupancyTest, Barriers) {
@@ -101,10 +149,10 @@ TEST(OccupancyTest, Barriers) {
 TEST(OccupancyTest, ImpossibleLaunches) {
   EXPECT_EQ(compute("sm_90", 1025, 16).Blocks, 0u);
   EXPECT_EQ(compute("sm_90", 1024, 65).Blocks, 0u);
-  EXPECT_EQ(compute("sm_90", UINT64_MAX - 64, UINT64_MAX, UINT64_MAX,
-                    UINT64_MAX)
-                .Blocks,
-            0u);
+  EXPECT_EQ(
+      compute("sm_90", UINT64_MAX - 64, UINT64_MAX, UINT64_MAX, UINT64_MAX)
+          .Blocks,
+      0u);
   json::Value V = toJSON(compute("sm_90", 256, 33));
   EXPECT_EQ(*V.getAsObject()->getInteger("blocks"), 6);
   EXPECT_EQ(*V.getAsObject()->getInteger("warps"), 48);

@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
+#include "llvm/Mneme/Support/AMDSettings.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -114,17 +115,7 @@ static std::string readSettings(ArrayRef<char> Object) {
     consumeError(File.takeError());
     return "";
   }
-  unsigned Flags = File->getHeader().e_flags;
-  std::string Settings;
-  auto Add = [&](unsigned Mask, unsigned On, unsigned Off, StringRef Name) {
-    if ((Flags & Mask) == On || (Flags & Mask) == Off)
-      Settings += (":" + Name + ((Flags & Mask) == On ? "+" : "-")).str();
-  };
-  Add(ELF::EF_AMDGPU_FEATURE_SRAMECC_V4, ELF::EF_AMDGPU_FEATURE_SRAMECC_ON_V4,
-      ELF::EF_AMDGPU_FEATURE_SRAMECC_OFF_V4, "sramecc");
-  Add(ELF::EF_AMDGPU_FEATURE_XNACK_V4, ELF::EF_AMDGPU_FEATURE_XNACK_ON_V4,
-      ELF::EF_AMDGPU_FEATURE_XNACK_OFF_V4, "xnack");
-  return Settings;
+  return getAMDSettings(File->getHeader().e_flags);
 }
 
 Expected<std::unique_ptr<DeviceKernel>>
@@ -512,8 +503,7 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
     // The device is idle when the host begins.
     if (I == 0)
       Occupied = false;
-    Expected<LaunchOutcome> Outcome =
-        enqueueLaunch(K, Config, Args, Events[I]);
+    Expected<LaunchOutcome> Outcome = enqueueLaunch(K, Config, Args, Events[I]);
     if (!Outcome)
       return Explain(Outcome.takeError());
     if (Outcome->Status != LaunchStatus::Ok)
@@ -566,9 +556,9 @@ Expected<GPUKernelInfo> CudaDevice::describe(DeviceKernel &TheKernel) {
   int Values[5] = {};
   for (int Attribute : {MaxThreadsPerBlock, SharedSizeBytes, ConstSizeBytes,
                         LocalSizeBytes, NumRegs})
-    if (Error E = check(Driver.FuncGetAttribute(&Values[Attribute], Attribute,
-                                                K.Function),
-                        "describe kernel '" + K.Name + "'"))
+    if (Error E = check(
+            Driver.FuncGetAttribute(&Values[Attribute], Attribute, K.Function),
+            "describe kernel '" + K.Name + "'"))
       return E;
   GPUKernelInfo I;
   I.Registers = Values[NumRegs];

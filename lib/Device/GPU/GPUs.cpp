@@ -252,12 +252,15 @@ Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs(StringRef Kind) {
     consumeError(std::move(Hip));
     return Found;
   }
-  // Most machines have no HIP runtime, which is not worth a word.
+  // Most machines have no HIP runtime, or one without a GPU for it, which is
+  // not worth a word where CUDA has a problem.
   std::string Text = toString(std::move(Hip));
-  bool IsMissing = StringRef(Text).starts_with("no HIP runtime");
-  if (IsMissing)
-    return Cuda;
-  return createStringError(toString(std::move(Cuda)) + "; " + Text);
+  std::string OfCuda = toString(std::move(Cuda));
+  bool HasCuda = !StringRef(OfCuda).starts_with("no CUDA driver");
+  if (StringRef(Text).starts_with("no HIP runtime") ||
+      (HasCuda && StringRef(Text).ends_with("finds no device")))
+    return createStringError(OfCuda);
+  return createStringError(OfCuda + "; " + Text);
 }
 
 Expected<std::unique_ptr<GPUDevice>>

@@ -402,6 +402,45 @@ struct CudaGraphInstantiateParams {
   int Result;
 };
 
+// Those that HIP has with other layouts (hip_runtime_api.h).
+
+struct HipKernelNodeParams {
+  Dim3 Block;
+  void **Extra;
+  const void *Func;
+  Dim3 Grid;
+  void **Args;
+  unsigned DynamicShared;
+};
+static_assert(sizeof(HipKernelNodeParams) == 64, "layout of HIP 5 to 7");
+
+struct HipMemsetParams {
+  void *Dst;
+  unsigned ElementSize;
+  size_t Height;
+  size_t Pitch;
+  unsigned Value;
+  size_t Width; ///< In elements.
+};
+static_assert(sizeof(HipMemsetParams) == 48, "layout of HIP 5 to 7");
+
+struct HipGraphNodeParams {
+  int Type;
+  int Reserved0[3];
+  union {
+    long long Reserved1[29];
+    HipKernelNodeParams Kernel;
+  };
+  long long Reserved2;
+};
+
+struct HipGraphInstantiateParams {
+  CudaGraphNode *ErrorNode;
+  unsigned long long Flags;
+  int Result;
+  CudaStream *UploadStream;
+};
+
 struct CudaGraphExecUpdateResult {
   int Result;
   CudaGraphNode *ErrorNode, *ErrorFromNode;

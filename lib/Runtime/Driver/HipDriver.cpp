@@ -28,6 +28,12 @@ struct HipFunctions {
   CUresult (*GetProperties)(void *, CUdevice); ///< HipDeviceProp5
   CUresult (*GetPropertiesR0600)(void *, CUdevice);
   CUresult (*StreamGetDevice)(CUstream, CUdevice *);
+  CUresult (*RuntimeGetVersion)(int *);
+  CUresult (*GraphNodeGetType)(CUgraphNode, int *);
+  CUresult (*GraphKernelNodeGetParams)(CUgraphNode, HipKernelNodeParams *);
+  CUresult (*GraphKernelNodeSetParams)(CUgraphNode,
+                                       const HipKernelNodeParams *);
+  CUresult (*GraphMemsetNodeSetParams)(CUgraphNode, const HipMemsetParams *);
 };
 } // namespace
 
@@ -130,6 +136,58 @@ static CUresult adaptedEventRecord(CUevent E, CUstream S) {
   return Hip.EventRecord(E, legacyIsNull(S));
 }
 
+/// HIP's types are CUDA's, but for copies from and to variables.
+static CUresult adaptedGraphNodeGetType(CUgraphNode N, int *Type) {
+  constexpr int Copy = 1, CopyFromSymbol = 12, CopyToSymbol = 13;
+  CUresult R = Hip.GraphNodeGetType(N, Type);
+  if (*Type == CopyFromSymbol || *Type == CopyToSymbol)
+    *Type = Copy;
+  return R;
+}
+
+/// A node has the launch stub of a kernel, or the function of a module.
+static CUresult adaptedGraphKernelNodeGetParams(CUgraphNode N,
+                                                CUkernelNodeParams *P) {
+  HipKernelNodeParams H = {};
+  CUresult R = Hip.GraphKernelNodeGetParams(N, &H);
+  *P = {};
+  P->Function = reinterpret_cast<CUfunction>(const_cast<void *>(H.Func));
+  P->GridX = H.Grid.X;
+  P->GridY = H.Grid.Y;
+  P->GridZ = H.Grid.Z;
+  P->BlockX = H.Block.X;
+  P->BlockY = H.Block.Y;
+  P->BlockZ = H.Block.Z;
+  P->DynamicShared = H.DynamicShared;
+  P->Args = H.Args;
+  P->Extra = H.Extra;
+  return R;
+}
+
+static CUresult adaptedGraphKernelNodeSetParams(CUgraphNode N,
+                                                const CUkernelNodeParams *P) {
+  HipKernelNodeParams H = {};
+  H.Func = P->Function;
+  H.Grid = {P->GridX, P->GridY, P->GridZ};
+  H.Block = {P->BlockX, P->BlockY, P->BlockZ};
+  H.DynamicShared = P->DynamicShared;
+  H.Args = P->Args;
+  H.Extra = P->Extra;
+  return Hip.GraphKernelNodeSetParams(N, &H);
+}
+
+static CUresult adaptedGraphMemsetNodeSetParams(CUgraphNode N,
+                                                const CUmemsetNodeParams *P) {
+  HipMemsetParams H = {};
+  H.Dst = reinterpret_cast<void *>(P->To);
+  H.ElementSize = P->ElementSize;
+  H.Height = P->Height;
+  H.Pitch = P->Pitch;
+  H.Value = P->Value;
+  H.Width = P->Width;
+  return Hip.GraphMemsetNodeSetParams(N, &H);
+}
+
 //===----------------------------------------------------------------------===//
 // Loading
 //===----------------------------------------------------------------------===//
@@ -179,10 +237,22 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
   Find(Hip.GetProperties, "hipGetDeviceProperties");
   Find(Hip.GetPropertiesR0600, "hipGetDevicePropertiesR0600");
   Find(Hip.StreamGetDevice, "hipStreamGetDevice");
+  Find(Hip.RuntimeGetVersion, "hipRuntimeGetVersion");
+  Find(Hip.GraphNodeGetType, "hipGraphNodeGetType");
+  Find(Hip.GraphKernelNodeGetParams, "hipGraphKernelNodeGetParams");
+  Find(Hip.GraphKernelNodeSetParams, "hipGraphKernelNodeSetParams");
+  Find(Hip.GraphMemsetNodeSetParams, "hipGraphMemsetNodeSetParams");
   if (Missing) {
     Error = std::string("the HIP runtime is too old: it has no ") + Missing;
     delete D;
     return nullptr;
+  }
+  constexpr int FirstWithGraphs = 60000000;
+  int Version = 0;
+  if (!Hip.RuntimeGetVersion || Hip.RuntimeGetVersion(&Version) ||
+      Version < FirstWithGraphs) {
+    D->GraphClone = nullptr;
+    D->GraphKernelNodeGetParams = nullptr;
   }
   D->IsHip = true;
   return Loaded = D;

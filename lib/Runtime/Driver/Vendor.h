@@ -41,6 +41,15 @@
 
 namespace mneme {
 
+struct CudaGraphInstantiateParams;
+struct CudaGraphNodeParams;
+struct CudaKernelNodeParams;
+struct CudaMemsetParams;
+struct HipGraphInstantiateParams;
+struct HipGraphNodeParams;
+struct HipKernelNodeParams;
+struct HipMemsetParams;
+
 /// Names of the vendor's runtime and of its parts.
 #ifdef MNEME_HIP
 inline constexpr bool ForHip = true;
@@ -52,6 +61,10 @@ inline constexpr char RuntimeLibrary[] = "/libamdhip64.so";
 inline constexpr char AnyRuntimeSymbol[] = "hipMalloc";
 /// Dynamic shared memory of a cooperative launch, in bytes.
 using CooperativeShared = unsigned;
+using KernelNodeParams = HipKernelNodeParams;
+using MemsetNodeParams = HipMemsetParams;
+using GraphNodeParams = HipGraphNodeParams;
+using GraphInstantiateParams = HipGraphInstantiateParams;
 #else
 inline constexpr bool ForHip = false;
 inline constexpr char VendorName[] = "CUDA";
@@ -59,6 +72,10 @@ inline constexpr char DeviceKind[] = "cuda";
 inline constexpr char RuntimeLibrary[] = "/libcudart.so";
 inline constexpr char AnyRuntimeSymbol[] = "cudaMalloc";
 using CooperativeShared = size_t;
+using KernelNodeParams = CudaKernelNodeParams;
+using MemsetNodeParams = CudaMemsetParams;
+using GraphNodeParams = CudaGraphNodeParams;
+using GraphInstantiateParams = CudaGraphInstantiateParams;
 #endif
 
 } // namespace mneme

@@ -163,6 +163,32 @@ void DriverImages::forget(const void *Owner) {
   ++Generation;
 }
 
+void DriverImages::noteStub(CUfunction F, const CudaRuntime &R,
+                            const void *Stub) {
+  if (TapState::Forked)
+    return;
+  std::lock_guard<std::mutex> Guard(Lock);
+  attempt([&] { Stubs[F] = {&R, Stub}; });
+  HasStubs = !Stubs.empty();
+}
+
+void DriverImages::forgetStubs() {
+  std::lock_guard<std::mutex> Guard(Lock);
+  Stubs.clear();
+  HasStubs = false;
+}
+
+bool DriverImages::findStub(const void *F, FunctionStub &S) {
+  if (!HasStubs || TapState::Forked)
+    return false;
+  std::lock_guard<std::mutex> Guard(Lock);
+  auto I = Stubs.find(F);
+  if (I == Stubs.end())
+    return false;
+  S = I->second;
+  return true;
+}
+
 //===----------------------------------------------------------------------===//
 // Look-ups
 //===----------------------------------------------------------------------===//

@@ -15,6 +15,7 @@
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
 #define MNEME_LIB_RUNTIME_GPUTAP_DRIVERIMAGES_H
 
+#include "CudaRuntime.h"
 #include "ImageBytes.h"
 #include "TapDriver.h"
 #include "TapState.h"
@@ -63,6 +64,12 @@ struct DriverFunction {
   bool IsKernel = false; ///< The handle is a CUkernel.
 };
 
+/// A kernel of the program itself.
+struct FunctionStub {
+  const CudaRuntime *Runtime;
+  const void *Stub;
+};
+
 /// IR that the program has bound to kernels of an image.
 struct RegisteredIR {
   std::string IR, Options;
@@ -86,6 +93,12 @@ public:
   void noteFunctionOfKernel(CUfunction F, CUkernel K);
   /// Before \p Owner, a module or a library, is unloaded.
   void forget(const void *Owner);
+  /// The runtime has given \p F to the program for the launch stub of a kernel.
+  void noteStub(CUfunction F, const CudaRuntime &R, const void *Stub);
+  /// Before a context is destroyed, with the functions of stubs.
+  void forgetStubs();
+  /// \returns whether \p F is the function of a launch stub.
+  bool findStub(const void *F, FunctionStub &S);
 
   /// Binds IR to the kernel \p Symbol of the image; to all kernels that the IR
   /// defines if \p Symbol is empty. May throw.
@@ -126,6 +139,8 @@ private:
   std::mutex Lock;
   std::map<const void *, Owner> Owners;
   std::map<const void *, Function> Functions;
+  std::map<const void *, FunctionStub> Stubs;
+  std::atomic<bool> HasStubs{false};
   /// By digest of the image and symbol.
   std::map<std::pair<std::string, std::string>, RegisteredIR> Registered;
   std::atomic<unsigned> Generation{1};

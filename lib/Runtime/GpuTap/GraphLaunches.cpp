@@ -169,7 +169,9 @@ bool GraphLaunches::launchSplit(const CudaRuntime &R, TappedGraph &T,
         countKernel(R, K, S);
       else
         Records.countUnknown(K.Goal->Name, Error);
-  // The driver destroys parts that still run once they are done.
+  // CUDA's driver destroys parts that still run once they are done.
+  if (ForHip && IsSplit)
+    Driver->StreamSynchronize(S);
   for (const Part &P : Parts)
     if (P.Exec)
       Driver->GraphExecDestroy(P.Exec);

@@ -606,6 +606,14 @@ static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                         toDriverPtsz(Config->Stream), Original);
 }
 
+static int onGetFuncBySymbol(const CudaRuntime &R, CUfunction *F,
+                             const void *Stub) {
+  int E = R.GetFuncBySymbol(F, Stub);
+  if (!E)
+    TapSession::get().images().noteStub(*F, R, Stub);
+  return E;
+}
+
 //===----------------------------------------------------------------------===//
 // Launches and code of the driver
 //===----------------------------------------------------------------------===//
@@ -921,7 +929,7 @@ static int onDriverPrimaryCtxReset(const CudaRuntime &R, CUdevice Device) {
 
 static int onGraphAddKernelNode(const CudaRuntime &R, CUgraphNode *Node,
                                 CUgraph Graph, const CUgraphNode *Nodes,
-                                size_t Count, const CudaKernelNodeParams *P) {
+                                size_t Count, const KernelNodeParams *P) {
   int E = R.GraphAddKernelNode(Node, Graph, Nodes, Count, P);
   if (!E)
     TapSession::get().graphs().noteKernel(R, *Node, P->Func);
@@ -929,7 +937,7 @@ static int onGraphAddKernelNode(const CudaRuntime &R, CUgraphNode *Node,
 }
 
 static int onGraphKernelNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
-                                      const CudaKernelNodeParams *P) {
+                                      const KernelNodeParams *P) {
   int E = R.GraphKernelNodeSetParams(Node, P);
   if (!E)
     TapSession::get().graphs().noteKernel(R, Node, P->Func);
@@ -939,7 +947,7 @@ static int onGraphKernelNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
 static int onGraphAddNodeV2(const CudaRuntime &R, CUgraphNode *Node,
                             CUgraph Graph, const CUgraphNode *Nodes,
                             const void *Edges, size_t Count,
-                            CudaGraphNodeParams *P) {
+                            GraphNodeParams *P) {
   int E = R.GraphAddNodeV2(Node, Graph, Nodes, Edges, Count, P);
   if (!E && P->Type == CudaGraphNodeKernel)
     TapSession::get().graphs().noteKernel(R, *Node, P->Kernel.Func);
@@ -950,24 +958,32 @@ static int onGraphAddNodeV2(const CudaRuntime &R, CUgraphNode *Node,
 /// one position to the left.
 static int onGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
                           CUgraph Graph, const CUgraphNode *Nodes,
-                          const void *Edges, size_t Count,
-                          CudaGraphNodeParams *P) {
+                          const void *Edges, size_t Count, GraphNodeParams *P) {
   int Version = 0;
   int E = R.GraphAddNode(Node, Graph, Nodes, Edges, Count, P);
   if (E || !R.RuntimeGetVersion || R.RuntimeGetVersion(&Version))
     return E;
   if (Version < 13000)
-    P = reinterpret_cast<CudaGraphNodeParams *>(Count);
+    P = reinterpret_cast<GraphNodeParams *>(Count);
   if (P->Type == CudaGraphNodeKernel)
     TapSession::get().graphs().noteKernel(R, *Node, P->Kernel.Func);
   return E;
 }
 
 static int onGraphNodeSetParams(const CudaRuntime &R, CUgraphNode Node,
-                                CudaGraphNodeParams *P) {
+                                GraphNodeParams *P) {
   int E = R.GraphNodeSetParams(Node, P);
   if (!E && P->Type == CudaGraphNodeKernel)
     TapSession::get().graphs().noteKernel(R, Node, P->Kernel.Func);
+  return E;
+}
+
+static int onHipGraphAddNode(const CudaRuntime &R, CUgraphNode *Node,
+                             CUgraph Graph, const CUgraphNode *Nodes,
+                             size_t Count, GraphNodeParams *P) {
+  int E = R.HipGraphAddNode(Node, Graph, Nodes, Count, P);
+  if (!E && P->Type == CudaGraphNodeKernel)
+    TapSession::get().graphs().noteKernel(R, *Node, P->Kernel.Func);
   return E;
 }
 
@@ -984,6 +1000,14 @@ static int onGraphInstantiate(const CudaRuntime &R, CUgraphExec *Exec,
                       Flags);
 }
 
+static int onHipGraphInstantiate(const CudaRuntime &R, CUgraphExec *Exec,
+                                 CUgraph Graph, CUgraphNode *ErrorNode,
+                                 char *Log, size_t LogSize) {
+  return noteInstance(
+      R.HipGraphInstantiate(Exec, Graph, ErrorNode, Log, LogSize), Exec, Graph,
+      /*Flags=*/0);
+}
+
 static int onGraphInstantiateWithFlags(const CudaRuntime &R, CUgraphExec *Exec,
                                        CUgraph Graph,
                                        unsigned long long Flags) {
@@ -993,14 +1017,14 @@ static int onGraphInstantiateWithFlags(const CudaRuntime &R, CUgraphExec *Exec,
 
 static int onGraphInstantiateWithParams(const CudaRuntime &R, CUgraphExec *Exec,
                                         CUgraph Graph,
-                                        CudaGraphInstantiateParams *P) {
+                                        GraphInstantiateParams *P) {
   return noteInstance(R.GraphInstantiateWithParams(Exec, Graph, P), Exec, Graph,
                       P ? P->Flags : 0);
 }
 
 static int onGraphInstantiateWithParamsPtsz(const CudaRuntime &R,
                                             CUgraphExec *Exec, CUgraph Graph,
-                                            CudaGraphInstantiateParams *P) {
+                                            GraphInstantiateParams *P) {
   return noteInstance(R.GraphInstantiateWithParamsPtsz(Exec, Graph, P), Exec,
                       Graph, P ? P->Flags : 0);
 }
@@ -1020,9 +1044,18 @@ static int onGraphExecUpdate(const CudaRuntime &R, CUgraphExec Exec,
   return E;
 }
 
+static int onHipGraphExecUpdate(const CudaRuntime &R, CUgraphExec Exec,
+                                CUgraph Graph, CUgraphNode *ErrorNode,
+                                int *Result) {
+  int E = R.HipGraphExecUpdate(Exec, Graph, ErrorNode, Result);
+  if (!E)
+    TapSession::get().graphs().update(Exec, Graph);
+  return E;
+}
+
 static int onGraphExecKernelNodeSetParams(const CudaRuntime &R,
                                           CUgraphExec Exec, CUgraphNode Node,
-                                          const CudaKernelNodeParams *P) {
+                                          const KernelNodeParams *P) {
   int E = R.GraphExecKernelNodeSetParams(Exec, Node, P);
   if (!E)
     TapSession::get().graphs().change(
@@ -1045,7 +1078,7 @@ static int onGraphExecKernelNodeSetParams(const CudaRuntime &R,
     return E;                                                                  \
   }
 CHANGE_NODE(Memcpy, CudaMemcpy3DParms, changeCopy)
-CHANGE_NODE(Memset, CudaMemsetParams, changeSet)
+CHANGE_NODE(Memset, MemsetNodeParams, changeSet)
 CHANGE_NODE(Host, CudaHostNodeParams, changeHost)
 #undef CHANGE_NODE
 
@@ -1213,9 +1246,10 @@ static const CudaRuntime &sharedRuntime();
 // The last error
 //===----------------------------------------------------------------------===//
 
-/// The error that the program's next hipGetLastError() returns, if HIP has none.
-static thread_local int HiddenError
-    __attribute__((tls_model("initial-exec"))) = 0;
+/// The error that the program's next hipGetLastError() returns, if HIP has
+/// none.
+static thread_local int HiddenError __attribute__((tls_model("initial-exec"))) =
+    0;
 
 static int onGetLastError(const CudaRuntime &R) {
   int Hidden = std::exchange(HiddenError, 0);
@@ -1260,11 +1294,11 @@ template <typename Fn> static int keepLastError(Fn Call) {
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
   (isPartOfOthers(#Symbol) && InterceptedCall::isInside()                      \
        ? R.Name(__VA_ARGS__)                                                   \
-   : isAboutLastError(#Symbol)                                                 \
-       ? on##Name(R, ##__VA_ARGS__)                                            \
-       : keepLastError([&] {                                                   \
-           return InterceptedCall(), on##Name(R, ##__VA_ARGS__);               \
-         }))
+   : isAboutLastError(#Symbol) ? on##Name(R, ##__VA_ARGS__)                    \
+                               : keepLastError([&] {                           \
+                                   return InterceptedCall(),                   \
+                                          on##Name(R, ##__VA_ARGS__);          \
+                                 }))
 #include "InterceptedRuntimes.inc"
 
 const ExportedFunction *mneme::exportedFunctions(size_t &Count) {

@@ -54,7 +54,6 @@ bool SelectedLaunches::choose(Target &First, const Launch &L, Choice &C) {
   return true;
 }
 
-/// The target of a launch on its device, loaded. May throw.
 Target &SelectedLaunches::load(Target &First, const Launch &L) {
   Gpu *G = Captured.any() ? nullptr : Devs.bind(L.Runtime);
   IndexEntry Entry;

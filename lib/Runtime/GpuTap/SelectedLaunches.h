@@ -50,6 +50,8 @@ public:
   /// Whether a launch of the kernel may be recorded now. Counts nothing. May
   /// throw.
   bool mayRecord(Target &First, const Launch &L);
+  /// The target of a launch on its device, loaded. May throw.
+  Target &load(Target &First, const Launch &L);
 
 private:
   struct Choice {
@@ -59,7 +61,6 @@ private:
   };
 
   bool choose(Target &First, const Launch &L, Choice &C);
-  Target &load(Target &First, const Launch &L);
   std::string findObstacle(const Target &T, const Launch &L,
                            const Gpu *G) const;
 

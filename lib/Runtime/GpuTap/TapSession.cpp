@@ -85,13 +85,15 @@ int TapSession::launch(Target &First, const Launch &L, OriginalCall Original) {
   return Selected.launch(First, L, Original, Result) ? Result : Forward();
 }
 
-/// The arguments of a launch whose packed bytes \p Extra has. \returns null, or
-/// why they are not known. May throw.
+/// The arguments of a launch whose packed bytes \p Extra has. \p Layout is
+/// their layout; if it is empty, the driver tells. \returns null, or why they
+/// are not known. May throw.
 static const char *unpack(const CudaDriver &Driver, DriverImages &Images,
                           const void *Handle, void **Extra,
+                          std::vector<ImageParameter> Layout,
                           std::vector<void *> &Args) {
-  // CU_LAUNCH_PARAM_*
-  enum : uintptr_t { End = 0, BufferPointer = 1, BufferSize = 2 };
+  // CU_LAUNCH_PARAM_*, HIP_LAUNCH_PARAM_*
+  enum : uintptr_t { End = ForHip ? 3 : 0, BufferPointer = 1, BufferSize = 2 };
   char *Bytes = nullptr;
   size_t Size = 0;
   for (; *Extra != reinterpret_cast<void *>(End); Extra += 2)
@@ -106,9 +108,9 @@ static const char *unpack(const CudaDriver &Driver, DriverImages &Images,
       return "launched with parameters of an unknown form";
     }
   DriverFunction F;
-  std::vector<ImageParameter> Layout;
-  if (!Bytes || !Images.find(Handle, F) ||
-      !readLayout(Driver, Handle, F.IsKernel, Layout))
+  if (!Bytes ||
+      (Layout.empty() && (!Images.find(Handle, F) ||
+                          !readLayout(Driver, Handle, F.IsKernel, Layout))))
     return "launched with packed parameters, whose layout the driver does not "
            "tell";
   for (const ImageParameter &P : Layout) {
@@ -126,12 +128,17 @@ int TapSession::launchFunction(Target &T, Launch L, void **Extra,
     const char *Obstacle = nullptr;
     bool HasDriver = false;
     if (!attempt([&] {
+          std::vector<ImageParameter> Layout;
           {
             std::lock_guard<std::mutex> Guard(State.Lock);
             HasDriver = Driver.load();
+            // HIP does not tell the layout, but the image does.
+            if (HasDriver && (ForHip || !T.Image))
+              for (const KernelArg &A : Selected.load(T, L).K.Args)
+                Layout.push_back({A.Offset, A.Size});
           }
           if (HasDriver)
-            Obstacle = unpack(*Driver, Images, L.Stub, Extra, Args);
+            Obstacle = unpack(*Driver, Images, L.Stub, Extra, Layout, Args);
         }))
       Obstacle = MNEME_REASON_MEMORY;
     L.Args = Args.data();
@@ -172,6 +179,7 @@ void TapSession::resetPrimary(CUdevice Device) {
 /// \p Gone must be current.
 void TapSession::resetContext(CUcontext Gone) {
   Graphs.forget(Gone);
+  Images.forgetStubs();
   Textures.forget(Gone);
   Gpu *G = Devs.find(Gone);
   if (!G)
@@ -215,7 +223,7 @@ void TapSession::finish() {
       {Targets.foreign().Launches,
        "launched through the driver, from an image that Mneme has not seen"},
       {foreignGraphs(),
-       ForHip ? "launched by a graph: Mneme does not take HIP's graphs apart"
+       ForHip ? "launched by a graph, which needs HIP 6 or later"
               : "launched by a graph that was made through the driver API"},
       {Targets.unknown().Launches, "not compiled with MnemePass"},
       {Targets.unloaded().Launches, MNEME_REASON_MEMORY},

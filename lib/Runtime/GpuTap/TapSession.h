@@ -77,8 +77,15 @@ public:
   /// \p Extra.
   template <typename Fn>
   int launchFunction(const Launch &L, void **Extra, Fn Original) {
-    Target &T = Targets.findFunction(L.Stub);
     ++driverLaunchesOfThread();
+    if (FunctionStub S; Images.findStub(L.Stub, S)) {
+      Target &Own = Targets.find(*S.Runtime, S.Stub);
+      if (!Own.Name.empty())
+        return launchFunction(
+            Own, {*S.Runtime, S.Stub, L.Shape, L.Stream, L.Args, L.Obstacle},
+            Extra, Original);
+    }
+    Target &T = Targets.findFunction(L.Stub);
     if (!T.Selected && !Captured.any())
       if (StreamGate::Pass Pass{State.Calls, L.Stream}) {
         int Result = Original();

@@ -212,7 +212,7 @@ void TappedGraphs::change(CUgraphExec Exec, CUgraphNode N, GraphChange Change,
     erase(Exec);
 }
 
-bool TappedGraphs::changeKernel(CUgraphNode N, const CudaKernelNodeParams &P) {
+bool TappedGraphs::changeKernel(CUgraphNode N, const KernelNodeParams &P) {
   CUkernelNodeParams New;
   auto I = Handles.find(P.Func);
   const void *Old = kernelOf(*Driver, N, New);
@@ -269,7 +269,7 @@ bool TappedGraphs::changeCopy(CUgraphNode N, const CudaMemcpy3DParms &P) {
   return !Driver->GraphMemcpyNodeSetParams(N, &New);
 }
 
-bool TappedGraphs::changeSet(CUgraphNode N, const CudaMemsetParams &P) {
+bool TappedGraphs::changeSet(CUgraphNode N, const MemsetNodeParams &P) {
   CUmemsetNodeParams New = {reinterpret_cast<CUdeviceptr>(P.Dst),
                             P.Pitch,
                             P.Value,

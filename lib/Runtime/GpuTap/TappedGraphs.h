@@ -22,6 +22,7 @@
 #include "Recorder.h"
 #include "TapDriver.h"
 #include "TapState.h"
+#include "Vendor.h"
 
 #include <map>
 #include <set>
@@ -91,9 +92,9 @@ public:
   // For the Change of change(), with the session's lock held: these change a
   // node of the copy, or return false where they cannot.
 
-  bool changeKernel(CUgraphNode N, const CudaKernelNodeParams &P);
+  bool changeKernel(CUgraphNode N, const KernelNodeParams &P);
   bool changeCopy(CUgraphNode N, const CudaMemcpy3DParms &P);
-  bool changeSet(CUgraphNode N, const CudaMemsetParams &P);
+  bool changeSet(CUgraphNode N, const MemsetNodeParams &P);
   bool changeHost(CUgraphNode N, const CudaHostNodeParams &P);
 
   // With the session's lock held.

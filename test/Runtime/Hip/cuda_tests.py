@@ -2,9 +2,8 @@
 import lit.formats
 import lit.Test
 
-# The others are about what HIP does not have, or Mneme does not do there: the CUDA driver's functions, PTX, textures,
-# graphs taken apart.
-NAMES = """cancelled.cu devices.cu exit.cu failures.cu host-memory.cu large.cu launcher-shortage.cu memory.cu pools.cu
+# The others are about what HIP does not have, or Mneme does not do there: the CUDA driver's functions, PTX, textures.
+NAMES = """cancelled.cu devices.cu exit.cu failures.cu graph-changes.cu graph-order.cu graphs.cu host-memory.cu large.cu launcher-shortage.cu memory.cu pools.cu
 reachable.cu record.cu room.cu selection.test shortage.cu streams.cu threads.cu waiting.cu""".split()
 
 

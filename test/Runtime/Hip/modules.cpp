@@ -17,11 +17,12 @@
 // CHECK-NEXT: flags: 8
 // CHECK-NEXT: cooperative: 16
 // CHECK-NEXT: no error, then error 1, then error 1, then no error
-// ERR: 6 launches seen, 3 recorded, 3 skipped
-// ERR-NEXT: 2 skipped: launched from a code object that the program loads: on AMD GPUs, only kernels in programs compiled with MnemePass are recorded
+// ERR: 6 launches seen, 5 recorded, 1 skipped
 // ERR-NEXT: 1 skipped: same launch configuration recorded before
 // REPLAY: add grid 1 cooperative: Match
 // REPLAY-NEXT: add grid 1: Match
+// REPLAY-NEXT: add grid 1: Match
+// REPLAY-NEXT: add grid 2: Match
 // REPLAY-NEXT: add grid 2: Match
 
 #include "../Inputs/check.h"

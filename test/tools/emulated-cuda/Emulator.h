@@ -22,7 +22,8 @@
 ///   the
 ///                            program enables it
 ///   MNEME_EMULATED_MEMORY    bytes of a device: 8 GiB
-///   MNEME_EMULATED_VERSION   the CUDA version, as cuDriverGetVersion has it
+///   MNEME_EMULATED_VERSION   the version, as cuDriverGetVersion or
+///                            hipDriverGetVersion has it
 ///   MNEME_EMULATED_INIT      what cuInit returns
 ///   MNEME_EMULATED_INIT_MS   how long that takes: 0 ms
 ///   MNEME_EMULATED_INIT_MEET a file, empty at first: that takes until a second

@@ -200,6 +200,10 @@ static int findFunction(const void *Stub, CUfunction &F) {
   return done(driver().ModuleGetFunction(&F, M, S->Name.c_str()));
 }
 
+API int cudaGetFuncBySymbol(CUfunction *F, const void *Stub) {
+  return findFunction(Stub, *F);
+}
+
 static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                   size_t Shared, CUstream Stream, bool Cooperative) {
   CUfunction F;

@@ -53,11 +53,20 @@
 #define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
 #define cudaLaunchKernelExC hipLaunchKernelExC
 #define cudaFuncSetAttribute hipFuncSetAttribute
+#define cudaGetFuncBySymbol hipGetFuncBySymbol
 #define cudaFuncSetCacheConfig hipFuncSetCacheConfig
 #define cudaGraphCreate hipGraphCreate
 #define cudaGraphDestroy hipGraphDestroy
-#define cudaGraphInstantiate hipGraphInstantiate
+#define cudaGraphInstantiate hipGraphInstantiateWithFlags
 #define cudaGraphExecDestroy hipGraphExecDestroy
+#define cudaGraphAddMemcpyNode1D hipGraphAddMemcpyNode1D
+#define cudaGraphExecMemcpyNodeSetParams1D hipGraphExecMemcpyNodeSetParams1D
+#define cudaGraphAddHostNode hipGraphAddHostNode
+#define cudaGraphExecHostNodeSetParams hipGraphExecHostNodeSetParams
+#define cudaGraphAddChildGraphNode hipGraphAddChildGraphNode
+#define cudaGraphChildGraphNodeGetGraph hipGraphChildGraphNodeGetGraph
+#define cudaGraphGetNodes hipGraphGetNodes
+#define cudaGraphNodeSetEnabled hipGraphNodeSetEnabled
 #define cudaGraphLaunch hipGraphLaunch
 #define cudaDeviceSynchronize hipDeviceSynchronize
 #define cudaDeviceReset hipDeviceReset
@@ -112,7 +121,8 @@ API int hipInit(unsigned) {
 }
 
 API int hipDriverGetVersion(int *Version) {
-  *Version = 60300000;
+  const char *Set = getenv("MNEME_EMULATED_VERSION");
+  *Version = Set ? atoi(Set) : 60300000;
   return 0;
 }
 
@@ -449,4 +459,147 @@ API int hipEventSynchronize(CUevent E) { DRIVER(cuEventSynchronize(E)); }
 
 API int hipEventElapsedTime(float *Milliseconds, CUevent Start, CUevent End) {
   DRIVER(cuEventElapsedTime(Milliseconds, Start, End));
+}
+
+//===----------------------------------------------------------------------===//
+// Graphs
+//===----------------------------------------------------------------------===//
+
+static CudaKernelNodeParams toCuda(const HipKernelNodeParams &P) {
+  return {P.Func, P.Grid, P.Block, P.DynamicShared, P.Args, P.Extra};
+}
+
+static CudaMemsetParams toCuda(const HipMemsetParams &P) {
+  return {P.Dst, P.Pitch, P.Value, P.ElementSize, P.Width, P.Height};
+}
+
+API int hipGraphAddKernelNode(CUgraphNode *Node, CUgraph G,
+                              const CUgraphNode *Nodes, size_t Count,
+                              const HipKernelNodeParams *P) {
+  CudaKernelNodeParams New = toCuda(*P);
+  return cudaGraphAddKernelNode(Node, G, Nodes, Count, &New);
+}
+
+API int hipGraphAddNode(CUgraphNode *Node, CUgraph G, const CUgraphNode *Nodes,
+                        size_t Count, HipGraphNodeParams *P) {
+  return P->Type ? done(CUDA_ERROR_INVALID_VALUE)
+                 : hipGraphAddKernelNode(Node, G, Nodes, Count, &P->Kernel);
+}
+
+API int hipGraphExecKernelNodeSetParams(CUgraphExec Exec, CUgraphNode Node,
+                                        const HipKernelNodeParams *P) {
+  CudaKernelNodeParams New = toCuda(*P);
+  return cudaGraphExecKernelNodeSetParams(Exec, Node, &New);
+}
+
+/// The launch stub of a function that a stub stands for; others are their own.
+static const void *stubOf(CUfunction F) {
+  std::vector<std::pair<const void *, Symbol>> Symbols;
+  {
+    std::lock_guard<std::mutex> Guard(state().Lock);
+    Symbols.assign(state().Symbols.begin(), state().Symbols.end());
+  }
+  for (auto &[Stub, S] : Symbols) {
+    CUfunction Own = nullptr;
+    Symbol *Found;
+    CUmodule M;
+    if (!S.Size && !load(Stub, Found, M) &&
+        !driver().ModuleGetFunction(&Own, M, S.Name.c_str()) && Own == F)
+      return Stub;
+  }
+  return F;
+}
+
+API int hipGraphKernelNodeGetParams(CUgraphNode Node, HipKernelNodeParams *P) {
+  CUkernelNodeParams Own;
+  START();
+  if (int E = cuGraphKernelNodeGetParams_v2(Node, &Own))
+    return done(E);
+  *P = {{Own.BlockX, Own.BlockY, Own.BlockZ}, Own.Extra, stubOf(Own.Function),
+        {Own.GridX, Own.GridY, Own.GridZ},    Own.Args,  Own.DynamicShared};
+  return 0;
+}
+
+API int hipGraphKernelNodeSetParams(CUgraphNode Node,
+                                    const HipKernelNodeParams *P) {
+  CudaKernelNodeParams Cuda = toCuda(*P);
+  CUkernelNodeParams New;
+  if (int E = describeKernel(&Cuda, New))
+    return done(E);
+  return done(cuGraphKernelNodeSetParams_v2(Node, &New));
+}
+
+API int hipGraphKernelNodeGetAttribute(CUgraphNode Node, int Attribute,
+                                       void *Value) {
+  constexpr int Cooperative = 2;
+  if (Attribute != Cooperative)
+    return done(CUDA_ERROR_INVALID_VALUE);
+  DRIVER(cuGraphKernelNodeGetAttribute(Node, Attribute, Value));
+}
+
+API int hipGraphAddMemsetNode(CUgraphNode *Node, CUgraph G,
+                              const CUgraphNode *Nodes, size_t Count,
+                              const HipMemsetParams *P) {
+  CudaMemsetParams New = toCuda(*P);
+  return cudaGraphAddMemsetNode(Node, G, Nodes, Count, &New);
+}
+
+API int hipGraphExecMemsetNodeSetParams(CUgraphExec Exec, CUgraphNode Node,
+                                        const HipMemsetParams *P) {
+  CudaMemsetParams New = toCuda(*P);
+  return cudaGraphExecMemsetNodeSetParams(Exec, Node, &New);
+}
+
+API int hipGraphMemsetNodeSetParams(CUgraphNode Node,
+                                    const HipMemsetParams *P) {
+  CUmemsetNodeParams New = {reinterpret_cast<CUdeviceptr>(P->Dst),
+                            P->Pitch,
+                            P->Value,
+                            P->ElementSize,
+                            P->Width,
+                            P->Height};
+  DRIVER(cuGraphMemsetNodeSetParams(Node, &New));
+}
+
+API int hipGraphHostNodeSetParams(CUgraphNode Node, const CUhostNodeParams *P) {
+  DRIVER(cuGraphHostNodeSetParams(Node, P));
+}
+
+API int hipGraphInstantiate(CUgraphExec *Exec, CUgraph G, CUgraphNode *, char *,
+                            size_t) {
+  return hipGraphInstantiateWithFlags(Exec, G, 0);
+}
+
+API int hipGraphExecUpdate(CUgraphExec Exec, CUgraph G, CUgraphNode *,
+                           int *Result) {
+  return cudaGraphExecUpdate(Exec, G, Result);
+}
+
+API int hipGraphClone(CUgraph *Clone, CUgraph G) {
+  DRIVER(cuGraphClone(Clone, G));
+}
+
+API int hipGraphGetEdges(CUgraph G, CUgraphNode *From, CUgraphNode *To,
+                         size_t *Count) {
+  DRIVER(cuGraphGetEdges(G, From, To, Count));
+}
+
+API int hipGraphDestroyNode(CUgraphNode Node) {
+  DRIVER(cuGraphDestroyNode(Node));
+}
+
+API int hipGraphNodeGetType(CUgraphNode Node, int *Type) {
+  DRIVER(cuGraphNodeGetType(Node, Type));
+}
+
+API int hipGraphNodeFindInClone(CUgraphNode *Found, CUgraphNode Original,
+                                CUgraph Clone) {
+  DRIVER(cuGraphNodeFindInClone(Found, Original, Clone));
+}
+
+API int hipStreamGetCaptureInfo_v2(CUstream S, int *Status,
+                                   unsigned long long *Id, CUgraph *G,
+                                   const CUgraphNode **Last, size_t *Count) {
+  refuseNumbers(S);
+  DRIVER(cuStreamGetCaptureInfo_v2(S, Status, Id, G, Last, Count));
 }

@@ -88,6 +88,7 @@ struct PlainCommand {
 /// The result of a bisection and its evidence.
 struct BisectReport {
   std::string Kernel, StaticHash, RecordId, Device;
+  bool IsForAMD = false; ///< The kernel is one for AMD GPUs.
   Criterion What;
   BisectOutcome Outcome;
   std::vector<BisectCommand> Commands;

@@ -8,7 +8,7 @@
 ///
 /// \file
 /// Reads what the image of a program says about its kernels: cubins, PTX, and
-/// fat binaries of both.
+/// fat binaries of both; code objects, and bundles of them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -28,14 +28,14 @@ namespace mneme {
 
 /// The code of a kernel that a device runs.
 struct KernelImage {
-  bool IsPTX = false; ///< Otherwise a cubin.
-  std::string Arch;   ///< "sm_90a"
+  bool IsPTX = false; ///< Otherwise a cubin or a code object.
+  std::string Arch;   ///< "sm_90a", "gfx90a:xnack-"
   std::string Bytes;  ///< PTX: without a terminator.
 };
 
 /// Selects from \p Image what the driver selects for a device of architecture
-/// \p Arch: the best cubin that has \p Kernel, else the best PTX. Errors name
-/// the kernel, and what the image has instead.
+/// \p Arch: the best cubin that has \p Kernel, else the best PTX; a code object
+/// that has it. Errors name the kernel, and what the image has instead.
 /// \param Runs  whether the device runs machine code for an architecture.
 Expected<KernelImage>
 selectKernelImage(StringRef Image, StringRef Kernel, StringRef Arch,
@@ -44,7 +44,7 @@ selectKernelImage(StringRef Image, StringRef Kernel, StringRef Arch,
 /// A parameter or a variable; offsets and sizes are in bytes.
 struct ImageParam {
   uint32_t Offset = 0, Size = 0;
-  /// PTX says so of some parameters (.ptr); cubins do not.
+  /// PTX says so of some parameters (.ptr), code objects of all; cubins do not.
   bool IsPointer = false;
 };
 struct ImageSymbol {
@@ -54,7 +54,8 @@ struct ImageSymbol {
 };
 
 /// The parameters of \p Kernel: EIATTR_KPARAM_INFO of a cubin, the declaration
-/// in PTX. Nothing if the image does not tell, as after stripping.
+/// in PTX, the metadata of a code object. Nothing if the image does not tell,
+/// as after stripping.
 Expected<std::optional<std::vector<ImageParam>>>
 readParameters(const KernelImage &Image, StringRef Kernel);
 

@@ -25,23 +25,24 @@
 namespace llvm {
 namespace mneme {
 
-/// The occupancy of one multiprocessor.
+/// The occupancy of one multiprocessor; for AMD GPUs of one compute unit, or,
+/// since gfx10, of one work-group processor.
 struct Occupancy {
   uint64_t Blocks = 0; ///< 0: no block fits.
-  uint64_t Warps = 0;
+  uint64_t Warps = 0;  ///< Or waves.
   uint64_t MaxWarps = 0;
   /// All resources that permit no more blocks: "warps", "blocks", "registers",
-  /// "shared", "barriers".
+  /// "shared", "barriers"; or "waves", "blocks", "VGPRs", "SGPRs", "LDS".
   SmallVector<StringRef, 5> Limiters;
 
   double percent() const { return 100.0 * Warps / MaxWarps; }
 };
 
 /// Computes the occupancy with the largest shared memory carve-out.
-/// \param Arch  "sm_90", "sm_100a".
+/// \param Arch  "sm_90", "sm_100a", "gfx90a".
 /// \param Threads  per block.
 /// \param DynamicShared  bytes per block.
-/// \returns nothing if GPULimits.def lacks the architecture.
+/// \returns nothing if the limits of the architecture are not known.
 std::optional<Occupancy> computeOccupancy(StringRef Arch,
                                           const KernelResources &Resources,
                                           uint64_t Threads,

@@ -42,6 +42,7 @@ struct KernelResources {
   std::optional<uint64_t> CodeSize; ///< Machine code of the kernel.
   /// Limit of threads per block in the image, if any.
   std::optional<uint64_t> MaxThreads;
+  std::optional<uint64_t> WaveSize; ///< AMDGPU, lanes.
 };
 
 /// Reads the resources of \p Kernel from an ELF image: a cubin, or an AMDGPU

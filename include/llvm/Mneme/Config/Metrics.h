@@ -27,6 +27,7 @@ enum class Direction { Minimize, Maximize };
 /// A row of Metrics.def.
 struct MetricInfo {
   StringLiteral Name, Unit;
+  StringLiteral AMDUnit; ///< Unit for kernels of AMD GPUs.
   Direction BetterWhen;
   bool OfImage;
   StringLiteral Description;

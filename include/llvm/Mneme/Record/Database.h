@@ -70,7 +70,7 @@ struct RecordedImage {
   std::string File;    ///< Name in the folder.
   std::string Digest;  ///< XXH3-128, 32 hexadecimal digits.
   std::string Arch;    ///< "sm_90a": that the code is for.
-  bool IsPTX = false;  ///< Otherwise a cubin.
+  bool IsPTX = false;  ///< Otherwise a cubin, or a code object for AMD GPUs.
   bool IsOnly = false; ///< The recorded IR is only the kernel's interface.
 };
 

@@ -38,8 +38,10 @@ bool isStagingFolderName(StringRef Name);
 std::string snapshotName(bool Epilogue, StringRef StaticHash,
                          StringRef DynamicHash);
 std::string moduleName(StringRef StaticHash);
-/// Returns "RecordedImage_<static hash>.cubin", or ".ptx".
-std::string imageName(StringRef StaticHash, bool IsPTX);
+/// Returns what an image is: "PTX", "cubin" or, for "gfx90a", "code object".
+StringRef getImageKind(bool IsPTX, StringRef Arch);
+/// Returns "RecordedImage_<static hash>.cubin", or ".ptx", or ".co".
+std::string imageName(StringRef StaticHash, bool IsPTX, StringRef Arch);
 
 /// Returns true if \p Name is the name of a file that recording creates, other
 /// than a kernel file.

@@ -21,7 +21,7 @@ enum hipMemcpyKind {
 };
 enum { cudaMemAttachGlobal = 1, cudaStreamNonBlocking = 1 };
 enum { cudaHostAllocMapped = 2, cudaHostRegisterMapped = 2 };
-enum { cudaStreamCaptureModeGlobal = 0 };
+enum { cudaStreamCaptureModeGlobal = 0, cudaStreamCaptureModeRelaxed = 2 };
 enum { cudaMemAllocationTypePinned = 1, cudaMemLocationTypeDevice = 1 };
 enum { cudaMemHandleTypePosixFileDescriptor = 1 };
 #define cudaStreamPerThread (reinterpret_cast<hipStream_t>(2))
@@ -48,6 +48,32 @@ struct cudaPitchedPtr {
 };
 using cudaGraph_t = struct ihipGraph *;
 using cudaGraphExec_t = struct hipGraphExec *;
+using cudaGraphNode_t = struct hipGraphNode *;
+struct cudaKernelNodeParams {
+  dim3 blockDim;
+  void **extra;
+  void *func;
+  dim3 gridDim;
+  void **kernelParams;
+  unsigned sharedMemBytes;
+};
+struct hipMemsetParams {
+  void *dst;
+  unsigned elementSize;
+  size_t height, pitch;
+  unsigned value;
+  size_t width;
+};
+/// The members are in another order than HIP's.
+struct cudaMemsetParams {
+  void *dst;
+  size_t pitch;
+  unsigned value, elementSize;
+  size_t width, height;
+  hipMemsetParams toHip() const {
+    return {dst, elementSize, height, pitch, value, width};
+  }
+};
 
 extern "C" {
 #define cudaFree hipFree
@@ -99,8 +125,44 @@ hipError_t hipStreamBeginCapture(hipStream_t, int);
 hipError_t hipStreamEndCapture(hipStream_t, cudaGraph_t *);
 #define cudaGraphLaunch hipGraphLaunch
 hipError_t hipGraphLaunch(cudaGraphExec_t, hipStream_t);
-hipError_t hipGraphInstantiate(cudaGraphExec_t *, cudaGraph_t, void **, char *,
-                               size_t);
+hipError_t hipGraphInstantiate(cudaGraphExec_t *, cudaGraph_t,
+                               cudaGraphNode_t *, char *, size_t);
+#define cudaGraphCreate hipGraphCreate
+hipError_t hipGraphCreate(cudaGraph_t *, unsigned);
+#define cudaGraphDestroy hipGraphDestroy
+hipError_t hipGraphDestroy(cudaGraph_t);
+#define cudaGraphExecDestroy hipGraphExecDestroy
+hipError_t hipGraphExecDestroy(cudaGraphExec_t);
+#define cudaGraphAddKernelNode hipGraphAddKernelNode
+hipError_t hipGraphAddKernelNode(cudaGraphNode_t *, cudaGraph_t,
+                                 const cudaGraphNode_t *, size_t,
+                                 const cudaKernelNodeParams *);
+#define cudaGraphExecKernelNodeSetParams hipGraphExecKernelNodeSetParams
+hipError_t hipGraphExecKernelNodeSetParams(cudaGraphExec_t, cudaGraphNode_t,
+                                           const cudaKernelNodeParams *);
+hipError_t hipGraphAddMemsetNode(cudaGraphNode_t *, cudaGraph_t,
+                                 const cudaGraphNode_t *, size_t,
+                                 const hipMemsetParams *);
+hipError_t hipGraphExecMemsetNodeSetParams(cudaGraphExec_t, cudaGraphNode_t,
+                                           const hipMemsetParams *);
+#define cudaGraphAddMemcpyNode1D hipGraphAddMemcpyNode1D
+hipError_t hipGraphAddMemcpyNode1D(cudaGraphNode_t *, cudaGraph_t,
+                                   const cudaGraphNode_t *, size_t, void *,
+                                   const void *, size_t, hipMemcpyKind);
+#define cudaGraphExecMemcpyNodeSetParams1D hipGraphExecMemcpyNodeSetParams1D
+hipError_t hipGraphExecMemcpyNodeSetParams1D(cudaGraphExec_t, cudaGraphNode_t,
+                                             void *, const void *, size_t,
+                                             hipMemcpyKind);
+#define cudaGraphAddChildGraphNode hipGraphAddChildGraphNode
+hipError_t hipGraphAddChildGraphNode(cudaGraphNode_t *, cudaGraph_t,
+                                     const cudaGraphNode_t *, size_t,
+                                     cudaGraph_t);
+#define cudaGraphChildGraphNodeGetGraph hipGraphChildGraphNodeGetGraph
+hipError_t hipGraphChildGraphNodeGetGraph(cudaGraphNode_t, cudaGraph_t *);
+#define cudaGraphGetNodes hipGraphGetNodes
+hipError_t hipGraphGetNodes(cudaGraph_t, cudaGraphNode_t *, size_t *);
+#define cudaGraphNodeSetEnabled hipGraphNodeSetEnabled
+hipError_t hipGraphNodeSetEnabled(cudaGraphExec_t, cudaGraphNode_t, unsigned);
 #define cudaLaunchHostFunc hipLaunchHostFunc
 hipError_t hipLaunchHostFunc(hipStream_t, void (*)(void *), void *);
 #define cudaDeviceReset hipDeviceReset
@@ -178,6 +240,20 @@ hipError_t cudaMemcpyFromSymbol(void *To, const T &Symbol, size_t Size,
 inline hipError_t cudaGraphInstantiate(cudaGraphExec_t *Exec, cudaGraph_t Graph,
                                        unsigned long long = 0) {
   return hipGraphInstantiate(Exec, Graph, nullptr, nullptr, 0);
+}
+
+inline hipError_t cudaGraphAddMemsetNode(cudaGraphNode_t *Node, cudaGraph_t G,
+                                         const cudaGraphNode_t *Nodes,
+                                         size_t Count,
+                                         const cudaMemsetParams *P) {
+  hipMemsetParams New = P->toHip();
+  return hipGraphAddMemsetNode(Node, G, Nodes, Count, &New);
+}
+inline hipError_t cudaGraphExecMemsetNodeSetParams(cudaGraphExec_t Exec,
+                                                   cudaGraphNode_t Node,
+                                                   const cudaMemsetParams *P) {
+  hipMemsetParams New = P->toHip();
+  return hipGraphExecMemsetNodeSetParams(Exec, Node, &New);
 }
 
 struct MiniHipGridDim {
