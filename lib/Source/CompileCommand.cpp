@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/CompileCommand.h"
-#include "RunCompiler.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
@@ -27,7 +27,7 @@ using namespace llvm::mneme;
 // compile_commands.json
 //===----------------------------------------------------------------------===//
 
-static std::vector<std::string> splitCommand(StringRef Text) {
+std::vector<std::string> mneme::splitCommand(StringRef Text) {
   BumpPtrAllocator Allocator;
   StringSaver Saver(Allocator);
   SmallVector<const char *, 64> Words;
