@@ -96,6 +96,16 @@ struct jit_dims {
   constexpr jit_dims(const T &D) : X(D.x), Y(D.y), Z(D.z) {}
 };
 
+/// The result of a launch: a cudaError_t, or -1 if the code does not compile.
+struct jit_result {
+  int Error;
+  jit_result(int Error) : Error(Error) {}
+  operator int() const { return Error; }
+#if defined(__CUDACC__)
+  operator cudaError_t() const { return cudaError_t(Error); }
+#endif
+};
+
 /// A function of a module, or nothing if it has none with that name.
 template <typename Sig> class jit_function;
 template <typename R, typename... A> class jit_function<R(A...)> {
@@ -136,9 +146,9 @@ public:
       : Stub(Stub), Launch(Launch), Attribute(Attribute) {}
   explicit operator bool() const { return Stub; }
 
-  /// Launches the kernel. \returns a cudaError_t.
-  int launch(jit_dims Grid, jit_dims Block, size_t SharedBytes, void *Stream,
-             A... Args) const {
+  /// Launches the kernel.
+  jit_result launch(jit_dims Grid, jit_dims Block, size_t SharedBytes,
+                    void *Stream, A... Args) const {
     void *Places[sizeof...(A) + 1] = {(void *)&Args...};
     unsigned Dims[] = {Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y, Block.Z};
     return Launch(Stub, Dims, SharedBytes, Stream, Places);
@@ -172,11 +182,10 @@ public:
       return F ? F(std::forward<A>(Args)...) : R();
     }
   }
-  /// Launches a kernel. \returns a cudaError_t, or -1 if the instance does not
-  /// compile.
+  /// Launches a kernel.
   template <typename... A>
-  int launch(jit_dims Grid, jit_dims Block, size_t SharedBytes, void *Stream,
-             A... Args) {
+  jit_result launch(jit_dims Grid, jit_dims Block, size_t SharedBytes,
+                    void *Stream, A... Args) {
     auto *F = prepare_launch<A...>();
     unsigned Dims[] = {Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y, Block.Z};
     return F ? F(Dims, SharedBytes, Stream, MaxSharedBytes, Args...) : -1;

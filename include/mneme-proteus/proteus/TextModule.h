@@ -55,14 +55,7 @@ inline bool isHostTargetModel(TargetModelType T) {
 
 enum class JitFuncAttribute { MaxDynamicSharedMemorySize };
 
-struct DispatchResult {
-  int Ret;
-  constexpr DispatchResult(int Ret = 0) noexcept : Ret(Ret) {}
-  operator int() const noexcept { return Ret; }
-#if defined(__CUDACC__)
-  operator cudaError_t() const noexcept { return cudaError_t(Ret); }
-#endif
-};
+using DispatchResult = mneme::jit_result;
 
 namespace detail {
 inline mneme::jit_target toTarget(TargetModelType T) {
