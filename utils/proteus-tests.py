@@ -39,7 +39,7 @@ import time
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Lines of Proteus' trace, and of the pass of its tests.
-TRACE = re.compile(r"^\s*\[?[A-Za-z][^] ]*\]|KernelConfig|; Function Attrs|thread_privatize")
+TRACE = re.compile(r"^\s*(\[[A-Za-z][^]]*\]|proteus\]\[)|KernelConfig|; Function Attrs|thread_privatize")
 # Not for clang's CUDA with LLVM 22, or only for HIP.
 BUILDER = "calls the LLVM or MLIR builder inside Proteus"
 NVCC = "nvcc compiles for GPUs only"
