@@ -48,7 +48,7 @@ SKIPPED = {"mlir_casts": BUILDER, "mlir_generic_load_store": BUILDER,
 
 
 # IR in what the embedded language prints.
-IR = re.compile(r"alloca|define|fadd|atomicrmw|addrspace|maxntid|minctasm|!\{|br \{|(memref|scf|func|gpu|llvm|arith|math)\\?\.|llvm_loop|kernel_lb|known_block")
+IR = re.compile(r"alloca|define|fadd|atomicrmw|addrspace|maxntid|minctasm|!\{|br \{|(memref|scf|func|gpu|llvm|arith|math)\\?\.|llvm_loop|kernel_lb|known_block|call @|store double|^(module|kernel)$")
 
 
 class Program:

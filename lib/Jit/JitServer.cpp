@@ -110,7 +110,8 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  PrivateFolder Prefixes;                  ///< Of sources; created when needed.
+  PrivateFolder Prefixes; ///< Of sources; created when needed.
+  SourceTools Tools;      ///< Likewise.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -404,15 +405,14 @@ bool JitServer::startBuild(Peer &P) {
   if (Prefixes.path().empty())
     if (Error E = PrivateFolder::createTemporary().moveInto(Prefixes))
       return Refuse(std::move(E));
-  Expected<SourceTools> Tools = SourceTools::find("/proc/self/exe");
-  if (!Tools)
-    return Refuse(Tools.takeError());
+  if (Tools.Clang.empty())
+    if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
+      return Refuse(std::move(E));
   Expected<ChildTask> Task = ChildTask::start(
       "the compiler",
       [&]() -> Expected<std::string> {
         auto Start = std::chrono::steady_clock::now();
-        Expected<BuildResult> Result =
-            buildSource(Job, *Tools, Prefixes.path());
+        Expected<BuildResult> Result = buildSource(Job, Tools, Prefixes.path());
         if (!Result)
           return Result.takeError();
         Result->Built.Nanoseconds =
