@@ -387,6 +387,8 @@ Error SourceBuild::runNvcc() {
                    "-O3",
                    "-arch=" + Source.Arch,
                    "-cudart=shared",
+                   // Stubs are found by name.
+                   "-device-entity-has-hidden-visibility=false",
                    "-MD",
                    "-MF",
                    Dependencies,
