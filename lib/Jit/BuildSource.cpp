@@ -379,20 +379,12 @@ Error SourceBuild::runNvcc() {
   if (!Ptxas)
     return Ptxas.takeError();
   std::string Dependencies = pathOf("nvcc.d");
-  Words Command = {(sys::path::parent_path(*Ptxas) + "/nvcc").str(),
-                   "-shared",
-                   "-Xcompiler",
-                   "-fPIC",
-                   "-std=c++17",
-                   "-O3",
-                   "-arch=" + Source.Arch,
-                   "-cudart=shared",
+  Words Command = {(sys::path::parent_path(*Ptxas) + "/nvcc").str(), "-shared",
+                   "-Xcompiler", "-fPIC", "-std=c++17", "-O3",
+                   "-arch=" + Source.Arch, "-cudart=shared",
                    // Stubs are found by name.
-                   "-device-entity-has-hidden-visibility=false",
-                   "-MD",
-                   "-MF",
-                   Dependencies,
-                   "-I" + Job.Folder};
+                   "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
+                   Dependencies, "-I" + Job.Folder};
   append_range(Command, Source.Options);
   Command.insert(Command.end(), {"-x", "cu", Main, "-o", Library});
   if (!sys::fs::can_execute(Command.front()))

@@ -110,8 +110,8 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  PrivateFolder Prefixes; ///< Of sources; created when needed.
-  SourceTools Tools;      ///< Likewise.
+  PrivateFolder Prefixes;                  ///< Of sources; created when needed.
+  SourceTools Tools;                       ///< Likewise.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>

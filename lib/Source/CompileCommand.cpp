@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/CompileCommand.h"
-#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
