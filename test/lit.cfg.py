@@ -75,6 +75,10 @@ if config.mneme_llvm_source:
     config.substitutions.append(("%llvm_source", config.mneme_llvm_source))
 
 have_clang = bool(config.mneme_clang) and os.path.exists(config.mneme_clang)
+if have_clang and os.path.exists(
+    os.path.join(os.path.dirname(os.path.realpath(config.mneme_clang)), "mlir-translate")
+):
+    config.available_features.add("mlir-tools")
 have_cuda = os.path.exists(
     os.path.join(config.mneme_cuda_path, "include", "cuda_runtime.h")
 )

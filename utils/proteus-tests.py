@@ -19,6 +19,9 @@ with the cache of the second run. A program passes if
 * not more variants were compiled than the expectations list, and
 * the last run compiled nothing.
 
+The programs of tests/frontend (groups frontend, llvmir and mlir) compile sources that they contain, so they are run only
+with the JIT. One that prints what is expected except for IR has the result "print": the embedded language prints C++.
+
 Kernels run on the host device, or with --device=cuda on a GPU. --prebuild only compiles; --prebuilt runs what it left,
 on a machine that may have neither a compiler nor the sources.
 """
@@ -36,9 +39,16 @@ import time
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
 # Lines of Proteus' trace, and of the pass of its tests.
-TRACE = re.compile(r"^\s*\[[A-Za-z][^]]*\]|KernelConfig|; Function Attrs|thread_privatize")
+TRACE = re.compile(r"^\s*(\[[A-Za-z][^]]*\]|proteus\]\[)|KernelConfig|; Function Attrs|thread_privatize")
 # Not for clang's CUDA with LLVM 22, or only for HIP.
-SKIPPED = {"alias_func": "aliases in CUDA need LLVM 21 or older", "alias_gvar": "only for HIP"}
+BUILDER = "calls the LLVM or MLIR builder inside Proteus"
+NVCC = "nvcc compiles for GPUs only"
+SKIPPED = {"mlir_casts": BUILDER, "mlir_generic_load_store": BUILDER,
+           "alias_func": "aliases in CUDA need LLVM 21 or older", "alias_gvar": "only for HIP"}
+
+
+# IR in what the embedded language prints.
+IR = re.compile(r"alloca|define|fadd|atomicrmw|addrspace|maxntid|minctasm|!\{|br \{|(memref|scf|func|gpu|llvm|arith|math)\\?\.|llvm_loop|kernel_lb|known_block|call @|store double|^(module|kernel)$")
 
 
 class Program:
@@ -46,6 +56,9 @@ class Program:
         self.group, self.name, self.folder, self.sources = group, name, folder, sources
         self.force, self.plugin, self.library = force, plugin, list(library)
         self.app = self.about = None  # Of a prebuilt program.
+        self.arguments, self.bitcode = [], None
+        self.kernels, self.label = group != "cpu", group + "-" + name
+        self.frontend = group in ("frontend", "llvmir", "mlir")
         self.result = {"group": group, "name": name}
 
 
@@ -73,6 +86,24 @@ def read_gpu(source):
         where = os.path.join(folder, scale)
         files = sorted(f for f in os.listdir(where) if f.endswith(".cpp"))
         yield Program("scale", scale, where, files)
+
+
+def read_frontend(source):
+    """Each program is one file. The first line that runs it has its arguments."""
+    top = os.path.join(source, "tests", "frontend")
+    for folder in ("cpu", "gpu", "host_device", "llvmir/cpu", "llvmir/gpu", "mlir/cpu", "mlir/gpu"):
+        group = "frontend" if "/" not in folder else folder.split("/")[0]
+        for path in sorted(glob.glob(os.path.join(top, folder, "*.cpp"))):
+            p = Program(group, os.path.basename(path)[:-4], os.path.dirname(path), [os.path.basename(path)])
+            p.kernels = folder.split("/")[-1] != "cpu"
+            p.label = folder.replace("/", "-") + "-" + p.name
+            text = open(path).read()
+            run_line = re.search(r"%build/[\w.%]+((?: [^|]*)?)\|", text)
+            p.arguments = run_line[1].split() if run_line else []
+            as_line = re.search(r"%llvm_as (\S+)", text)
+            if as_line:
+                p.bitcode = as_line[1].replace("%S", p.folder).replace("%ext", "CUDA")
+            yield p
 
 
 def expectations(program):
@@ -152,6 +183,12 @@ class Runner:
                  "-fpass-plugin=" + os.path.join(self.build, "lib", "MnemePass.so"),
                  '-DPROTEUS_TEST_JIT_PASS_PLUGIN_PATH="%s"' % self.plugin_path]
         app = os.path.join(folder, "app")
+        if p.frontend and not p.kernels:
+            source = os.path.join(p.folder, p.sources[0])
+            # The code calls functions that the program exports.
+            command = [self.clang, *flags, "-rdynamic", source, "-o", app, "-L" + self.build + "/lib", "-lmneme_jit",
+                       "-Wl,-rpath," + self.build + "/lib"]
+            return run(command, log).returncode == 0 and app
         if p.group == "cpu":
             extra = []
             if p.plugin:
@@ -189,10 +226,11 @@ class Runner:
             env["MNEME_JIT_REPORT"] = report
         if p.force:
             env["MNEME_JIT_KERNELS"] = ".*"
-        command = [app]
-        if p.group != "cpu" and self.args.device == "host":
-            command = [os.path.join(self.build, "bin", "llvm-mneme-record"), "--no-record", "--device=host", "--", app]
-        elif p.group != "cpu":
+        command = [app, *p.arguments]
+        if p.kernels and self.args.device == "host":
+            command = [os.path.join(self.build, "bin", "llvm-mneme-record"), "--no-record", "--device=host",
+                       "--any-executable", "--", *command]
+        elif p.kernels:
             env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
         try:
             done = run(command, log, env=env, cwd=self.output, timeout=self.args.timeout)
@@ -220,7 +258,7 @@ class Runner:
         """Compiles a program, and leaves what running it needs beside it."""
         if p.name in SKIPPED:
             return p.result.update(status="skipped", why=SKIPPED[p.name])
-        folder = os.path.join(self.output, p.group + "-" + p.name)
+        folder = os.path.join(self.output, p.label)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         checks, expected, environment = expectations(p)
@@ -240,11 +278,54 @@ class Runner:
                        "environment": environment}, f, indent=1)
         p.result.update(status="passed", why="")
 
+    def run_frontend(self, p, folder):
+        r = p.result
+        checks, _, environment = expectations(p)
+        environment["MNEME_JIT_CACHE"] = os.path.join(folder, "cache")
+        with open(os.path.join(folder, "log.txt"), "w") as log:
+            if p.bitcode:
+                bitcode = os.path.join(folder, "module.bc")
+                run([self.args.llvm_as, p.bitcode, "-o", bitcode], log)
+                p.arguments = [bitcode if a.endswith(".bc") else a for a in p.arguments]
+            app = self.compile(p, folder, log)
+            if not app:
+                return r.update(status="failed", why="does not compile")
+            runs = []
+            with tempfile.TemporaryDirectory(prefix="mneme-", ignore_cleanup_errors=True) as sockets:
+                environment.update(XDG_RUNTIME_DIR=sockets, MNEME_JIT_IDLE="5")
+                for name in ("first", "second"):
+                    runs.append(self.execute(p, app, environment, os.path.join(folder, name + ".json"), log))
+                    with open(os.path.join(folder, name + ".txt"), "w") as f:
+                        f.write("%s\n%s" % runs[-1][:2])
+        problems, prints = [], False
+        for (code, output, report), what in zip(runs, ("first", "second")):
+            if code != 0:
+                problems.append("timeout" if code is None else "the %s run ends with exit code %d" % (what, code))
+            elif not self.check(checks, output, folder):
+                plain = [c for c in checks if not IR.search(c[1])]
+                # What follows IR is not in its next line.
+                plain = [(re.sub("-(NEXT|SAME)$", "", kind), wanted) for kind, wanted in plain]
+                if len(plain) < len(checks) and self.check(plain, output, folder):
+                    prints = True
+                else:
+                    problems.append("the %s run does not print what is expected" % what)
+            compiled = sum(s["origin"] == "compiled" for s in report["sources"]) if report else 0
+            r["compiled" if what == "first" else "second"] = compiled
+        if r.get("second"):
+            problems.append("the second run compiled %d sources" % r["second"])
+        r.update(status="failed" if problems else "print" if prints else "passed", why="; ".join(problems))
+
     def run(self, p):
         r = p.result
-        if p.name in SKIPPED:
-            return r.update(status="skipped", why=SKIPPED[p.name])
-        folder = os.path.join(self.output, p.group + "-" + p.name)
+        skipped = SKIPPED.get(p.name) or (NVCC if "nvcc" in p.name and self.args.device == "host" else None)
+        if skipped:
+            return r.update(status="skipped", why=skipped)
+        if p.frontend:
+            folder = os.path.join(self.output, p.label)
+            shutil.rmtree(folder, ignore_errors=True)
+            os.makedirs(folder)
+            return self.run_frontend(p, folder)
+        folder = os.path.join(self.output, p.label)
         shutil.rmtree(folder, ignore_errors=True)
         os.makedirs(folder)
         checks, expected, environment = p.about or expectations(p)
@@ -311,12 +392,12 @@ def table(results):
 
 def summary(results):
     """A line for each group. Compilations: of programs whose expectations list them."""
-    rows = [("group", "programs", "passed", "failed", "skipped", "compiled", "Proteus", "again")]
+    rows = [("group", "programs", "passed", "print", "failed", "skipped", "compiled", "Proteus", "again")]
     for group in dict.fromkeys(r["group"] for r in results):
         of = [r for r in results if r["group"] == group]
-        counted = [r for r in of if r.get("expected") is not None and "compiled" in r]
-        status = [sum(r["status"] == s for r in of) for s in ("passed", "failed", "skipped")]
-        sums = [sum(r[k] for r in counted) for k in ("compiled", "expected", "second")]
+        counted = [r for r in of if "compiled" in r and (r.get("expected") is not None or "served" not in r)]
+        status = [sum(r["status"] == s for r in of) for s in ("passed", "print", "failed", "skipped")]
+        sums = [sum(r.get(k) or 0 for r in counted) for k in ("compiled", "expected", "second")]
         rows.append((group, *map(str, [len(of), *status, *sums])))
     return "\n".join("  ".join(cell.ljust(8) for cell in row).rstrip() for row in rows)
 
@@ -329,12 +410,13 @@ def main():
     parser.add_argument("--seconds", type=float, default=1e9, help="start no program after this time")
     parser.add_argument("--output", required=True, help="folder for programs, logs and results.json")
     parser.add_argument("--build", default=os.path.join(HERE, "build"), help="build folder of Mneme")
-    parser.add_argument("--groups", default="cpu,gpu,rdc,scale", help="of cpu, gpu, rdc, scale")
+    parser.add_argument("--groups", default="cpu,gpu,rdc,scale,frontend,llvmir,mlir", help="of cpu, gpu, rdc, scale, frontend, llvmir, mlir")
     parser.add_argument("--only", nargs="*", help="names of programs")
     parser.add_argument("--device", default="host", choices=["host", "cuda"])
     parser.add_argument("--arch", default="sm_90")
     parser.add_argument("--clang", default="clang++-22")
     parser.add_argument("--llvm-config", default="llvm-config-22")
+    parser.add_argument("--llvm-as", default="llvm-as-22")
     parser.add_argument("--filecheck", default="FileCheck-22")
     parser.add_argument("--cuda-path", default="/usr/local/cuda")
     parser.add_argument("--timeout", type=float, default=300, help="seconds for each run")
@@ -345,8 +427,9 @@ def main():
     if args.prebuilt:
         programs = [*read_prebuilt(os.path.abspath(args.prebuilt))]
     else:
-        runner.build_plugin()
-        programs = [*read_cpu(args.source), *read_gpu(args.source)]
+        if {"cpu", "gpu", "rdc"} & set(args.groups.split(",")):
+            runner.build_plugin()
+        programs = [*read_cpu(args.source), *read_gpu(args.source), *read_frontend(args.source)]
     end = time.monotonic() + args.seconds
     groups = args.groups.split(",")
     results = []

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodeStore.h"
+#include "BuildSource.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Compiler.h"
@@ -150,11 +151,19 @@ static std::vector<std::string> findOwnFiles() {
 }
 
 Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
-                                            const std::string &CudaPath,
-                                            JitTarget Target) {
+                                                  const std::string &CudaPath,
+                                                  JitTarget Target) {
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
   std::vector<std::string> Files = findOwnFiles();
-  if (Target == JitTarget::Cuda) {
+  if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
+    Expected<SourceTools> Tools = SourceTools::find("/proc/self/exe");
+    if (!Tools)
+      return Tools.takeError();
+    Files.push_back(Tools->Clang);
+    if (Target == JitTarget::CudaLibrary)
+      Files.push_back(Tools->Plugin);
+  }
+  if (usesCuda(Target)) {
     // Without ptxas, there may be the library that was linked.
     Expected<std::string> Ptxas = findPtxas(CudaPath);
     if (Ptxas)

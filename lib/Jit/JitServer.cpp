@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Jit/JitServer.h"
+#include "BuildSource.h"
 #include "CodeStore.h"
 #include "CompileRequest.h"
 #include "llvm/ADT/STLExtras.h"
@@ -34,7 +35,9 @@ static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 static constexpr size_t DescriptorsOfPeer = 3;
 
 static uint64_t maxJitRequest(uint32_t Type) {
-  return Type == MNEME_JIT_COMPILE ? ::mneme::MaxJitRequest : 64 << 10;
+  return Type == MNEME_JIT_COMPILE || Type == MNEME_JIT_BUILD
+             ? ::mneme::MaxJitRequest
+             : 64 << 10;
 }
 
 namespace {
@@ -53,9 +56,11 @@ private:
   struct Peer final : WirePeer {
     explicit Peer(int FD)
         : WirePeer(FD, MNEME_JIT_WIRE_MAGIC, MNEME_JIT_HELLO) {}
-    bool isBusy() const override { return Request.has_value(); }
+    bool isBusy() const override { return Request || Source; }
 
     std::optional<JitJob> Request;
+    std::optional<BuildJob> Source;
+    std::string SourceKey; ///< Of the inclusions.
     /// Keys of the facts and, as far as it is known, of the code.
     std::string FactsKey, CodeKey;
     bool IsCompiled = false; ///< A compilation is under way for it.
@@ -65,6 +70,12 @@ private:
     ChildTask Task;
     JitJob Job;
     std::string FactsKey, CodeKey, Attempt;
+  };
+  /// A source that is being compiled.
+  struct Build {
+    ChildTask Task;
+    BuildJob Job;
+    std::string Key;
   };
   /// A compilation that failed, which others may want, too.
   struct Failure {
@@ -81,6 +92,10 @@ private:
   Error prepare(Peer &P);
   bool progress(Peer &P);
   bool start(Peer &P, std::string Attempt);
+  bool progressBuild(Peer &P);
+  bool startBuild(Peer &P);
+  void finishBuild(Build &B);
+  void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
   void forgetFailures();
   void finish(Compilation &C);
   void answer(Peer &P, StringRef Facts, StringRef Image, JitOrigin Origin,
@@ -94,6 +109,9 @@ private:
   WireListener Listener;
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
+  std::list<Build> Builds;
+  PrivateFolder Prefixes;                  ///< Of sources; created when needed.
+  SourceTools Tools;                       ///< Likewise.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -151,6 +169,18 @@ Error JitServer::handleHello(Peer &P, StringRef Body) {
 Error JitServer::handle(Peer &P, StringRef Body) {
   if (P.type() == MNEME_JIT_HELLO)
     return handleHello(P, Body);
+  if (P.type() == MNEME_JIT_BUILD && P.hasGreeted()) {
+    Expected<BuildJob> Job = BuildJob::decode(Body);
+    if (!Job)
+      return Job.takeError();
+    Expected<std::string> Identity = identify(
+        Job->Source.Target, Job->CudaPath, Job->CacheFolder, Job->CacheLimit);
+    if (!Identity)
+      return Identity.takeError();
+    P.SourceKey = ::mneme::makeSourceKey(*Identity, Job->Source);
+    P.Source = std::move(*Job);
+    return Error::success();
+  }
   if (P.type() != MNEME_JIT_COMPILE || !P.hasGreeted())
     return createStringError("unexpected request");
   Expected<JitJob> Job = JitJob::decode(Body);
@@ -240,7 +270,8 @@ bool JitServer::progress(Peer &P) {
     P.answerError(createStringError(Failed->second.Problem));
     return true;
   }
-  return Running.size() < Options.Jobs && start(P, std::move(Attempt));
+  return Running.size() + Builds.size() < Options.Jobs &&
+         start(P, std::move(Attempt));
 }
 
 /// A failure may have had a cause that is gone.
@@ -332,6 +363,104 @@ void JitServer::finish(Compilation &C) {
 }
 
 //===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+void JitServer::answerBuild(Peer &P, const ::mneme::JitBuilt &Built) {
+  WireWriter W, B;
+  writeBuilt(B, Built);
+  W.str("");
+  P.Source.reset();
+  P.answer(W.body() + B.body());
+}
+
+/// Does the next step for a source. \returns whether there was one.
+bool JitServer::progressBuild(Peer &P) {
+  if (any_of(Builds, [&](const Build &B) { return B.Key == P.SourceKey; }))
+    return false;
+  std::optional<CodeStore::Found> Known =
+      Store.find(P.Source->CacheFolder, P.SourceKey, JitFile::Facts);
+  ::mneme::JitInclusions Inclusions;
+  if (Known && ::mneme::JitInclusions::decode(Known->Contents, Inclusions) &&
+      Inclusions.isCurrent(P.Source->Folder))
+    if (std::optional<CodeStore::Found> Library =
+            Store.find(P.Source->CacheFolder, P.SourceKey + Known->Contents,
+                       JitFile::Code)) {
+      ::mneme::JitBuilt Built;
+      Built.Library = std::move(Library->Contents);
+      Built.Origin = Library->Origin;
+      answerBuild(P, Built);
+      return true;
+    }
+  return Running.size() + Builds.size() < Options.Jobs && startBuild(P);
+}
+
+bool JitServer::startBuild(Peer &P) {
+  const BuildJob &Job = *P.Source;
+  auto Refuse = [&](Error E) {
+    P.Source.reset();
+    P.answerError(std::move(E));
+    return true;
+  };
+  if (Prefixes.path().empty())
+    if (Error E = PrivateFolder::createTemporary().moveInto(Prefixes))
+      return Refuse(std::move(E));
+  if (Tools.Clang.empty())
+    if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
+      return Refuse(std::move(E));
+  Expected<ChildTask> Task = ChildTask::start(
+      "the compiler",
+      [&]() -> Expected<std::string> {
+        auto Start = std::chrono::steady_clock::now();
+        Expected<BuildResult> Result = buildSource(Job, Tools, Prefixes.path());
+        if (!Result)
+          return Result.takeError();
+        Result->Built.Nanoseconds =
+            std::chrono::nanoseconds(std::chrono::steady_clock::now() - Start)
+                .count();
+        return Result->encode();
+      },
+      {Options.CompileSeconds, CompileBytes});
+  if (!Task)
+    return Refuse(Task.takeError());
+  Builds.push_back({std::move(*Task), Job, P.SourceKey});
+  return true;
+}
+
+/// Answers all requests that waited for a source.
+void JitServer::finishBuild(Build &B) {
+  Expected<std::string> Bytes = B.Task.finish();
+  std::optional<BuildResult> Result;
+  std::string Problem;
+  if (!Bytes)
+    Problem = toString(Bytes.takeError());
+  else if (!(Result = BuildResult::decode(*Bytes)))
+    Problem = "the compiler's result is malformed";
+  if (Result && !Result->Built.Library.empty()) {
+    std::string Inclusions = Result->Inclusions.encode();
+    Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inclusions,
+                        JitFile::Code, Result->Built.Library);
+    if (!E)
+      E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key, JitFile::Facts,
+                    Inclusions);
+    if (E)
+      Result->Built.Note = toString(std::move(E));
+  }
+  for (const auto &P : Peers) {
+    if (!P->Source || P->SourceKey != B.Key)
+      continue;
+    if (Result) {
+      answerBuild(*P, Result->Built);
+      // The others did not cause it.
+      Result->Built.Origin = JitOrigin::Memory;
+    } else {
+      P->Source.reset();
+      P->answerError(createStringError(Problem));
+    }
+  }
+}
+
+//===----------------------------------------------------------------------===//
 // The loop
 //===----------------------------------------------------------------------===//
 
@@ -357,9 +486,19 @@ bool JitServer::serve() {
     It = Running.erase(It);
     Busy = true;
   }
+  for (auto It = Builds.begin(); It != Builds.end();) {
+    if (!It->Task.poll()) {
+      ++It;
+      continue;
+    }
+    Build Done = std::move(*It);
+    It = Builds.erase(It);
+    finishBuild(Done);
+    Busy = true;
+  }
   forgetFailures();
   for (auto &P : Peers) {
-    Busy |= progress(*P);
+    Busy |= P->Source ? progressBuild(*P) : progress(*P);
     Busy |= P->send();
   }
   auto Max = Listener.patience(Peers.size(), countStrangers());
@@ -380,7 +519,7 @@ void JitServer::run() {
       continue;
     }
     std::chrono::duration<double> Idle = WirePeer::Clock::now() - LastWork;
-    bool HasWork = !Running.empty() ||
+    bool HasWork = !Running.empty() || !Builds.empty() ||
                    any_of(Peers, [](const auto &P) { return P->isBusy(); });
     if (!HasWork && Idle.count() >= Options.IdleSeconds)
       return;
@@ -390,6 +529,8 @@ void JitServer::run() {
       P->addTo(Waits);
     for (const Compilation &C : Running)
       Waits.push_back({C.Task.fd(), POLLIN, 0});
+    for (const Build &B : Builds)
+      Waits.push_back({B.Task.fd(), POLLIN, 0});
     // Strangers have to greet within a time.
     double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
     if (countStrangers() || Listener.isShort())

@@ -14,9 +14,9 @@
 #ifndef LLVM_MNEME_LIB_SOURCE_CLANGJOB_H
 #define LLVM_MNEME_LIB_SOURCE_CLANGJOB_H
 
-#include "RunCompiler.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Source/FrontEnd.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Support/Error.h"
 #include <string>
 #include <vector>

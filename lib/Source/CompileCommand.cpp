@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/CompileCommand.h"
-#include "RunCompiler.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -27,7 +27,7 @@ using namespace llvm::mneme;
 // compile_commands.json
 //===----------------------------------------------------------------------===//
 
-static std::vector<std::string> splitCommand(StringRef Text) {
+std::vector<std::string> mneme::splitCommand(StringRef Text) {
   BumpPtrAllocator Allocator;
   StringSaver Saver(Allocator);
   SmallVector<const char *, 64> Words;

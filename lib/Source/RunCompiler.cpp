@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "RunCompiler.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/Clock.h"

@@ -199,7 +199,7 @@ LinkStatus Jit::identify(JitTarget Target, std::string &Identity) {
       return {};
     }
   }
-  std::string CudaPath = Target == JitTarget::Cuda ? Settings.CudaPath : "";
+  std::string CudaPath = usesCuda(Target) ? Settings.CudaPath : "";
   std::string Bytes;
   JitToolchain T;
   if (!Settings.Cache.empty() &&

@@ -61,6 +61,17 @@ public:
   /// A kernel with this name needs no annotation. May throw.
   bool selects(const std::string &Name);
 
+  /// A source that was compiled at run time, for the report.
+  struct BuiltSource {
+    JitSource Source; ///< Without the text.
+    std::string Digest;
+    JitOrigin Origin;
+    uint64_t CompileNanoseconds, WaitNanoseconds;
+  };
+  /// Gets the shared library of a source, from the cache or the server. Works
+  /// also if the JIT is off: there is no other code. May throw.
+  LinkStatus build(const JitSource &Source, JitBuilt &Built);
+
   /// Writes the report, once.
   void finish();
 
@@ -85,6 +96,7 @@ private:
   std::mutex Lock; ///< Protects the following data.
   std::map<JitTarget, std::string> Identities;
   std::vector<std::unique_ptr<JitSite>> Sites;
+  std::vector<BuiltSource> Sources;
   struct Plugin {
     std::string Path, Pipeline, Digest;
   };

@@ -9,6 +9,7 @@
 #include "JitEntries.h"
 #include "CodeImage.h"
 #include "Jit.h"
+#include "JitLibraries.h"
 #include "LoadedSections.h"
 #include "PayloadKernels.h"
 #include "Program.h"
@@ -256,6 +257,8 @@ void *mneme::findJitFunction(const char *Name) {
     return reinterpret_cast<void *>(__mneme_jit_enable);
   if (!strcmp(Name, "__mneme_jit_plugin"))
     return reinterpret_cast<void *>(__mneme_jit_plugin);
+  if (!strcmp(Name, "__mneme_jit_build"))
+    return reinterpret_cast<void *>(__mneme_jit_build);
   if (!strcmp(Name, "__mneme_jit_describe"))
     return reinterpret_cast<void *>(__mneme_jit_describe);
   return nullptr;

@@ -24,6 +24,10 @@ static const char *nameOf(JitTarget T) {
     return "host kernel";
   case JitTarget::Cuda:
     return "kernel";
+  case JitTarget::Library:
+    return "library";
+  case JitTarget::CudaLibrary:
+    return "library with kernels";
   }
   return "";
 }
@@ -111,6 +115,24 @@ std::string JitReport::describe(const JitSite &S, const JitVariant &V) {
   return Out;
 }
 
+static const char *originOf(JitOrigin O) {
+  return O == JitOrigin::Disk     ? "cache"
+         : O == JitOrigin::Memory ? "shared"
+                                  : "compiled";
+}
+
+static const char *nameOf(JitLanguage L) {
+  switch (L) {
+  case JitLanguage::Cpp:
+    return "C++";
+  case JitLanguage::IR:
+    return "LLVM IR";
+  case JitLanguage::MLIR:
+    break;
+  }
+  return "MLIR";
+}
+
 static const char *originOf(const JitVariant &V) {
   return V.IsFromDisk ? "cache" : V.IsShared ? "shared" : "compiled";
 }
@@ -173,6 +195,20 @@ std::string JitReport::makeJSON() {
     }
     Out += "]}";
   }
+  Out += "], \"sources\": [";
+  Separator = "";
+  for (const Jit::BuiltSource &S : Of.Sources) {
+    Out +=
+        std::string(Separator) +
+        "\n{\"kind\": " + quote(nameOf(S.Source.Target)) +
+        ", \"language\": " + quote(nameOf(S.Source.Language)) +
+        ", \"digest\": " + quote(hexDigits(S.Digest.data(), S.Digest.size())) +
+        ", \"origin\": " + quote(originOf(S.Origin)) +
+        ", \"wait_seconds\": " + std::to_string(seconds(S.WaitNanoseconds)) +
+        ", \"compile_seconds\": " +
+        std::to_string(seconds(S.CompileNanoseconds)) + "}";
+    Separator = ",";
+  }
   return Out + "]}\n";
 }
 
@@ -223,12 +259,16 @@ std::string JitReport::makeText() {
       Out += "\n";
     }
   }
+  for (const Jit::BuiltSource &S : Of.Sources)
+    Out += std::string("mneme: ") + nameOf(S.Source.Language) + ", a " +
+           nameOf(S.Source.Target) + ": " + originOf(S.Origin) + ", " +
+           milliseconds(S.WaitNanoseconds) + "\n";
   return Out;
 }
 
 void JitReport::write() {
   std::lock_guard<std::mutex> Guard(Of.Lock);
-  if (Of.Sites.empty())
+  if (Of.Sites.empty() && Of.Sources.empty())
     return;
   const std::string &To = Of.Settings.Report;
   if (To == "-")

@@ -295,7 +295,7 @@ LinkStatus ServerLink::connect(JitTarget Target, int &Fd,
   WireWriter Hello;
   Hello.u32(MNEME_JIT_VERSION);
   Hello.u32(uint32_t(Target));
-  Hello.str(Target == JitTarget::Cuda ? Settings.CudaPath : "");
+  Hello.str(usesCuda(Target) ? Settings.CudaPath : "");
   Hello.str(Settings.Cache);
   std::lock_guard<std::mutex> Guard(Lock);
   LinkStatus S;
@@ -329,16 +329,21 @@ LinkStatus ServerLink::identify(JitTarget Target, std::string &Identity) {
   return S;
 }
 
-LinkStatus ServerLink::compile(JitTarget Target, const std::string &Body,
-                               JitAnswer &Answer) {
+LinkStatus ServerLink::request(JitTarget Target, uint32_t Type,
+                               const std::string &Body, std::string &Answer) {
   // A connection for each: the application may close descriptors meanwhile.
   int Fd = -1;
-  std::string Bytes;
-  LinkStatus S = connect(Target, Fd, Bytes);
+  LinkStatus S = connect(Target, Fd, Answer);
   if (S.K != LinkStatus::Ok)
     return S;
   OwnedDescriptor Owned(Fd);
-  S = exchange(Fd, MNEME_JIT_COMPILE, Body, Bytes);
+  return exchange(Fd, Type, Body, Answer);
+}
+
+LinkStatus ServerLink::compile(JitTarget Target, const std::string &Body,
+                               JitAnswer &Answer) {
+  std::string Bytes;
+  LinkStatus S = request(Target, MNEME_JIT_COMPILE, Body, Bytes);
   if (S.K != LinkStatus::Ok)
     return S;
   WireReader R(Bytes.data(), Bytes.size());
@@ -347,4 +352,14 @@ LinkStatus ServerLink::compile(JitTarget Target, const std::string &Body,
   Answer.Origin = JitOrigin(R.u32());
   Answer.Note = R.str();
   return R.ok() && R.atEnd() ? S : noServer("its answer is malformed");
+}
+
+LinkStatus ServerLink::build(JitTarget Target, const std::string &Body,
+                             JitBuilt &Built) {
+  std::string Bytes;
+  LinkStatus S = request(Target, MNEME_JIT_BUILD, Body, Bytes);
+  if (S.K != LinkStatus::Ok)
+    return S;
+  WireReader R(Bytes.data(), Bytes.size());
+  return readBuilt(R, Built) ? S : noServer("its answer is malformed");
 }

@@ -50,10 +50,14 @@ public:
   /// \param Body  of the request, as in JitExchange.h.
   LinkStatus compile(JitTarget Target, const std::string &Body,
                      JitAnswer &Answer);
+  /// Likewise, of a source.
+  LinkStatus build(JitTarget Target, const std::string &Body, JitBuilt &Built);
 
 private:
   LinkStatus connect(JitTarget Target, int &Fd, std::string &Identity);
   LinkStatus open(int &Fd);
+  LinkStatus request(JitTarget Target, uint32_t Type, const std::string &Body,
+                     std::string &Answer);
   LinkStatus exchange(int Fd, uint32_t Type, const std::string &Body,
                       std::string &Answer);
   LinkStatus start(const std::string &Socket);

@@ -137,6 +137,74 @@ JitRead mneme::readJitFile(const std::string &Folder, const std::string &Key,
 }
 
 //===----------------------------------------------------------------------===//
+// Sources
+//===----------------------------------------------------------------------===//
+
+std::string mneme::jitFileDigest(const std::string &Path) {
+  OwnedDescriptor Fd(open(Path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  struct stat Status;
+  if (Fd < 0 || fstat(Fd, &Status) || !S_ISREG(Status.st_mode) ||
+      uint64_t(Status.st_size) > MaxJitAnswer)
+    return "";
+  std::string Contents(Status.st_size, '\0');
+  if (!transferAll(Contents.size(), [&](size_t Done, size_t Left) {
+        return ::read(Fd, &Contents[Done], Left);
+      }))
+    return "";
+  return jitDigest(Contents);
+}
+
+static std::string pathFrom(const std::string &Folder,
+                            const std::string &Path) {
+  return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
+}
+
+bool JitInclusions::add(const std::string &Path, const std::string &Folder) {
+  std::string Digest = jitFileDigest(pathFrom(Folder, Path));
+  if (Digest.empty())
+    return false;
+  Files.push_back({Path, std::move(Digest)});
+  return true;
+}
+
+bool JitInclusions::isCurrent(const std::string &Folder) const {
+  return std::all_of(Files.begin(), Files.end(), [&](const File &F) {
+    return jitFileDigest(pathFrom(Folder, F.Path)) == F.Digest;
+  });
+}
+
+std::string JitInclusions::encode() const {
+  WireWriter W;
+  W.u32(uint32_t(Files.size()));
+  for (const File &F : Files) {
+    W.str(F.Path);
+    W.str(F.Digest);
+  }
+  return W.body();
+}
+
+bool JitInclusions::decode(const std::string &Bytes, JitInclusions &Result) {
+  WireReader R(Bytes.data(), Bytes.size());
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    File F;
+    F.Path = R.str();
+    F.Digest = R.str();
+    Result.Files.push_back(std::move(F));
+  }
+  return R.ok() && R.atEnd();
+}
+
+std::string mneme::makeSourceKey(const std::string &Identity,
+                                 const JitSource &S) {
+  WireWriter W;
+  W.str("source");
+  W.u32(MNEME_JIT_VERSION);
+  W.str(Identity);
+  writeSource(W, S);
+  return W.body();
+}
+
+//===----------------------------------------------------------------------===//
 // Toolchains
 //===----------------------------------------------------------------------===//
 

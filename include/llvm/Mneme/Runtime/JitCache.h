@@ -67,8 +67,32 @@ struct JitToolchain {
   static bool decode(const std::string &Bytes, JitToolchain &Result);
 };
 
+/// The files that a source includes. If none has changed, neither has the
+/// library.
+struct JitInclusions {
+  struct File {
+    std::string Path; ///< May be relative to the folder of the source.
+    std::string Digest;
+  };
+  std::vector<File> Files;
+
+  /// Adds a file. \returns false if it cannot be read.
+  bool add(const std::string &Path, const std::string &Folder);
+  bool isCurrent(const std::string &Folder) const;
+  std::string encode() const;
+  static bool decode(const std::string &Bytes, JitInclusions &Result);
+};
+
+/// Returns the key of the inclusions of a source, with the identity of the
+/// toolchain (16 bytes). The key of the library has those appended.
+std::string makeSourceKey(const std::string &Identity, const JitSource &S);
+
+/// Returns the digest of a file's contents; empty if it cannot be read.
+std::string jitFileDigest(const std::string &Path);
+
 /// Returns the key of the file with the toolchain of a server on this machine.
-/// \param CudaPath  of the toolkit, or empty; only for JitTarget::Cuda.
+/// \param CudaPath  of the toolkit, or empty; only if the target has kernels
+/// of a GPU.
 std::string makeToolchainKey(const std::string &Server,
                              const std::string &CudaPath, JitTarget Target);
 

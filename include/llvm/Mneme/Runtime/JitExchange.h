@@ -26,10 +26,15 @@
 ///            {string path}
 ///     answer bytes facts (JitFacts), bytes image (JitImage), u32 JitOrigin,
 ///            string why the cache was not written, or empty
+///   Build    a JitSource; string its folder, for relative inclusions; string
+///            folder of the cache, empty for none; u64 its size limit in bytes;
+///            string path of the CUDA toolkit or empty
+///     answer a JitBuilt
 ///
 /// A file of the cache has MnemeJitFileHeader, the key, and the contents. Its
 /// name is the digest of the key, 32 hexadecimal digits, and ".facts" or
-/// ".code".
+/// ".code". Of a source, these are the files that it includes, and the shared
+/// library.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -44,12 +49,13 @@
 #include <utility>
 #include <vector>
 
-#define MNEME_JIT_VERSION 1u
+#define MNEME_JIT_VERSION 2u
 #define MNEME_JIT_WIRE_MAGIC 0x314a4e4du /* "MNJ1" */
 
 enum MnemeJitWireType : uint32_t {
   MNEME_JIT_HELLO = 1,
   MNEME_JIT_COMPILE = 2,
+  MNEME_JIT_BUILD = 3,
 };
 
 typedef struct {
@@ -70,10 +76,17 @@ constexpr uint64_t MaxJitAnswer = uint64_t(1) << 30;
 
 /// What code is for.
 enum class JitTarget : uint32_t {
-  Function, ///< A host function.
-  Host,     ///< A kernel on the host device.
-  Cuda,     ///< A kernel on an NVIDIA GPU.
+  Function,    ///< A host function.
+  Host,        ///< A kernel on the host device.
+  Cuda,        ///< A kernel on an NVIDIA GPU.
+  Library,     ///< A source for the CPU.
+  CudaLibrary, ///< A source with kernels, for any device.
 };
+
+/// Whether code for a target depends on the CUDA toolkit.
+constexpr bool usesCuda(JitTarget T) {
+  return T == JitTarget::Cuda || T == JitTarget::CudaLibrary;
+}
 
 /// Which properties of a launch may become constants.
 enum : uint32_t {
@@ -403,8 +416,99 @@ inline bool readImage(WireReader &R, JitImage &I) {
   return R.ok() && R.atEnd() && Ok;
 }
 
-/// Where the server had an image from.
+/// Where the server had an image or a library from.
 enum class JitOrigin : uint32_t { Compiled, Memory, Disk };
+
+/// As in mneme/jit_module.h.
+enum class JitLanguage : uint32_t { Cpp, IR, MLIR };
+enum class JitCompiler : uint32_t { Clang, Nvcc };
+
+/// A source that becomes a shared library.
+struct JitSource {
+  JitTarget Target = JitTarget::Library;
+  JitLanguage Language = JitLanguage::Cpp;
+  JitCompiler Compiler = JitCompiler::Clang;
+  std::string Arch; ///< "sm_90"; empty for the CPU.
+  std::string Text;
+  /// C++ behind Text. Sources with the same Text have it compiled ahead.
+  std::string Tail;
+  std::vector<std::string> Options;
+};
+
+inline void writeSource(WireWriter &W, const JitSource &S) {
+  W.u32(uint32_t(S.Target));
+  W.u32(uint32_t(S.Language));
+  W.u32(uint32_t(S.Compiler));
+  W.str(S.Arch);
+  W.str(S.Text);
+  W.str(S.Tail);
+  W.u32(uint32_t(S.Options.size()));
+  for (const std::string &Option : S.Options)
+    W.str(Option);
+}
+
+inline bool readSource(WireReader &R, JitSource &S) {
+  uint32_t Target = R.u32();
+  S.Target = JitTarget(Target);
+  uint32_t Language = R.u32(), Compiler = R.u32();
+  S.Language = JitLanguage(Language);
+  S.Compiler = JitCompiler(Compiler);
+  S.Arch = R.str();
+  S.Text = R.str();
+  S.Tail = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    S.Options.push_back(R.str());
+  return R.ok() && Language <= uint32_t(JitLanguage::MLIR) &&
+         Compiler <= uint32_t(JitCompiler::Nvcc) &&
+         (S.Target == JitTarget::Library || S.Target == JitTarget::CudaLibrary);
+}
+
+/// A message of a compiler.
+struct JitMessage {
+  std::string Severity, File, Text;
+  uint32_t Line = 0, Column = 0; ///< From 1; 0: unknown.
+};
+
+/// The result for a source.
+struct JitBuilt {
+  std::vector<JitMessage> Messages;
+  std::string Library; ///< Empty if the source does not compile.
+  JitOrigin Origin = JitOrigin::Compiled;
+  uint64_t Nanoseconds = 0;
+  std::string Note; ///< Why the cache was not written, or empty.
+};
+
+inline void writeBuilt(WireWriter &W, const JitBuilt &B) {
+  W.u32(uint32_t(B.Messages.size()));
+  for (const JitMessage &M : B.Messages) {
+    W.str(M.Severity);
+    W.str(M.File);
+    W.str(M.Text);
+    W.u32(M.Line);
+    W.u32(M.Column);
+  }
+  W.str(B.Library);
+  W.u32(uint32_t(B.Origin));
+  W.u64(B.Nanoseconds);
+  W.str(B.Note);
+}
+
+inline bool readBuilt(WireReader &R, JitBuilt &B) {
+  for (uint32_t N = R.u32(); N && R.ok(); --N) {
+    JitMessage M;
+    M.Severity = R.str();
+    M.File = R.str();
+    M.Text = R.str();
+    M.Line = R.u32();
+    M.Column = R.u32();
+    B.Messages.push_back(std::move(M));
+  }
+  B.Library = R.str();
+  B.Origin = JitOrigin(R.u32());
+  B.Nanoseconds = R.u64();
+  B.Note = R.str();
+  return R.ok() && R.atEnd();
+}
 
 } // namespace mneme
 

@@ -29,6 +29,9 @@ struct CompileCommand {
   std::string File;               ///< The source, if known.
 };
 
+/// Splits a command line as a shell does, such as a line of `clang -###`.
+std::vector<std::string> splitCommand(StringRef Text);
+
 /// Reads a compile_commands.json.
 Expected<std::vector<CompileCommand>> readCompileCommands(StringRef Path);
 

@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_SOURCE_RUNCOMPILER_H
-#define LLVM_MNEME_LIB_SOURCE_RUNCOMPILER_H
+#ifndef LLVM_MNEME_SOURCE_RUNCOMPILER_H
+#define LLVM_MNEME_SOURCE_RUNCOMPILER_H
 
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Support/Error.h"
@@ -53,4 +53,4 @@ Expected<CompilerRun> runCompiler(const std::string &Program,
 } // namespace mneme
 } // namespace llvm
 
-#endif // LLVM_MNEME_LIB_SOURCE_RUNCOMPILER_H
+#endif // LLVM_MNEME_SOURCE_RUNCOMPILER_H

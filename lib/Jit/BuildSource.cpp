@@ -1,0 +1,653 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "BuildSource.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/IR/Verifier.h"
+#include "llvm/IRReader/IRReader.h"
+#include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/FindClang.h"
+#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Source/CompileCommand.h"
+#include "llvm/Mneme/Source/Diagnostics.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
+#include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/SourceMgr.h"
+#include <cstdlib>
+#include <thread>
+
+using namespace llvm;
+using namespace llvm::mneme;
+using ::mneme::JitBuilt;
+using ::mneme::JitInclusions;
+using ::mneme::JitMessage;
+using ::mneme::JitSource;
+using ::mneme::JitTarget;
+
+static bool hasKernels(const JitSource &S) {
+  return S.Target == JitTarget::CudaLibrary;
+}
+
+/// What kernels are launched with, by their stubs.
+static constexpr StringLiteral LaunchCode = R"(
+# 1 "mneme"
+extern "C" int __mneme_launch(const void *Kernel, const unsigned *D,
+                              size_t Shared, void *Stream, void **Args) {
+  return cudaLaunchKernel(Kernel, dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]),
+                          Args, Shared, (cudaStream_t)Stream);
+}
+extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
+  return cudaFuncSetAttribute(Kernel, (cudaFuncAttribute)Name, Value);
+}
+)";
+
+Expected<SourceTools> SourceTools::find(StringRef Program) {
+  SourceTools T;
+  if (Error E = findClang("").moveInto(T.Clang))
+    return std::move(E);
+  SmallString<128> Plugin(Program);
+  if (std::error_code EC = sys::fs::real_path(Program, Plugin))
+    return createFileError(Program, EC);
+  for (int Up = 0; Up != 2; ++Up)
+    sys::path::remove_filename(Plugin);
+  sys::path::append(Plugin, "lib", "MnemePass.so");
+  T.Plugin = std::string(Plugin);
+  return std::move(T);
+}
+
+namespace {
+/// Compiles one source.
+class SourceBuild {
+public:
+  SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Prefixes)
+      : Job(Job), Source(Job.Source), Tools(Tools), Prefixes(Prefixes) {}
+  Expected<BuildResult> run();
+
+private:
+  using Words = std::vector<std::string>;
+
+  Error compile();
+  Error compileIR(MemoryBufferRef Text);
+  Error compileMLIR();
+  Error runClang(StringRef Language, StringRef DeviceIR = "");
+  Error runNvcc();
+  Expected<std::vector<Words>> listJobs(StringRef Language);
+  Words clangOptions(StringRef Language) const;
+  Error usePrefix(MutableArrayRef<Words> Jobs);
+  Error preparePrefix(ArrayRef<Words *> FrontEnds, StringRef Folder);
+  /// Runs a command. \returns false, with messages, if it fails.
+  Expected<bool> run(const Words &Command);
+  Expected<std::string> findTool(StringRef Name);
+  void addMessages(StringRef Text);
+  void addError(const Twine &Text) {
+    Result.Built.Messages.push_back({"error", "", Text.str()});
+  }
+  Error addInclusions(StringRef DependencyFile);
+  /// Returns the text that sources have in common.
+  std::string common() const {
+    return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
+           (hasKernels(Source) ? LaunchCode.str() : "");
+  }
+  std::string pathOf(const Twine &Name) const {
+    return Work.pathOf(Name.str());
+  }
+  Error write(StringRef Path, StringRef Text) {
+    return writeFileAtomically(
+        Path,
+        [&](raw_ostream &OS) {
+          OS << Text;
+          return Error::success();
+        },
+        /*Sync=*/false);
+  }
+
+  const BuildJob &Job;
+  const JitSource &Source;
+  const SourceTools &Tools;
+  StringRef Prefixes;
+  PrivateFolder Work;
+  std::string Main, Library;
+  BuildResult Result;
+};
+} // namespace
+
+//===----------------------------------------------------------------------===//
+// Running programs
+//===----------------------------------------------------------------------===//
+
+void SourceBuild::addMessages(StringRef Text) {
+  auto Same = [](SourcePosition P) { return P; };
+  for (const SourceDiagnostic &D : parseDiagnostics(Text, Same)) {
+    auto Add = [&](const SourceDiagnostic &Each) {
+      Result.Built.Messages.push_back({Each.Severity, Each.Where.File,
+                                       Each.Message, Each.Where.Line,
+                                       Each.Where.Column});
+    };
+    Add(D);
+    for_each(D.Notes, Add);
+  }
+}
+
+Expected<bool> SourceBuild::run(const Words &Command) {
+  CompilerSetup Setup;
+  Setup.Directory = Job.Folder;
+  Expected<CompilerRun> Run = runCompiler(Command.front(), Command, Setup);
+  if (!Run)
+    return Run.takeError();
+  addMessages(Run->Messages);
+  if (Run->succeeded())
+    return true;
+  if (none_of(Result.Built.Messages, [](const JitMessage &M) {
+        return StringRef(M.Severity).contains("error");
+      }))
+    addError(sys::path::filename(Command.front()) + ": " +
+             Run->describeFailure());
+  return false;
+}
+
+/// Reads a file with a rule of make.
+Error SourceBuild::addInclusions(StringRef DependencyFile) {
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(DependencyFile);
+  if (!File)
+    return File.takeError();
+  StringRef Text = (*File)->getBuffer().split(':').second;
+  std::string Path;
+  auto Finish = [&] {
+    bool IsOwn = StringRef(Path).starts_with(Work.path()) ||
+                 StringRef(Path).starts_with(Prefixes);
+    bool IsKnown = any_of(Result.Inclusions.Files,
+                          [&](const auto &F) { return F.Path == Path; });
+    if (!Path.empty() && !IsOwn && !IsKnown)
+      // A file that is gone has changed.
+      Result.Inclusions.add(Path, Job.Folder);
+    Path.clear();
+  };
+  for (size_t I = 0; I < Text.size(); ++I) {
+    char C = Text[I], Next = I + 1 < Text.size() ? Text[I + 1] : '\0';
+    if (C == '\\' && (Next == ' ' || Next == '#'))
+      Path += Text[++I];
+    else if (C == '$' && Next == '$')
+      Path += Text[++I];
+    else if (isSpace(C) || (C == '\\' && Next == '\n'))
+      Finish();
+    else
+      Path += C;
+  }
+  Finish();
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// clang
+//===----------------------------------------------------------------------===//
+
+SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
+  Words W = {"-shared", "-fPIC", "-O3", "-Wl,-Bsymbolic",
+             "-fno-color-diagnostics",
+             // Inclusions relative to the application's folder.
+             "-iquote", Job.Folder.empty() ? "." : Job.Folder};
+  if (Language != "ir")
+    W.push_back("-std=c++17");
+  else
+    W.push_back("-Wno-override-module");
+  if (hasKernels(Source)) {
+    W.insert(W.end(),
+             {"--offload-arch=" + Source.Arch, "--no-offload-new-driver",
+              "-Wno-unknown-cuda-version",
+              // Otherwise, names would contain that of a folder.
+              "-fuse-cuid=none", "-fpass-plugin=" + Tools.Plugin, "-lcudart"});
+    // Where ptxas is, is the toolkit.
+    if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
+      std::string Toolkit =
+          sys::path::parent_path(sys::path::parent_path(*Ptxas)).str();
+      W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64"});
+    } else {
+      consumeError(Ptxas.takeError());
+    }
+  }
+  append_range(W, Source.Options);
+  W.insert(W.end(), {"-x", Language.str(), Main, "-o", Library});
+  return W;
+}
+
+/// Returns the commands that the driver would run; none, with messages, if it
+/// refuses the options.
+Expected<std::vector<SourceBuild::Words>>
+SourceBuild::listJobs(StringRef Language) {
+  Words Ask = {Tools.Clang, "-###"};
+  append_range(Ask, clangOptions(Language));
+  CompilerSetup Setup;
+  Setup.Directory = Job.Folder;
+  Expected<CompilerRun> Run = runCompiler(Tools.Clang, Ask, Setup);
+  if (!Run)
+    return Run.takeError();
+  std::vector<Words> Jobs;
+  std::string Messages;
+  for (StringRef Line : split(Run->Messages, '\n'))
+    if (Line.starts_with(" \""))
+      Jobs.push_back(splitCommand(Line));
+    else
+      Messages += (Line + "\n").str();
+  addMessages(Messages);
+  if (!Run->succeeded())
+    Jobs.clear();
+  return std::move(Jobs);
+}
+
+static bool isFrontEnd(ArrayRef<std::string> Job) {
+  return Job.size() > 2 && Job[1] == "-cc1";
+}
+
+/// Compiles the text that sources have in common, for each device at the same
+/// time.
+Error SourceBuild::preparePrefix(ArrayRef<Words *> FrontEnds,
+                                 StringRef Folder) {
+  std::string Text = (Folder + "/prefix.cpp").str();
+  if (Error E = write(Text, common()))
+    return E;
+  std::vector<std::optional<Expected<CompilerRun>>> Runs(FrontEnds.size());
+  std::vector<std::thread> Threads;
+  for (auto [I, FrontEnd] : enumerate(FrontEnds))
+    Threads.emplace_back([&, I = I, Command = *FrontEnd]() mutable {
+      for (size_t W = 0; W < Command.size(); ++W)
+        if (Command[W] == "-o")
+          Command[W + 1] = formatv("{0}/{1}.pch", Folder, I).str();
+        else if (Command[W] == "-S" || Command[W] == "-emit-obj")
+          Command[W] = "-emit-pch";
+      Command.back() = Text;
+      Command.insert(Command.end() - 1,
+                     {"-fpch-instantiate-templates", "-dependency-file",
+                      formatv("{0}/{1}.d", Folder, I).str(), "-MT", "x",
+                      "-sys-header-deps"});
+      CompilerSetup Setup;
+      Setup.Directory = Job.Folder;
+      Runs[I] = runCompiler(Command.front(), Command, Setup);
+    });
+  for (std::thread &T : Threads)
+    T.join();
+  for (std::optional<Expected<CompilerRun>> &Run : Runs) {
+    if (!*Run)
+      return Run->takeError();
+    // Errors come again with the source.
+    if (!(**Run).succeeded())
+      return Error::success();
+  }
+  // The last: then, it is complete.
+  return write((Folder + "/complete").str(), "");
+}
+
+/// Has the compilers use text that is compiled ahead, if it compiles.
+Error SourceBuild::usePrefix(MutableArrayRef<Words> Jobs) {
+  std::vector<Words *> FrontEnds;
+  std::string Key = Source.Text;
+  for (Words &Each : Jobs) {
+    if (!isFrontEnd(Each))
+      continue;
+    FrontEnds.push_back(&Each);
+    // Names of temporary files differ.
+    for (size_t I = 0; I + 1 < Each.size(); ++I)
+      if (!StringRef(Each[I]).contains(Work.path()))
+        Key += '\0' + Each[I];
+  }
+  SmallString<128> Folder(Prefixes);
+  sys::path::append(Folder, toHexString(digest128(Key)));
+  if (std::error_code EC = sys::fs::create_directory(Folder))
+    return createFileError(Folder, EC);
+  Expected<LockedFile> Lock = LockedFile::wait((Folder + "/lock").str());
+  if (!Lock)
+    return Lock.takeError();
+  std::string Complete = (Folder + "/complete").str();
+  auto IsCurrent = [&] {
+    Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Complete + ".inc");
+    if (!Known) {
+      consumeError(Known.takeError());
+      return false;
+    }
+    JitInclusions Inclusions;
+    return JitInclusions::decode((*Known)->getBuffer().str(), Inclusions) &&
+           Inclusions.isCurrent(Job.Folder);
+  };
+  if (!sys::fs::exists(Complete) || !IsCurrent()) {
+    sys::fs::remove(Complete);
+    if (Error E = preparePrefix(FrontEnds, Folder))
+      return E;
+  }
+  if (!sys::fs::exists(Complete))
+    return Error::success();
+  for (auto [I, FrontEnd] : enumerate(FrontEnds)) {
+    FrontEnd->insert(FrontEnd->end() - 1,
+                     {"-include-pch", formatv("{0}/{1}.pch", Folder, I).str()});
+    if (Error E = addInclusions(formatv("{0}/{1}.d", Folder, I).str()))
+      return E;
+  }
+  if (Error E = write(Complete + ".inc", Result.Inclusions.encode()))
+    return E;
+  return write(Main, "# 1 \"instance.cpp\"\n" + Source.Tail + "\n");
+}
+
+/// \param DeviceIR  a file with IR that device code is linked with.
+Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
+  Expected<std::vector<Words>> Jobs = listJobs(Language);
+  if (!Jobs)
+    return Jobs.takeError();
+  for (Words &Each : *Jobs)
+    if (!DeviceIR.empty() && is_contained(Each, "-fcuda-is-device"))
+      // Before libdevice, of which only that is linked what is needed.
+      Each.insert(Each.begin() + 2, {"-mlink-bitcode-file", DeviceIR.str()});
+  if (!Source.Tail.empty())
+    if (Error E = usePrefix(*Jobs))
+      return E;
+  unsigned Number = 0;
+  for (Words &Command : *Jobs) {
+    std::string Dependencies = pathOf(formatv("{0}.d", Number++));
+    if (isFrontEnd(Command) && Language != "ir")
+      Command.insert(Command.end() - 1, {"-dependency-file", Dependencies,
+                                         "-MT", "x", "-sys-header-deps"});
+    Expected<bool> Ok = run(Command);
+    if (!Ok)
+      return Ok.takeError();
+    if (!*Ok)
+      return Error::success();
+    if (isFrontEnd(Command) && Language != "ir")
+      if (Error E = addInclusions(Dependencies))
+        return E;
+  }
+  return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// nvcc
+//===----------------------------------------------------------------------===//
+
+Error SourceBuild::runNvcc() {
+  Expected<std::string> Ptxas = findPtxas(Job.CudaPath);
+  if (!Ptxas)
+    return Ptxas.takeError();
+  std::string Dependencies = pathOf("nvcc.d");
+  Words Command = {(sys::path::parent_path(*Ptxas) + "/nvcc").str(), "-shared",
+                   "-Xcompiler", "-fPIC", "-std=c++17", "-O3",
+                   "-arch=" + Source.Arch, "-cudart=shared",
+                   // Stubs are found by name.
+                   "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
+                   Dependencies, "-I" + Job.Folder};
+  append_range(Command, Source.Options);
+  Command.insert(Command.end(), {"-x", "cu", Main, "-o", Library});
+  if (!sys::fs::can_execute(Command.front()))
+    return createStringError("no nvcc beside '" + *Ptxas +
+                             "': install the CUDA toolkit, or use clang");
+  Expected<bool> Ok = run(Command);
+  if (!Ok)
+    return Ok.takeError();
+  return *Ok ? addInclusions(Dependencies) : Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// LLVM IR and MLIR
+//===----------------------------------------------------------------------===//
+
+/// Returns C++ for a type as that of a kernel's parameter, for the layout only.
+static std::string describeParameter(const Argument &A, unsigned Index,
+                                     std::string &Types) {
+  const DataLayout &DL = A.getParent()->getDataLayout();
+  Type *T = A.getType();
+  if (A.hasByValAttr())
+    T = A.getParamByValType();
+  else if (T->isPointerTy())
+    return "void *";
+  else if (T->isFloatTy())
+    return "float";
+  else if (T->isDoubleTy())
+    return "double";
+  std::string Name = formatv("Struct{0}", Index).str();
+  Types += formatv("struct alignas({0}) {1} { char Bytes[{2}]; };\n",
+                   std::max(DL.getABITypeAlign(T).value(),
+                            A.getParamAlign().valueOrOne().value()),
+                   Name, DL.getTypeAllocSize(T).getFixedValue())
+               .str();
+  return Name;
+}
+
+/// Returns C++ with the kernels of a module for the host: they are launched
+/// from there.
+static std::string describeKernels(const Module &M) {
+  std::string Types, Kernels;
+  unsigned Index = 0;
+  for (const Function &F : M) {
+    if (F.isDeclaration() || !isKernel(F))
+      continue;
+    std::vector<std::string> Parameters;
+    for (const Argument &A : F.args())
+      Parameters.push_back(describeParameter(A, Index++, Types));
+    Kernels += "extern \"C\" __global__ void " + F.getName().str() + "(" +
+               join(Parameters, ", ") + ") {}\n";
+  }
+  return "#ifndef __CUDA_ARCH__\n" + Types + Kernels + "#endif\n";
+}
+
+Error SourceBuild::compileIR(MemoryBufferRef Text) {
+  LLVMContext Context;
+  SMDiagnostic D;
+  std::unique_ptr<Module> M = parseIR(Text, D, Context);
+  if (!M) {
+    Result.Built.Messages.push_back(
+        {"error", D.getLineNo() > 0 ? "module.ll" : "", D.getMessage().str(),
+         uint32_t(std::max(D.getLineNo(), 0)), uint32_t(D.getColumnNo() + 1)});
+    return Error::success();
+  }
+  std::string Problem;
+  raw_string_ostream OS(Problem);
+  if (verifyModule(*M, &OS)) {
+    addError("invalid IR: " + StringRef(Problem).trim());
+    return Error::success();
+  }
+  if (!hasKernels(Source)) {
+    if (Error E = write(Main, toStringRef(writeExactBitcode(*M))))
+      return E;
+    return runClang("ir");
+  }
+  Triple T("nvptx64-nvidia-cuda");
+  M->setTargetTriple(T);
+  M->setDataLayout(T.computeDataLayout());
+  for (Function &F : *M)
+    if (!F.isDeclaration() && !F.hasFnAttribute("target-cpu"))
+      F.addFnAttr("target-cpu", Source.Arch);
+  if (none_of(*M, [](const Function &F) {
+        return !F.isDeclaration() && isKernel(F);
+      })) {
+    addError("the module has no kernels: give them the calling convention "
+             "ptx_kernel");
+    return Error::success();
+  }
+  std::string DeviceIR = pathOf("device.bc");
+  if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*M))))
+    return E;
+  if (Error E = write(Main, describeKernels(*M) + LaunchCode.str()))
+    return E;
+  return runClang("cuda", DeviceIR);
+}
+
+/// Returns a program of LLVM, beside clang or in PATH.
+Expected<std::string> SourceBuild::findTool(StringRef Name) {
+  SmallString<128> Real;
+  std::string Numbered = (Name + "-" + Twine(LLVM_VERSION_MAJOR)).str();
+  if (!sys::fs::real_path(Tools.Clang, Real))
+    for (StringRef Each : {Name, StringRef(Numbered)})
+      if (ErrorOr<std::string> Found =
+              sys::findProgramByName(Each, sys::path::parent_path(Real)))
+        return *Found;
+  if (ErrorOr<std::string> Found = sys::findProgramByName(Numbered))
+    return *Found;
+  return createStringError("no " + Numbered + ": install MLIR's tools (mlir-" +
+                           Twine(LLVM_VERSION_MAJOR) + "-tools)");
+}
+
+/// Returns the bytes of a string in MLIR's text, up to its closing quote.
+static std::string readString(StringRef Text) {
+  std::string Bytes;
+  for (size_t I = 0; I < Text.size() && Text[I] != '"'; ++I) {
+    if (Text[I] != '\\' || I + 1 == Text.size()) {
+      Bytes += Text[I];
+    } else if (I + 2 < Text.size() && isHexDigit(Text[I + 1]) &&
+               isHexDigit(Text[I + 2])) {
+      Bytes += char(hexFromNibbles(Text[I + 1], Text[I + 2]));
+      I += 2;
+    } else {
+      Bytes += Text[++I];
+    }
+  }
+  return Bytes;
+}
+
+Error SourceBuild::compileMLIR() {
+  Expected<std::string> Opt = findTool("mlir-opt");
+  if (!Opt)
+    return Opt.takeError();
+  Expected<std::string> Translate = findTool("mlir-translate");
+  if (!Translate)
+    return Translate.takeError();
+  std::string Input = pathOf("module.mlir"), Lowered = pathOf("lowered.mlir");
+  if (Error E = write(Input, Source.Text))
+    return E;
+  // MLIR's own pipelines.
+  Words Command = {*Opt, Input, "-o", Lowered};
+  if (hasKernels(Source))
+    Command.push_back(
+        "--pass-pipeline=builtin.module(nvvm-attach-target{chip=" +
+        Source.Arch +
+        " O=3},gpu.module(convert-scf-to-cf,expand-strided-metadata,"
+        "lower-affine,convert-gpu-to-nvvm{use-bare-ptr-memref-call-conv=true},"
+        "convert-to-llvm,reconcile-unrealized-casts),"
+        "gpu-module-to-binary{format=offloading})");
+  else
+    Command.push_back(
+        "--pass-pipeline=builtin.module(convert-scf-to-cf,"
+        "expand-strided-metadata,lower-affine,convert-math-to-llvm,"
+        "convert-to-llvm,reconcile-unrealized-casts)");
+  Expected<bool> Ok = run(Command);
+  if (!Ok)
+    return Ok.takeError();
+  // The file is that of the application's text.
+  for (JitMessage &M : Result.Built.Messages)
+    if (M.File == Input)
+      M.File = "module.mlir";
+  if (!*Ok)
+    return Error::success();
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Lowered);
+  if (!Text)
+    return Text.takeError();
+  if (hasKernels(Source)) {
+    StringRef All = (*Text)->getBuffer();
+    size_t Count = All.count("gpu.binary @");
+    if (Count != 1) {
+      addError("expected exactly one gpu.module, got " + Twine(Count));
+      return Error::success();
+    }
+    std::string Bitcode = readString(All.split("offload = \"").second);
+    return compileIR(MemoryBufferRef(Bitcode, "module"));
+  }
+  std::string IR = pathOf("module.ll");
+  Ok = run({*Translate, "--mlir-to-llvmir", Lowered, "-o", IR});
+  if (!Ok)
+    return Ok.takeError();
+  if (!*Ok)
+    return Error::success();
+  Text = readFile(IR);
+  if (!Text)
+    return Text.takeError();
+  return compileIR(**Text);
+}
+
+//===----------------------------------------------------------------------===//
+// Any source
+//===----------------------------------------------------------------------===//
+
+Error SourceBuild::compile() {
+  if (Source.Language == ::mneme::JitLanguage::IR)
+    return compileIR(MemoryBufferRef(Source.Text, "module.ll"));
+  if (Source.Language == ::mneme::JitLanguage::MLIR)
+    return compileMLIR();
+  std::string Text = common();
+  if (!Source.Tail.empty())
+    Text += "# 1 \"instance.cpp\"\n" + Source.Tail + "\n";
+  if (Error E = write(Main, Text))
+    return E;
+  if (Source.Compiler == ::mneme::JitCompiler::Nvcc)
+    return runNvcc();
+  return runClang(hasKernels(Source) ? "cuda" : "c++");
+}
+
+Expected<BuildResult> SourceBuild::run() {
+  if (Error E = PrivateFolder::createTemporary().moveInto(Work))
+    return std::move(E);
+  // For temporary files of the compilers.
+  ::setenv("TMPDIR", Work.path().c_str(), 1);
+  Main = pathOf("module.cpp");
+  Library = pathOf("module.so");
+  if (Error E = compile())
+    return std::move(E);
+  if (sys::fs::exists(Library)) {
+    Expected<std::unique_ptr<MemoryBuffer>> Bytes = readFile(Library);
+    if (!Bytes)
+      return Bytes.takeError();
+    Result.Built.Library = (*Bytes)->getBuffer().str();
+  }
+  return std::move(Result);
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+Expected<BuildResult> llvm::mneme::buildSource(const BuildJob &Job,
+                                               const SourceTools &Tools,
+                                               StringRef Prefixes) {
+  return SourceBuild(Job, Tools, Prefixes).run();
+}
+
+Expected<BuildJob> BuildJob::decode(StringRef Body) {
+  ::mneme::WireReader R(Body.data(), Body.size());
+  BuildJob J;
+  bool Ok = readSource(R, J.Source);
+  J.Folder = R.str();
+  J.CacheFolder = R.str();
+  J.CacheLimit = R.u64();
+  J.CudaPath = R.str();
+  if (!Ok || !R.ok() || !R.atEnd())
+    return createStringError("malformed request");
+  return std::move(J);
+}
+
+std::string BuildResult::encode() const {
+  ::mneme::WireWriter B, W;
+  writeBuilt(B, Built);
+  W.str(Inclusions.encode());
+  W.str(B.body());
+  return W.body();
+}
+
+std::optional<BuildResult> BuildResult::decode(StringRef Bytes) {
+  ::mneme::WireReader R(Bytes.data(), Bytes.size());
+  std::string Inclusions = R.str(), Built = R.str();
+  ::mneme::WireReader B(Built.data(), Built.size());
+  BuildResult Result;
+  if (!R.ok() || !R.atEnd() ||
+      !JitInclusions::decode(Inclusions, Result.Inclusions) ||
+      !readBuilt(B, Result.Built))
+    return std::nullopt;
+  return std::move(Result);
+}

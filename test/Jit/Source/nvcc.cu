@@ -1,0 +1,29 @@
+// nvcc as the compiler of kernels and of instances, and its errors. They can only be launched on a GPU.
+//
+// REQUIRES: cuda-toolkit, device-host, nvcc
+// RUN: %cuda_cc_plain -std=c++17 -I%mneme_src/include %s -o %t -lcudart
+// RUN: %source_run %t | FileCheck %s
+// CHECK: kernel 1
+// CHECK: instance 1
+// CHECK: error: {{.*}}identifier "y" is undefined
+
+#include <cstdio>
+#include <mneme/jit_module.h>
+
+using namespace mneme;
+
+int main() {
+  jit_module M(jit_target::cuda, R"(
+#ifndef __NVCC__
+#error another compiler
+#endif
+extern "C" __global__ void scale(float *X, float A) { X[threadIdx.x] *= A; }
+template <int N> __global__ void add(float *X) { *X += N; })",
+               {}, jit_language::cpp, jit_compiler::nvcc);
+  bool HasKernel(M.kernel<void(float *, float)>("scale"));
+  std::printf("kernel %d\n", HasKernel);
+  std::printf("instance %d\n%s", M.instantiate("add", "3").prepare_launch<float *>() != nullptr, M.error().c_str());
+  jit_module Bad(jit_target::cuda, "int x = y;", {}, jit_language::cpp, jit_compiler::nvcc);
+  Bad.compile();
+  std::printf("%s", Bad.error().c_str());
+}
