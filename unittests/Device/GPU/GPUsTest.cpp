@@ -82,8 +82,10 @@ TEST(GPUsTest, OpensGPUsOnly) {
 TEST(GPUsTest, SaysThatThereIsNoDriver) {
   if (dlopen("libcuda.so.1", RTLD_LAZY))
     GTEST_SKIP() << "this machine has a driver";
-  if (dlopen("libamdhip64.so.6", RTLD_LAZY))
-    GTEST_SKIP() << "this machine has HIP";
+  for (const char *Name : {"libamdhip64.so.7", "libamdhip64.so.6",
+                           "libamdhip64.so.5", "libamdhip64.so"})
+    if (dlopen(Name, RTLD_LAZY))
+      GTEST_SKIP() << "this machine has HIP";
   const char *Text = "no CUDA driver: cannot load libcuda.so.1";
   EXPECT_THAT_EXPECTED(findGPUs(), FailedWithMessage(Text));
   EXPECT_THAT_EXPECTED(createGPUDevice("cuda:0"), FailedWithMessage(Text));
