@@ -152,16 +152,16 @@ static std::vector<std::string> findOwnFiles() {
 
 Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
                                                   const std::string &CudaPath,
-                                                  JitTarget Target) {
+                                                  JitTarget Target,
+                                                  SourceTools &Tools) {
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
   std::vector<std::string> Files = findOwnFiles();
   if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
-    Expected<SourceTools> Tools = SourceTools::find("/proc/self/exe");
-    if (!Tools)
-      return Tools.takeError();
-    Files.push_back(Tools->Clang);
+    if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
+      return std::move(E);
+    Files.push_back(Tools.Clang);
     if (Target == JitTarget::CudaLibrary)
-      Files.push_back(Tools->Plugin);
+      Files.push_back(Tools.Plugin);
   }
   if (usesCuda(Target)) {
     // Without ptxas, there may be the library that was linked.

@@ -24,6 +24,7 @@
 
 namespace llvm {
 namespace mneme {
+struct SourceTools;
 
 class CodeStore {
 public:
@@ -56,9 +57,11 @@ private:
 
 /// Returns the identity of this program as a compiler for \p Target, with the
 /// files that it depends on. \p Program is the path that clients start.
+/// \param Tools  set if \p Target is that of sources.
 Expected<::mneme::JitToolchain> findToolchain(const std::string &Program,
                                               const std::string &CudaPath,
-                                              ::mneme::JitTarget Target);
+                                              ::mneme::JitTarget Target,
+                                              SourceTools &Tools);
 
 } // namespace mneme
 } // namespace llvm

@@ -111,7 +111,7 @@ private:
   std::list<Compilation> Running;
   std::list<Build> Builds;
   PrivateFolder Prefixes;                  ///< Of sources; created when needed.
-  SourceTools Tools;                       ///< Likewise.
+  SourceTools Tools;                       ///< Found with the toolchains.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -124,13 +124,15 @@ private:
 //===----------------------------------------------------------------------===//
 
 Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
-                                          const std::string &CudaPath,
+                                          const std::string &Path,
                                           const std::string &Folder,
                                           uint64_t Limit) {
+  std::string CudaPath = usesCuda(Target) ? Path : "";
   ::mneme::JitToolchain &T = Toolchains[{Target, CudaPath}];
   bool IsNew = !T.isCurrent();
   if (IsNew)
-    if (Error E = findToolchain(Options.Program, CudaPath, Target).moveInto(T))
+    if (Error E =
+            findToolchain(Options.Program, CudaPath, Target, Tools).moveInto(T))
       return std::move(E);
   // Applications look there before they ask.
   std::string Key =
@@ -404,9 +406,6 @@ bool JitServer::startBuild(Peer &P) {
   };
   if (Prefixes.path().empty())
     if (Error E = PrivateFolder::createTemporary().moveInto(Prefixes))
-      return Refuse(std::move(E));
-  if (Tools.Clang.empty())
-    if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
       return Refuse(std::move(E));
   Expected<ChildTask> Task = ChildTask::start(
       "the compiler",
