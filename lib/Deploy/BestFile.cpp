@@ -137,6 +137,16 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
                         "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
+  if (const json::Array *Configs = Best.getArray("instance_configs"))
+    for (const json::Value &V : *Configs) {
+      const json::Object *O = V.getAsObject();
+      const json::Object *Config = O ? O->getObject("config") : nullptr;
+      std::optional<StringRef> Id =
+          O ? O->getString("record_id") : std::nullopt;
+      if (!Config || !Id)
+        return Fail("is damaged: an entry of 'instance_configs' is incomplete");
+      B.InstanceConfigs[Id->str()] = *Config;
+    }
   if (const json::Array *Own = Best.getArray("instance_winners"))
     for (const json::Value &V : *Own)
       if (!readInstanceWinner(V, B))

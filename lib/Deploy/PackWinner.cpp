@@ -255,6 +255,22 @@ static Expected<PackagedKernel> packFor(const ReplayPlan &Launch,
   return packWinner(**Plan, Winner, O);
 }
 
+/// Returns the common winner's configuration for a launch.
+static Expected<json::Object> getCommonConfig(const BestFile &Best,
+                                              const ReplayPlan &Launch) {
+  StringRef Id = Launch.instance().DynamicHash;
+  auto Own = Best.InstanceConfigs.find(Id.str());
+  if (Own != Best.InstanceConfigs.end())
+    return json::Object(Own->second);
+  // Older versions wrote only that of the first launch.
+  for (const auto &KV : Best.Config)
+    if (Id != Best.RecordIds.front() && isLaunchField(KV.first))
+      return make_error<PackRefusal>(
+          "'" + Best.Path + "' does not have the launch that the study " +
+          "measured for it: run the study again with this version");
+  return json::Object(Best.Config);
+}
+
 /// Adds variants for launches that no earlier one serves.
 static void addVariants(PackagedKernel &Into, const PackagedKernel &From) {
   for (const PackagedVariant &V : From.Variants)
@@ -268,8 +284,13 @@ Expected<PackagedKernel>
 mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                   const BestFile &Best, const PackOptions &O,
                   function_ref<void(const Twine &)> Note) {
-  Expected<PackagedKernel> First =
-      packFor(*Plans.front(), Best.Config, Best.Winner, O);
+  auto PackCommon = [&](const ReplayPlan &Plan) -> Expected<PackagedKernel> {
+    Expected<json::Object> Config = getCommonConfig(Best, Plan);
+    if (!Config)
+      return Config.takeError();
+    return packFor(Plan, *Config, Best.Winner, O);
+  };
+  Expected<PackagedKernel> First = PackCommon(*Plans.front());
   if (!First)
     return First;
   auto Explain = [&](StringRef Verb, const ReplayPlan &Plan, Error E) {
@@ -304,7 +325,7 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
   };
   AddCommon(*Plans.front(), std::move(*First));
   for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
-    Expected<PackagedKernel> Next = packFor(*Plan, Best.Config, Best.Winner, O);
+    Expected<PackagedKernel> Next = PackCommon(*Plan);
     if (!Next) {
       if (Error E = Explain("serve", *Plan, Next.takeError()))
         return std::move(E);

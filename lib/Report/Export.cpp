@@ -225,6 +225,16 @@ json::Object mneme::makeBest(const WinnerRecord &R) {
       {"level", getLevelName(R.Level)},
       {"judge", R.IsJudgedByApp ? "app" : "memory"},
       {"toolchain", json::Object(R.Toolchain)}};
+  // Settings that follow from the launch differ.
+  if (const auto &C = R.Outcome.Final.Confirmed;
+      Winner && C && C->Configs.size() > 1 &&
+      C->Configs.size() == R.Outcome.Instances.size()) {
+    json::Array Configs;
+    for (auto [I, Config] : zip_equal(R.Outcome.Instances, C->Configs))
+      Configs.push_back(
+          json::Object{{"record_id", I.Id}, {"config", json::Object(Config)}});
+    Best["instance_configs"] = std::move(Configs);
+  }
   if (json::Array Own = makeInstanceWinners(R); !Own.empty())
     Best["instance_winners"] = std::move(Own);
   return Best;

@@ -115,6 +115,7 @@ Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
     RetestedTrial &T = Results.emplace_back();
     T.Number = C.Number;
     T.Config = C.Configs.front();
+    T.Configs = C.Configs;
     T.RawSpeedup = C.RawSpeedup;
   }
   for (unsigned I = 0; I != S.Weights.size(); ++I)

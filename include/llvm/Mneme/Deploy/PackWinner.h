@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/JSON.h"
+#include <map>
 
 namespace llvm {
 namespace mneme {
@@ -96,7 +97,10 @@ Expected<PackagedKernel> packCandidate(const ReplayPlan &Plan, bool OnHost);
 struct BestFile {
   std::string Path, Kernel, StaticHash;
   std::vector<std::string> RecordIds; ///< At least one.
-  json::Object Config;
+  json::Object Config;                ///< Of the first launch.
+  /// Of each launch, by the record id, if there are several: settings that
+  /// follow from the launch differ.
+  std::map<std::string, json::Object> InstanceConfigs;
   MeasuredWinner Winner;
   /// Of launches for which another configuration is significantly better.
   std::vector<InstanceWinner> InstanceWinners;

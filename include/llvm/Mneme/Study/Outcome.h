@@ -62,6 +62,9 @@ struct RetestedTrial {
   /// geometric mean.
   RatioEstimate Speedup;
   std::vector<RatioEstimate> PerInstance;
+  /// The configuration of each instance, as some settings follow from its
+  /// launch. Config is the first one.
+  std::vector<json::Object> Configs;
   /// Speedup with the other state of the cache; only of a confirmed winner on a
   /// GPU.
   std::optional<RatioEstimate> OtherCacheSpeedup;
