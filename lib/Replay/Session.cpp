@@ -380,7 +380,8 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   MeasureRules Rules;
   Rules.Seed = Seed;
   Rules.Warmup = O.Warmup;
-  Rules.MinSamples = Rules.MinPairs = Rounds;
+  // Each of them, however long they take.
+  Rules.MinSamples = Rules.MinPairs = Rules.MinSamplesInTime = Rounds;
   Rules.MaxSamples = std::max(Rules.MaxSamples, Rounds);
   if (!D->asGPU() && !O.Adaptive && !O.Quick) {
     Rules.Samples = Rounds;
