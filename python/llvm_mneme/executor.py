@@ -636,7 +636,10 @@ class Executor(BaseExecutor):
             future._mark_cancelled()
         for server, requests in numbers.items():
             try:
-                server.call("cancel", requests=requests)
+                if server.is_reading():  # In a callback of a future, which nobody waits for.
+                    server.send("cancel", {"requests": requests}, lambda answer, extra: None)
+                else:
+                    server.call("cancel", requests=requests)
             except (ServerLostError, ClosedError):
                 pass
 

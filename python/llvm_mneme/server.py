@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from ._tables import PROTOCOL, VERSION
-from .errors import ClosedError, ForkedError, RequestError, ServerLostError, SuiteError
+from .errors import ClosedError, ForkedError, MnemeError, RequestError, ServerLostError, SuiteError
 from .suite import find_suite, version_of, wrong_version
 
 MAX_IR_BYTES = 64 << 20
@@ -160,6 +160,8 @@ class Server:
 
     def call(self, type: str, data: bytes = b"", **fields: Any) -> tuple[dict[str, Any], Any]:
         """Sends a request and waits for its answer. Raises the error of ``failed``."""
+        if self.is_reading():
+            raise MnemeError(f"a callback of a future cannot wait for {type!r}: it runs in the thread that reads the answers; use another thread")
         done = threading.Lock()
         done.acquire()
         got: list[Any] = []
@@ -176,6 +178,10 @@ class Server:
         if answer["type"] == "failed":
             raise make_error(answer)
         return answer, extra
+
+    def is_reading(self) -> bool:
+        """Whether the calling thread reads the answers, and thus cannot wait for one."""
+        return threading.current_thread() is self._thread
 
     # -- Receiving -----------------------------------------------------------------------------------------------------
 
@@ -243,17 +249,14 @@ class Server:
         return taken
 
     def _handle(self, answer: dict[str, Any], extra: Any) -> None:
-        if answer["type"] == "note":
-            if self._on_note:
-                self._on_note(answer["level"], answer["text"])
-            return
-        handler = self._handlers.pop(answer["id"], None)
-        if handler is None:
-            return
         try:
-            handler(answer, extra)
+            if answer["type"] == "note":
+                if self._on_note:
+                    self._on_note(answer["level"], answer["text"])
+            elif handler := self._handlers.pop(answer["id"], None):
+                handler(answer, extra)
         except Exception:
-            # An error in a callback of a future must not end the connection.
+            # An error in a callback of a future, or a warning that is an error, must not end the connection.
             import traceback
 
             traceback.print_exc()
