@@ -491,7 +491,8 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   const ReplayPlan &First = *(*Farm)->plans().front();
   O.Tuner.AppCode = !OnHost && (!O.Replay.App.empty() ||
                                 (First.hasIR() && First.hasRecordedImage()));
-  if (!OnHost && O.Replay.Execute)
+  // The nodes of an engine know one.
+  if (!OnHost && O.Replay.Execute && O.Engine.empty())
     O.Tuner.OtherCache =
         getCacheModeName(
             getOtherCacheMode(O.Replay.Cache.value_or(CacheMode::Cold)))

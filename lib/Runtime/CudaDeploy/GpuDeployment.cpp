@@ -84,7 +84,10 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
   return Found;
 }
 
-void GpuDeployment::noteDevice(int Device) { SelectedDevice = Device; }
+void GpuDeployment::noteDevice(int Device) {
+  SelectedDevice = Device;
+  HasContext = false;
+}
 
 int GpuDeployment::currentDevice() const {
   CUdevice Device = -1;
@@ -741,6 +744,7 @@ void GpuDeployment::mirrorAttribute(TunedStub &Stub, int Attribute, int Value) {
 }
 
 void GpuDeployment::forget(int Device) {
+  HasContext = false;
   if (Device < 0 || Device >= MaxDevices)
     return;
   Buffers.forgetAll(Device);
