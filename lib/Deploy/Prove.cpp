@@ -35,7 +35,8 @@ StringRef ProvedVariant::agreement() const {
     return "";
   // The study's interval is that of one process.
   constexpr double Close = 1 + DefaultMinEffect;
-  if (Measured.Ratio->High * Close < Promised->Low)
+  // Between the caches, the promised interval may span slow-downs, too.
+  if (Measured.Ratio->High * Close < std::max(Promised->Low, 1.0))
     return "slower";
   return Measured.Ratio->Low > Promised->High * Close ? "faster" : "yes";
 }

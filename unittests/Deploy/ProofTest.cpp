@@ -46,6 +46,16 @@ TEST(ProofTest, Agreement) {
   EXPECT_EQ(makeVariant(Promised, 9, std::nullopt).agreement(), "");
 }
 
+TEST(ProofTest, SlowDownsAreNotPromised) {
+  // With one state of the cache, the study found a slow-down.
+  RatioEstimate Promised{1.5, 0.9, 1.6};
+  EXPECT_EQ(
+      makeVariant(RatioEstimate{0.92, 0.91, 0.93}, 9, Promised).agreement(),
+      "slower");
+  EXPECT_EQ(makeVariant(RatioEstimate{1.2, 1.1, 1.3}, 9, Promised).agreement(),
+            "yes");
+}
+
 TEST(ProofTest, HoldsOnlyIfServed) {
   Proof P;
   EXPECT_FALSE(P.holds());

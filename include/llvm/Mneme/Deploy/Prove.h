@@ -63,7 +63,7 @@ struct ProvedVariant {
 
   /// Returns "yes" if the intervals overlap or are closer than
   /// DefaultMinEffect, "faster" or "slower" if the measured one is beyond the
-  /// promised one; empty if one is unknown.
+  /// promised one, or is a slow-down; empty if one is unknown.
   StringRef agreement() const;
 };
 
