@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/FindClang.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/Diagnostics.h"
@@ -28,6 +29,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
+#include <csignal>
 #include <cstdlib>
 #include <thread>
 
@@ -67,6 +69,9 @@ Expected<SourceTools> SourceTools::find(StringRef Program) {
     sys::path::remove_filename(Plugin);
   sys::path::append(Plugin, "lib", "MnemePass.so");
   T.Plugin = std::string(Plugin);
+  SmallString<128> Real;
+  T.HasLLD = !sys::fs::real_path(T.Clang, Real) &&
+             sys::findProgramByName("ld.lld", sys::path::parent_path(Real));
   return std::move(T);
 }
 
@@ -74,24 +79,36 @@ namespace {
 /// Compiles one source.
 class SourceBuild {
 public:
-  SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Prefixes)
-      : Job(Job), Source(Job.Source), Tools(Tools), Prefixes(Prefixes) {}
+  SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Kept,
+              bool UsesPrefix)
+      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept),
+        UsesPrefix(UsesPrefix) {}
   Expected<BuildResult> run();
+  Error compileAhead();
 
 private:
   using Words = std::vector<std::string>;
+  using MaybeRun = std::optional<Expected<CompilerRun>>;
 
+  Error open();
   Error compile();
   Error compileIR(MemoryBufferRef Text);
   Error compileMLIR();
   Error runClang(StringRef Language, StringRef DeviceIR = "");
   Error runNvcc();
+  Expected<std::string> askDriver(StringRef Language);
   Expected<std::vector<Words>> listJobs(StringRef Language);
+  void runTogether(MutableArrayRef<Words> Jobs, MutableArrayRef<MaybeRun> Runs);
   Words clangOptions(StringRef Language) const;
   Error usePrefix(MutableArrayRef<Words> Jobs);
   Error preparePrefix(ArrayRef<Words *> FrontEnds, StringRef Folder);
   /// Runs a command. \returns false, with messages, if it fails.
-  Expected<bool> run(const Words &Command);
+  Expected<bool> run(const Words &Command) {
+    return finish(Command, execute(Command));
+  }
+  Expected<CompilerRun> execute(const Words &Command,
+                                int In = NullStream) const;
+  Expected<bool> finish(const Words &Command, Expected<CompilerRun> Run);
   Expected<std::string> findTool(StringRef Name);
   void addMessages(StringRef Text);
   void addError(const Twine &Text) {
@@ -119,7 +136,8 @@ private:
   const BuildJob &Job;
   const JitSource &Source;
   const SourceTools &Tools;
-  StringRef Prefixes;
+  StringRef Kept;
+  bool UsesPrefix;
   PrivateFolder Work;
   std::string Main, Library;
   BuildResult Result;
@@ -143,10 +161,15 @@ void SourceBuild::addMessages(StringRef Text) {
   }
 }
 
-Expected<bool> SourceBuild::run(const Words &Command) {
+Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
-  Expected<CompilerRun> Run = runCompiler(Command.front(), Command, Setup);
+  Setup.In = In;
+  return runCompiler(Command.front(), Command, Setup);
+}
+
+Expected<bool> SourceBuild::finish(const Words &Command,
+                                   Expected<CompilerRun> Run) {
   if (!Run)
     return Run.takeError();
   addMessages(Run->Messages);
@@ -169,7 +192,7 @@ Error SourceBuild::addInclusions(StringRef DependencyFile) {
   std::string Path;
   auto Finish = [&] {
     bool IsOwn = StringRef(Path).starts_with(Work.path()) ||
-                 StringRef(Path).starts_with(Prefixes);
+                 StringRef(Path).starts_with(Kept);
     bool IsKnown = any_of(Result.Inclusions.Files,
                           [&](const auto &F) { return F.Path == Path; });
     if (!Path.empty() && !IsOwn && !IsKnown)
@@ -201,6 +224,8 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
              "-fno-color-diagnostics",
              // Inclusions relative to the application's folder.
              "-iquote", Job.Folder.empty() ? "." : Job.Folder};
+  if (Tools.HasLLD)
+    W.push_back("-fuse-ld=lld");
   if (Language != "ir")
     W.push_back("-std=c++17");
   else
@@ -225,32 +250,74 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   return W;
 }
 
+/// Returns the text with \p To for \p From.
+static std::string replaceAll(StringRef Text, StringRef From, StringRef To) {
+  SmallVector<StringRef, 0> Parts;
+  Text.split(Parts, From);
+  return join(Parts, To);
+}
+
+/// Returns the commands that the driver would run, and its messages. An answer
+/// without an error is kept for other sources with the same options.
+Expected<std::string> SourceBuild::askDriver(StringRef Language) {
+  Words Ask = {Tools.Clang, "-###"};
+  append_range(Ask, clangOptions(Language));
+  sys::fs::file_status Clang;
+  if (std::error_code EC = sys::fs::status(Tools.Clang, Clang))
+    return createFileError(Tools.Clang, EC);
+  constexpr StringLiteral Placeholder("\1");
+  std::string Key =
+      replaceAll(join(Ask, StringRef("\0", 1)), Work.path(), Placeholder);
+  Key += formatv("\n{0}\n{1} {2}", Job.Folder, Clang.getSize(),
+                 sys::toTimeT(Clang.getLastModificationTime()));
+  std::string Path = (Kept + "/" + toHexString(digest128(Key)) + ".jobs").str();
+  Expected<LockedFile> Lock = LockedFile::wait(Path + ".lock");
+  if (!Lock)
+    return Lock.takeError();
+  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path))
+    return replaceAll((*Known)->getBuffer(), Placeholder, Work.path());
+  else
+    consumeError(Known.takeError());
+  Expected<CompilerRun> Run = execute(Ask);
+  if (!Run)
+    return Run.takeError();
+  if (!Run->succeeded())
+    // There are no commands to run.
+    return replaceAll(Run->Messages, "\n \"", "\n# \"");
+  // Files of options can change.
+  if (none_of(Source.Options, [](StringRef Option) {
+        return Option.starts_with("@") || Option.starts_with("--config");
+      }))
+    if (Error E =
+            write(Path, replaceAll(Run->Messages, Work.path(), Placeholder)))
+      return std::move(E);
+  return std::move(Run->Messages);
+}
+
 /// Returns the commands that the driver would run; none, with messages, if it
 /// refuses the options.
 Expected<std::vector<SourceBuild::Words>>
 SourceBuild::listJobs(StringRef Language) {
-  Words Ask = {Tools.Clang, "-###"};
-  append_range(Ask, clangOptions(Language));
-  CompilerSetup Setup;
-  Setup.Directory = Job.Folder;
-  Expected<CompilerRun> Run = runCompiler(Tools.Clang, Ask, Setup);
-  if (!Run)
-    return Run.takeError();
+  Expected<std::string> Answer = askDriver(Language);
+  if (!Answer)
+    return Answer.takeError();
   std::vector<Words> Jobs;
   std::string Messages;
-  for (StringRef Line : split(Run->Messages, '\n'))
+  for (StringRef Line : split(*Answer, '\n'))
     if (Line.starts_with(" \""))
       Jobs.push_back(splitCommand(Line));
     else
       Messages += (Line + "\n").str();
   addMessages(Messages);
-  if (!Run->succeeded())
-    Jobs.clear();
   return std::move(Jobs);
 }
 
 static bool isFrontEnd(ArrayRef<std::string> Job) {
   return Job.size() > 2 && Job[1] == "-cc1";
+}
+
+static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
+  return isFrontEnd(Job) && !is_contained(Job, "-fcuda-is-device");
 }
 
 /// Compiles the text that sources have in common, for each device at the same
@@ -304,7 +371,7 @@ Error SourceBuild::usePrefix(MutableArrayRef<Words> Jobs) {
       if (!StringRef(Each[I]).contains(Work.path()))
         Key += '\0' + Each[I];
   }
-  SmallString<128> Folder(Prefixes);
+  SmallString<128> Folder(Kept);
   sys::path::append(Folder, toHexString(digest128(Key)));
   if (std::error_code EC = sys::fs::create_directory(Folder))
     return createFileError(Folder, EC);
@@ -340,6 +407,47 @@ Error SourceBuild::usePrefix(MutableArrayRef<Words> Jobs) {
   return write(Main, "# 1 \"instance.cpp\"\n" + Source.Tail + "\n");
 }
 
+/// Runs the jobs for the GPU and the front end for the CPU at the same time: it
+/// reads the image for the GPU only at its end. \p Runs stays empty for jobs
+/// that did not run, and after the first that failed.
+void SourceBuild::runTogether(MutableArrayRef<Words> Jobs,
+                              MutableArrayRef<MaybeRun> Runs) {
+  constexpr StringLiteral Option("-fcuda-include-gpubinary");
+  size_t Host = find_if(Jobs, isFrontEndOfHost) - Jobs.begin();
+  if (Host == Jobs.size())
+    return;
+  auto Image = llvm::find(Jobs[Host], Option);
+  Expected<Pipe> Ends = Pipe::create();
+  if (Jobs[Host].end() - Image < 2 || !Ends) {
+    consumeError(Ends.takeError());
+    return;
+  }
+  std::string Path = std::exchange(Image[1], "/proc/self/fd/0");
+  // The front end may end before it has read the image. LLVM's own handler, set
+  // up by now, would end this process.
+  std::signal(SIGPIPE, SIG_IGN);
+  bool Ok = true;
+  std::thread Device([&] {
+    for (size_t I = 0; I != Host && Ok; ++I) {
+      Runs[I].emplace(execute(Jobs[I]));
+      Ok = *Runs[I] && (*Runs[I])->succeeded();
+    }
+    Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+    if (File)
+      consumeError(writeAll(Ends->Write.get(), (*File)->getBuffer()));
+    else
+      consumeError(File.takeError());
+    Ends->Write.reset();
+  });
+  Expected<CompilerRun> Run = execute(Jobs[Host], Ends->Read.get());
+  Ends->Read.reset();
+  Device.join();
+  if (Ok)
+    Runs[Host].emplace(std::move(Run));
+  else
+    consumeError(Run.takeError());
+}
+
 /// \param DeviceIR  a file with IR that device code is linked with.
 Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
   Expected<std::vector<Words>> Jobs = listJobs(Language);
@@ -349,22 +457,27 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     if (!DeviceIR.empty() && is_contained(Each, "-fcuda-is-device"))
       // Before libdevice, of which only that is linked what is needed.
       Each.insert(Each.begin() + 2, {"-mlink-bitcode-file", DeviceIR.str()});
-  if (!Source.Tail.empty())
+  if (UsesPrefix)
     if (Error E = usePrefix(*Jobs))
       return E;
-  unsigned Number = 0;
-  for (Words &Command : *Jobs) {
-    std::string Dependencies = pathOf(formatv("{0}.d", Number++));
+  auto DependenciesOf = [&](size_t Number) {
+    return pathOf(formatv("{0}.d", Number));
+  };
+  for (auto [I, Command] : enumerate(*Jobs))
     if (isFrontEnd(Command) && Language != "ir")
-      Command.insert(Command.end() - 1, {"-dependency-file", Dependencies,
+      Command.insert(Command.end() - 1, {"-dependency-file", DependenciesOf(I),
                                          "-MT", "x", "-sys-header-deps"});
-    Expected<bool> Ok = run(Command);
+  std::vector<MaybeRun> Runs(Jobs->size());
+  runTogether(*Jobs, Runs);
+  for (auto [I, Command] : enumerate(*Jobs)) {
+    Expected<bool> Ok =
+        finish(Command, Runs[I] ? std::move(*Runs[I]) : execute(Command));
     if (!Ok)
       return Ok.takeError();
     if (!*Ok)
       return Error::success();
     if (isFrontEnd(Command) && Language != "ir")
-      if (Error E = addInclusions(Dependencies))
+      if (Error E = addInclusions(DependenciesOf(I)))
         return E;
   }
   return Error::success();
@@ -591,13 +704,27 @@ Error SourceBuild::compile() {
   return runClang(hasKernels(Source) ? "cuda" : "c++");
 }
 
-Expected<BuildResult> SourceBuild::run() {
+Error SourceBuild::open() {
   if (Error E = PrivateFolder::createTemporary().moveInto(Work))
-    return std::move(E);
+    return E;
   // For temporary files of the compilers.
   ::setenv("TMPDIR", Work.path().c_str(), 1);
   Main = pathOf("module.cpp");
   Library = pathOf("module.so");
+  return Error::success();
+}
+
+Error SourceBuild::compileAhead() {
+  if (Error E = open())
+    return E;
+  Expected<std::vector<Words>> Jobs =
+      listJobs(hasKernels(Source) ? "cuda" : "c++");
+  return Jobs ? usePrefix(*Jobs) : Jobs.takeError();
+}
+
+Expected<BuildResult> SourceBuild::run() {
+  if (Error E = open())
+    return std::move(E);
   if (Error E = compile())
     return std::move(E);
   if (sys::fs::exists(Library)) {
@@ -615,8 +742,26 @@ Expected<BuildResult> SourceBuild::run() {
 
 Expected<BuildResult> llvm::mneme::buildSource(const BuildJob &Job,
                                                const SourceTools &Tools,
-                                               StringRef Prefixes) {
-  return SourceBuild(Job, Tools, Prefixes).run();
+                                               StringRef Kept,
+                                               bool UsesCommon) {
+  return SourceBuild(Job, Tools, Kept, UsesCommon && Job.isInstance()).run();
+}
+
+Error llvm::mneme::compileAhead(const BuildJob &Job, const SourceTools &Tools,
+                                StringRef Kept) {
+  return SourceBuild(Job, Tools, Kept, /*UsesPrefix=*/true).compileAhead();
+}
+
+bool BuildJob::isInstance() const {
+  return !Source.Tail.empty() && Source.Language == ::mneme::JitLanguage::Cpp &&
+         Source.Compiler == ::mneme::JitCompiler::Clang;
+}
+
+std::string BuildJob::commonKey() const {
+  JitSource Common = Source;
+  Common.Tail.clear();
+  return ::mneme::jitDigest(
+      ::mneme::makeSourceKey(Folder + '\n' + CudaPath, Common));
 }
 
 Expected<BuildJob> BuildJob::decode(StringRef Body) {

@@ -32,6 +32,10 @@ struct BuildJob {
   uint64_t CacheLimit = 0;
   std::string CudaPath;
   static Expected<BuildJob> decode(StringRef Body);
+  /// Whether other sources have most of the text in common.
+  bool isInstance() const;
+  /// Returns a key of what these have in common.
+  std::string commonKey() const;
 };
 
 /// The result of a job.
@@ -45,15 +49,21 @@ struct BuildResult {
 /// The programs that compile sources.
 struct SourceTools {
   std::string Clang;
-  std::string Plugin; ///< MnemePass.so
+  std::string Plugin;  ///< MnemePass.so
+  bool HasLLD = false; ///< clang finds ld.lld, which takes less time than ld.
   /// \param Program  the server.
   static Expected<SourceTools> find(StringRef Program);
 };
 
-/// Builds. Call it in a ChildTask. \p Prefixes is a folder for text that is
-/// compiled ahead.
+/// Builds. Call it in a ChildTask.
+/// \param Kept  a folder for what builds have in common.
+/// \param UsesCommon  whether the common text of an instance is compiled ahead.
 Expected<BuildResult> buildSource(const BuildJob &Job, const SourceTools &Tools,
-                                  StringRef Prefixes);
+                                  StringRef Kept, bool UsesCommon);
+
+/// Compiles the common text of instances ahead. Call it in a ChildTask.
+Error compileAhead(const BuildJob &Job, const SourceTools &Tools,
+                   StringRef Kept);
 
 } // namespace mneme
 } // namespace llvm

@@ -19,6 +19,7 @@
 #include <fcntl.h>
 #include <list>
 #include <memory>
+#include <set>
 #include <sys/file.h>
 #include <thread>
 #include <unistd.h>
@@ -77,6 +78,11 @@ private:
     BuildJob Job;
     std::string Key;
   };
+  /// A compilation of text that instances have in common.
+  struct CommonText {
+    ChildTask Task;
+    std::string Key; ///< BuildJob::commonKey()
+  };
   /// A compilation that failed, which others may want, too.
   struct Failure {
     WirePeer::Clock::time_point At;
@@ -94,6 +100,7 @@ private:
   bool start(Peer &P, std::string Attempt);
   bool progressBuild(Peer &P);
   bool startBuild(Peer &P);
+  void startAhead(const BuildJob &Job, std::string Key);
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
   void forgetFailures();
@@ -110,8 +117,10 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  PrivateFolder Prefixes;                  ///< Of sources; created when needed.
-  SourceTools Tools;                       ///< Found with the toolchains.
+  std::list<CommonText> Ahead;
+  std::set<std::string> KnownTexts; ///< Keys, also of those that have ended.
+  PrivateFolder Prefixes;           ///< Of sources; created when needed.
+  SourceTools Tools;                ///< Found with the toolchains.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -407,11 +416,23 @@ bool JitServer::startBuild(Peer &P) {
   if (Prefixes.path().empty())
     if (Error E = PrivateFolder::createTemporary().moveInto(Prefixes))
       return Refuse(std::move(E));
+  // An instance does not wait for the text that it has in common with others.
+  // With kernels it does: that text is most of the work, and keeps two
+  // compilers busy.
+  std::string Common;
+  if (Job.isInstance() && Job.Source.Target == ::mneme::JitTarget::Library)
+    Common = Job.commonKey();
+  bool IsFirst = !Common.empty() && Ahead.size() < Options.Jobs &&
+                 KnownTexts.insert(Common).second;
+  bool UsesCommon = !IsFirst && none_of(Ahead, [&](const CommonText &T) {
+    return T.Key == Common;
+  });
   Expected<ChildTask> Task = ChildTask::start(
       "the compiler",
       [&]() -> Expected<std::string> {
         auto Start = std::chrono::steady_clock::now();
-        Expected<BuildResult> Result = buildSource(Job, Tools, Prefixes.path());
+        Expected<BuildResult> Result =
+            buildSource(Job, Tools, Prefixes.path(), UsesCommon);
         if (!Result)
           return Result.takeError();
         Result->Built.Nanoseconds =
@@ -423,7 +444,29 @@ bool JitServer::startBuild(Peer &P) {
   if (!Task)
     return Refuse(Task.takeError());
   Builds.push_back({std::move(*Task), Job, P.SourceKey});
+  if (IsFirst)
+    startAhead(Job, std::move(Common));
   return true;
+}
+
+/// Compiles the text that instances have in common. Should that fail, the build
+/// of the next one does so.
+void JitServer::startAhead(const BuildJob &Job, std::string Key) {
+  ChildLimits Limits = {Options.CompileSeconds, CompileBytes};
+  // No application waits for it.
+  Limits.Nice = 5;
+  Expected<ChildTask> Task = ChildTask::start(
+      "the compiler",
+      [&]() -> Expected<std::string> {
+        if (Error E = compileAhead(Job, Tools, Prefixes.path()))
+          return std::move(E);
+        return "";
+      },
+      Limits);
+  if (Task)
+    Ahead.push_back({std::move(*Task), std::move(Key)});
+  else
+    consumeError(Task.takeError());
 }
 
 /// Answers all requests that waited for a source.
@@ -495,6 +538,12 @@ bool JitServer::serve() {
     finishBuild(Done);
     Busy = true;
   }
+  Ahead.remove_if([](CommonText &T) {
+    if (!T.Task.poll())
+      return false;
+    consumeError(T.Task.finish().takeError());
+    return true;
+  });
   forgetFailures();
   for (auto &P : Peers) {
     Busy |= P->Source ? progressBuild(*P) : progress(*P);
@@ -518,7 +567,7 @@ void JitServer::run() {
       continue;
     }
     std::chrono::duration<double> Idle = WirePeer::Clock::now() - LastWork;
-    bool HasWork = !Running.empty() || !Builds.empty() ||
+    bool HasWork = !Running.empty() || !Builds.empty() || !Ahead.empty() ||
                    any_of(Peers, [](const auto &P) { return P->isBusy(); });
     if (!HasWork && Idle.count() >= Options.IdleSeconds)
       return;
@@ -530,6 +579,8 @@ void JitServer::run() {
       Waits.push_back({C.Task.fd(), POLLIN, 0});
     for (const Build &B : Builds)
       Waits.push_back({B.Task.fd(), POLLIN, 0});
+    for (const CommonText &T : Ahead)
+      Waits.push_back({T.Task.fd(), POLLIN, 0});
     // Strangers have to greet within a time.
     double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
     if (countStrangers() || Listener.isShort())

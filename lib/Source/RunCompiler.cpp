@@ -52,6 +52,7 @@ Expected<CompilerRun> mneme::runCompiler(const std::string &Program,
   if (!Ends)
     return Ends.takeError();
   ChildOptions O;
+  O.In = Setup.In;
   O.Out = NullStream;
   O.Err = Ends->Write.get();
   O.Directory = Setup.Directory;

@@ -27,6 +27,7 @@ struct CompilerSetup {
   /// Restricts the compiler, which then has no environment; may be null.
   const Jail *Confined = nullptr;
   ChildLimits Limits = {};
+  int In = NullStream; ///< Standard input.
 };
 
 /// A compiler that has ended.
