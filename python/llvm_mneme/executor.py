@@ -148,6 +148,12 @@ def make_options(
     """Returns the options of ``llvm-mneme-replay serve``."""
     if isinstance(options, str):
         raise RequestError("options: expected a list of words, got a text")
+    for option in options:
+        if not isinstance(option, str):
+            raise RequestError(f"options: expected a list of words, got {option!r} in it")
+        # The package's own connection.
+        if option.lstrip("-").startswith("listen"):
+            raise RequestError(f"options: {option!r} starts a server for others: start it with llvm-mneme-replay serve")
     words = [f"--device={device}", f"--workers={int(workers)}"]
     if compile_jobs is not None:
         words.append(f"--compile-jobs={int(compile_jobs)}")
