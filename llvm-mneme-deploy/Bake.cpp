@@ -47,13 +47,7 @@ static cl::list<std::string>
 
 /// Writes a temporary file.
 static Error write(StringRef Name, StringRef Contents) {
-  return writeFileAtomically(
-      pathIn(Output, Name),
-      [&](raw_ostream &OS) {
-        OS << Contents;
-        return Error::success();
-      },
-      /*Sync=*/false);
+  return writeFileAtomically(pathIn(Output, Name), Contents, /*Sync=*/false);
 }
 
 static json::Value makeDims(const Dim3 &D) {

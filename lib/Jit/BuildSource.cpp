@@ -124,13 +124,7 @@ private:
     return Work.pathOf(Name.str());
   }
   Error write(StringRef Path, StringRef Text) {
-    return writeFileAtomically(
-        Path,
-        [&](raw_ostream &OS) {
-          OS << Text;
-          return Error::success();
-        },
-        /*Sync=*/false);
+    return writeFileAtomically(Path, Text, /*Sync=*/false);
   }
 
   const BuildJob &Job;

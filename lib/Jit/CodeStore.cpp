@@ -111,13 +111,9 @@ Error CodeStore::add(const std::string &Folder, uint64_t Limit,
   if (Error E = makeOwnFolder(Folder, /*Secret=*/true))
     return E;
   std::string File = ::mneme::jitFileBytes(Key, Contents);
-  if (Error E = writeFileAtomically(
-          pathIn(Folder, ::mneme::jitFileName(Key, Kind)),
-          [&](raw_ostream &OS) {
-            OS << File;
-            return Error::success();
-          },
-          /*Sync=*/false))
+  if (Error E =
+          writeFileAtomically(pathIn(Folder, ::mneme::jitFileName(Key, Kind)),
+                              File, /*Sync=*/false))
     return E;
   // Counting takes a while for many files.
   auto [It, IsNew] = Written.try_emplace(Folder, 0);

@@ -109,13 +109,7 @@ Error RecordKeeper::writeCode(Kernel &K) {
   auto Write = [&](const std::string &File, StringRef Bytes) {
     std::string Path = pathOf(File);
     NotSynced.insert(Path);
-    return writeFileAtomically(
-        Path,
-        [&](raw_ostream &OS) {
-          OS << Bytes;
-          return Error::success();
-        },
-        /*Sync=*/false);
+    return writeFileAtomically(Path, Bytes, /*Sync=*/false);
   };
   if (Error E = Write(K.File.Modules.front(), K.Bitcode))
     return E;

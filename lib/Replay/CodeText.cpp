@@ -28,13 +28,8 @@ Error mneme::writeNamedIR(const ReplayPlan &Plan, StringRef Path) {
   for (Function &F : *M)
     InstructionNamerPass().run(F, NotUsed);
   SmallVector<char, 0> Bitcode = writeExactBitcode(*M);
-  return writeFileAtomically(
-      Path,
-      [&](raw_ostream &OS) {
-        OS << StringRef(Bitcode.data(), Bitcode.size());
-        return Error::success();
-      },
-      /*Sync=*/false);
+  return writeFileAtomically(Path, StringRef(Bitcode.data(), Bitcode.size()),
+                             /*Sync=*/false);
 }
 
 StringRef mneme::findFunction(StringRef IR, StringRef Function) {

@@ -54,13 +54,7 @@ Error ClangJob::add(StringRef Name, StringRef Contents) {
     return E;
   std::string Path = Folder.pathOf(formatv("file{0}", NextFile++).str());
   map(Name, Path);
-  return writeFileAtomically(
-      Path,
-      [&](raw_ostream &OS) {
-        OS << Contents;
-        return Error::success();
-      },
-      /*Sync=*/false);
+  return writeFileAtomically(Path, Contents, /*Sync=*/false);
 }
 
 /// Returns a file system of the mapped files only, in LLVM's format.
@@ -83,13 +77,7 @@ Expected<CompilerRun> ClangJob::run(ArrayRef<std::string> Action,
   if (Error E = open())
     return std::move(E);
   std::string Overlay = Folder.pathOf("overlay.yaml");
-  if (Error E = writeFileAtomically(
-          Overlay,
-          [&](raw_ostream &OS) {
-            OS << makeOverlay();
-            return Error::success();
-          },
-          /*Sync=*/false))
+  if (Error E = writeFileAtomically(Overlay, makeOverlay(), /*Sync=*/false))
     return std::move(E);
   JailPaths Paths;
   SmallString<128> Real;

@@ -155,8 +155,9 @@ static auto print(StringRef Text) {
   };
 }
 
-Error mneme::writeFileAtomically(StringRef Path, StringRef Contents) {
-  return writeFileAtomically(Path, print(Contents));
+Error mneme::writeFileAtomically(StringRef Path, StringRef Contents,
+                                 bool Sync) {
+  return writeFileAtomically(Path, print(Contents), Sync);
 }
 
 Error mneme::writeScript(StringRef Path, StringRef Text) {

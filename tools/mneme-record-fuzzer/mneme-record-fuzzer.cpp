@@ -260,13 +260,7 @@ static void readAsFile(StringRef Bytes) {
   SmallString<128> File(Folder), Target(Folder);
   sys::path::append(File, "input");
   sys::path::append(Target, "target");
-  if (Error E = writeFileAtomically(
-          File,
-          [&](raw_ostream &OS) {
-            OS << Bytes;
-            return Error::success();
-          },
-          /*Sync=*/false))
+  if (Error E = writeFileAtomically(File, Bytes, /*Sync=*/false))
     report_fatal_error(std::move(E));
   if (Expected<std::vector<Payload>> P = readPayloads(File); !P)
     consumeError(P.takeError());

@@ -90,13 +90,8 @@ Error BakeTool::run(ArrayRef<char> Module) {
                              "installs it");
   if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
     return E;
-  if (Error E = writeFileAtomically(
-          Folder.pathOf(ModuleName),
-          [&](raw_ostream &OS) {
-            OS << toStringRef(Module);
-            return Error::success();
-          },
-          /*Sync=*/false))
+  if (Error E = writeFileAtomically(Folder.pathOf(ModuleName),
+                                    toStringRef(Module), /*Sync=*/false))
     return E;
   std::vector<std::string> Words = makeCommand();
   SmallVector<StringRef, 16> Args(Words.begin(), Words.end());

@@ -37,7 +37,7 @@ std::string pathIn(StringRef Folder, const Twine &Name);
 Error writeFileAtomically(StringRef Path,
                           function_ref<Error(raw_ostream &)> Write,
                           bool Sync = true);
-Error writeFileAtomically(StringRef Path, StringRef Contents);
+Error writeFileAtomically(StringRef Path, StringRef Contents, bool Sync = true);
 
 /// Writes an executable text file atomically.
 Error writeScript(StringRef Path, StringRef Text);
