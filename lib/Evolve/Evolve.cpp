@@ -440,7 +440,6 @@ Error Evolution::finish() {
   for (const EvolvedCandidate *C : Known.best(O.FinalCandidates))
     if (Error E = refineOne(*C, O.Inner[2]))
       return E;
-  unsigned Training = TheJudge->training().size();
   std::map<uint64_t, CandidateConfig> Configs;
   std::vector<TestCase> Cases;
   for (const EvolvedCandidate *C : Known.best(O.FinalCandidates)) {
@@ -450,20 +449,14 @@ Error Evolution::finish() {
     Expected<CandidateConfig> Config = getConfig(*C);
     if (!Config)
       return Config.takeError();
-    TestCase &T = Cases.emplace_back();
+    TestCase &T = Cases.emplace_back(TheJudge->makeCase(*Config));
     T.Number = C->Number;
-    for (unsigned I = 0; I != Training; ++I)
-      T.Configs.push_back(Config->of(I));
     T.RawSpeedup = C->score();
     Configs.insert({C->Number, std::move(*Config)});
   }
   while (!Cases.empty()) {
-    TestSetting S{
-        TheJudge->farm(),   std::vector<double>(Training, 1.0 / Training),
-        /*AppCode=*/false,  O.Judge.Rounds,
-        O.MinEffect,        std::vector<double>(Training),
-        TheJudge->nextId(), nullptr};
-    Expected<FinalTestResult> R = runFinalTest(S, Cases);
+    Expected<FinalTestResult> R =
+        runFinalTest(TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect), Cases);
     if (!R)
       return R.takeError();
     if (!R->isSignificant())

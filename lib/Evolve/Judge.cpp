@@ -21,7 +21,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The baseline is the median of so many measurements.
+/// Number of measurements; the baseline is their median.
 static constexpr unsigned NumBaselines = 3;
 /// Seconds after which the baseline is measured again.
 static constexpr double BaselineSeconds = 5;
@@ -246,6 +246,25 @@ Error Judge::perturb() {
       return E;
   }
   return Error::success();
+}
+
+TestSetting Judge::makeSetting(unsigned Rounds, double MinEffect) {
+  size_t Count = Training.size();
+  return {*Farm,
+          std::vector<double>(Count, 1.0 / Count),
+          /*AppCode=*/false,
+          Rounds,
+          MinEffect,
+          std::vector<double>(Count),
+          NextId,
+          nullptr};
+}
+
+TestCase Judge::makeCase(const CandidateConfig &C) const {
+  TestCase T;
+  for (unsigned I : Training)
+    T.Configs.push_back(C.of(I));
+  return T;
 }
 
 json::Object Judge::describe() const {

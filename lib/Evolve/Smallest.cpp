@@ -18,12 +18,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Share of the logarithmic speed-up that the smallest change keeps.
-static constexpr double KeptShare = 0.95;
-/// Share that a change needs in one measurement to be measured in pairs.
-static constexpr double HopeShare = 0.5;
-/// Number of these pairs.
-static constexpr unsigned TrialRounds = 10;
 static constexpr unsigned MaxEvaluations = 100;
 
 namespace {
@@ -47,9 +41,6 @@ private:
   std::map<std::string, std::optional<double>> Known;
 
   CandidateConfig configure(StringRef Text, InstanceConfigs C) const;
-  TestCase makeCase(const CandidateConfig &C) const;
-  Expected<std::vector<RetestedTrial>> retestAll(ArrayRef<TestCase> Cases,
-                                                 unsigned Rounds);
   Expected<std::optional<double>> measure(StringRef Text,
                                           const InstanceConfigs &C);
   Error reduceText();
@@ -107,26 +98,8 @@ CandidateConfig WinnerReducer::configure(StringRef Text,
   return CandidateConfig(std::move(C));
 }
 
-TestCase WinnerReducer::makeCase(const CandidateConfig &C) const {
-  TestCase T;
-  for (unsigned I : J.training())
-    T.Configs.push_back(C.of(I));
-  return T;
-}
-
-Expected<std::vector<RetestedTrial>>
-WinnerReducer::retestAll(ArrayRef<TestCase> Cases, unsigned Rounds) {
-  size_t Training = J.training().size();
-  TestSetting S{
-      J.farm(),          std::vector<double>(Training, 1.0 / Training),
-      /*AppCode=*/false, Rounds,
-      /*MinEffect=*/0,   std::vector<double>(Training),
-      J.nextId(),        nullptr};
-  return retest(S, Cases);
-}
-
 /// Returns the logarithm of a speed-up; unset if a change is wrong, or keeps
-/// less than HopeShare in one measurement.
+/// less than ExplainOptions::Hope in one measurement.
 Expected<std::optional<double>>
 WinnerReducer::measure(StringRef Text, const InstanceConfigs &C) {
   std::string Key = Text.str();
@@ -147,10 +120,10 @@ WinnerReducer::measure(StringRef Text, const InstanceConfigs &C) {
   if (J.training().size() == 1 && R.CodeHash == W.J.CodeHash &&
       printLaunch(Config.of(0)) == printLaunch(W.Config.of(0)))
     return Entry->second = LogSpeedup;
-  if (std::log(*R.Estimate) < HopeShare * LogSpeedup)
+  if (std::log(*R.Estimate) < ExplainOptions::Hope * LogSpeedup)
     return std::nullopt;
   Expected<std::vector<RetestedTrial>> Pairs =
-      retestAll(makeCase(Config), TrialRounds);
+      retest(J.makeSetting(ExplainOptions::Rounds), J.makeCase(Config));
   if (!Pairs)
     return Pairs.takeError();
   if (Pairs->front().Failure.empty())
@@ -169,7 +142,7 @@ Error WinnerReducer::reduceText() {
               measure(All.apply(Set), Configs);
           if (!Log)
             return Log.takeError();
-          if (*Log && **Log >= KeptShare * LogSpeedup)
+          if (*Log && **Log >= ExplainOptions::DefaultShare * LogSpeedup)
             return I;
         }
         return std::nullopt;
@@ -186,7 +159,6 @@ Error WinnerReducer::reduceText() {
 Error WinnerReducer::reduceConfig() {
   ExplainOptions EO;
   EO.LogSpeedup = LogSpeedup;
-  EO.Share = KeptShare;
   EO.Limit = MaxEvaluations;
   Expected<MinimalChange> M = findMinimalChange(
       Configs,
@@ -208,9 +180,10 @@ Error WinnerReducer::reduceConfig() {
 /// Compares with the winner, in the same pairs, and on what is held out.
 Expected<bool> WinnerReducer::confirm() {
   CandidateConfig Config = configure(Text, Configs);
-  TestCase Cases[] = {makeCase(W.Config), makeCase(Config)};
+  TestCase Cases[] = {J.makeCase(W.Config), J.makeCase(Config)};
   Cases[1].Number = 1;
-  Expected<std::vector<RetestedTrial>> All = retestAll(Cases, W.Rounds);
+  Expected<std::vector<RetestedTrial>> All =
+      retest(J.makeSetting(W.Rounds), Cases);
   if (!All)
     return All.takeError();
   const RetestedTrial &Whole = (*All)[0], &Part = (*All)[1];
@@ -220,7 +193,7 @@ Expected<bool> WinnerReducer::confirm() {
   Result.Speedup = Part.Speedup;
   // More than the whole is noise, or a change did harm.
   Result.Kept = std::min(1.0, std::log(Part.Speedup.Value) / Win);
-  if (Win <= 0 || Result.Kept < KeptShare)
+  if (Win <= 0 || Result.Kept < ExplainOptions::DefaultShare)
     return false;
   Judgement Final = W.J;
   Final.Failure = FailureKind::None;

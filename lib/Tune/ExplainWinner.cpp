@@ -20,13 +20,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Share of the winner's logarithmic speed-up that the smallest change must
-/// keep.
-static constexpr double ExplainShare = 0.95;
-/// Share that a change must keep in one measurement to be measured in pairs.
-static constexpr double ExplainHope = 0.5;
-/// Number of these pairs.
-static constexpr unsigned ExplainRounds = 10;
 /// Number of the smallest changes that are compared in the end.
 static constexpr size_t ConfirmedSteps = 5;
 
@@ -74,7 +67,7 @@ private:
 /// speed-up, whatever their single measurement was. Promising ones are measured
 /// in pairs.
 /// \returns logarithms; unset if an evaluation fails or keeps less than
-/// ExplainHope of the win.
+/// ExplainOptions::Hope of the win.
 Expected<std::vector<std::optional<double>>>
 Tuner::Impl::Explainer::measureSpeedups(ArrayRef<InstanceConfigs> Configs) {
   std::vector<std::optional<double>> Logs(Configs.size());
@@ -131,7 +124,7 @@ Tuner::Impl::Explainer::measureSpeedups(ArrayRef<InstanceConfigs> Configs) {
   // One measurement may reject a change, but not accept it.
   double Win = std::log(Of.Speedup.Value);
   TestSetting Setting = T.makeSetting();
-  Setting.Rounds = std::min(Setting.Rounds, ExplainRounds);
+  Setting.Rounds = std::min(Setting.Rounds, +ExplainOptions::Rounds);
   for (size_t Case = 0; Case != Configs.size(); ++Case) {
     if (!Logs[Case])
       continue;
@@ -139,7 +132,7 @@ Tuner::Impl::Explainer::measureSpeedups(ArrayRef<InstanceConfigs> Configs) {
       EqualToWinner.push_back(Configs[Case]);
       continue;
     }
-    if (*Logs[Case] < ExplainHope * Win || T.isInterrupted()) {
+    if (*Logs[Case] < ExplainOptions::Hope * Win || T.isInterrupted()) {
       Logs[Case].reset();
       continue;
     }
@@ -174,7 +167,8 @@ Tuner::Impl::Explainer::confirmSteps(Explanation &Why,
   for (size_t I = All->size(); I-- != 0;) {
     const RetestedTrial &Part = (*All)[I];
     double Own = std::log(Part.Speedup.Value);
-    if (!Part.Failure.empty() || (I != 0 && Own < ExplainShare * Win))
+    if (!Part.Failure.empty() ||
+        (I != 0 && Own < ExplainOptions::DefaultShare * Win))
       continue;
     Why.Speedup = Part.Speedup;
     // More than the whole win is noise, or a dropped change did harm.
@@ -207,7 +201,6 @@ Error Tuner::Impl::Explainer::run() {
     return Configs.takeError();
   ExplainOptions EO;
   EO.LogSpeedup = std::log(Of.Speedup.Value);
-  EO.Share = ExplainShare;
   EO.Limit = T.O.ExplainLimit;
   EO.BatchSize = std::max(1u, T.E.capacity());
   if (T.O.Budget > 0)

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Study/Outcome.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Tune/FinalTest.h"
 #include <chrono>
 
 namespace llvm {
@@ -112,7 +113,10 @@ public:
   const Assessment &power() const { return Power; }
   size_t perturbed() const { return Perturbed.size(); }
   json::Object describe() const;
-  uint64_t &nextId() { return NextId; }
+  /// Returns what re-tests on the training instances, all of equal weight,
+  /// need.
+  TestSetting makeSetting(unsigned Rounds, double MinEffect = 0);
+  TestCase makeCase(const CandidateConfig &C) const;
 
 private:
   explicit Judge(JudgeOptions O) : O(std::move(O)) {}

@@ -36,10 +36,15 @@ std::string printLaunch(const json::Object &Config);
 
 /// Options of findMinimalChange().
 struct ExplainOptions {
-  double LogSpeedup = 0;  ///< The winner's.
-  double Share = 0.95;    ///< Fraction of LogSpeedup to keep.
-  unsigned Limit = 200;   ///< Largest number of evaluations.
-  unsigned BatchSize = 1; ///< Parallel evaluations.
+  /// Fraction that a change must keep in one measurement to be measured in
+  /// pairs, and the number of these.
+  static constexpr double Hope = 0.5;
+  static constexpr unsigned Rounds = 10;
+  static constexpr double DefaultShare = 0.95;
+  double LogSpeedup = 0;       ///< The winner's.
+  double Share = DefaultShare; ///< Fraction of LogSpeedup to keep.
+  unsigned Limit = 200;        ///< Largest number of evaluations.
+  unsigned BatchSize = 1;      ///< Parallel evaluations.
   /// Returns true to end the search as Limit does. Empty: never.
   std::function<bool()> IsOver;
 };
