@@ -320,7 +320,7 @@ void Report::writeRetest() {
       cell("");
       cell(T.Failure.str() + ": " + T.Error, "bad");
     }
-    code(print(T.Config));
+    code(print(T.config()));
     OS << "</tr>\n";
   }
   endTable();

@@ -195,7 +195,7 @@ void SummaryPrinter::printBest() {
     printTrial(*O.Final.Confirmed);
     if (std::string Text = describeOtherCache(O.Final); !Text.empty())
       line() << Text << '\n';
-    line() << formatConfig(O.Final.Confirmed->Config) << '\n';
+    line() << formatConfig(O.Final.Confirmed->config()) << '\n';
     return;
   }
   auto &Out = line("best");

@@ -95,7 +95,7 @@ json::Value mneme::toJSON(const BaselineSample &S) {
 
 static json::Value toJSON(const FinalTestResult &R, const RetestedTrial &T) {
   json::Object O{{"trial", T.Number},
-                 {"config", json::Object(T.Config)},
+                 {"config", json::Object(T.config())},
                  {"raw_speedup", number(T.RawSpeedup)},
                  {"survived", R.survived(T)}};
   if (!T.Failure.empty()) {

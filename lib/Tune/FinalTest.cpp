@@ -114,7 +114,6 @@ Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
   for (const TestCase &C : Cases) {
     RetestedTrial &T = Results.emplace_back();
     T.Number = C.Number;
-    T.Config = C.Configs.front();
     T.Configs = C.Configs;
     T.RawSpeedup = C.RawSpeedup;
   }

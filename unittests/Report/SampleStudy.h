@@ -183,7 +183,7 @@ inline StudyOutcome makeSampleOutcome(ArrayRef<Trial> Trials, bool Win) {
   for (const Trial *T : Order) {
     RetestedTrial R;
     R.Number = T->Number;
-    R.Config = T->Config;
+    R.Configs = {T->Config};
     R.RawSpeedup = 1500 / T->Values[0];
     double Value = Win ? R.RawSpeedup * 0.99 : 1.001;
     R.Speedup = {Value, Value - 0.01, Value + 0.012};

@@ -578,7 +578,7 @@ TEST_F(TunerTest, NamesDuplicates) {
   ASSERT_EQ(R.Final.Candidates.size(), 5u);
   std::set<int64_t> Codes;
   for (const RetestedTrial &T : R.Final.Candidates)
-    EXPECT_TRUE(Codes.insert(get(T.Config, "llvm.x")).second);
+    EXPECT_TRUE(Codes.insert(get(T.config(), "llvm.x")).second);
 }
 
 TEST_F(TunerTest, BaselinesCodeIsNoCandidate) {
@@ -588,7 +588,7 @@ TEST_F(TunerTest, BaselinesCodeIsNoCandidate) {
   E.Noise = 0.05;
   StudyOutcome R = run();
   for (const RetestedTrial &T : R.Final.Candidates)
-    EXPECT_NE(get(T.Config, "llvm.x"), 0);
+    EXPECT_NE(get(T.config(), "llvm.x"), 0);
 }
 
 TEST_F(TunerTest, DriftDoesNotHideTheBest) {
@@ -1122,8 +1122,8 @@ TEST_F(TunerTest, SeveralObjectivesHaveAParetoSet) {
   for (uint64_t Number : R.Best)
     EXPECT_EQ(get(Trials[Number].Config, "llvm.y"), 0);
   ASSERT_EQ(R.Final.Candidates.size(), 5u);
-  EXPECT_EQ(get(R.Final.Candidates[0].Config, "llvm.x"), 9);
-  EXPECT_EQ(get(R.Final.Candidates[4].Config, "llvm.x"), 5);
+  EXPECT_EQ(get(R.Final.Candidates[0].config(), "llvm.x"), 9);
+  EXPECT_EQ(get(R.Final.Candidates[4].config(), "llvm.x"), 5);
 }
 
 TEST_F(TunerTest, OtherObjectivesThanTime) {

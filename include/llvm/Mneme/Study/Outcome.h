@@ -56,15 +56,13 @@ StringRef getComparisonText(Comparison C);
 /// A trial that was re-tested in interleaved rounds with the baseline.
 struct RetestedTrial {
   uint64_t Number = 0;
-  json::Object Config;
+  /// Of each instance; some settings follow from its launch. At least one.
+  std::vector<json::Object> Configs;
   double RawSpeedup = 1; ///< As measured by the search.
   /// Speed-up over the baseline; for several instances, their weighted
   /// geometric mean.
   RatioEstimate Speedup;
   std::vector<RatioEstimate> PerInstance;
-  /// The configuration of each instance, as some settings follow from its
-  /// launch. Config is the first one.
-  std::vector<json::Object> Configs;
   /// Speedup with the other state of the cache; only of a confirmed winner on a
   /// GPU.
   std::optional<RatioEstimate> OtherCacheSpeedup;
@@ -75,6 +73,7 @@ struct RetestedTrial {
   FailureKind Failure;        ///< None if the re-test succeeded.
   std::string Error;
 
+  const json::Object &config() const { return Configs.front(); }
   bool isInterrupted() const { return Failure == FailureKind::Interrupted; }
 };
 
