@@ -106,14 +106,10 @@ static cl::opt<std::string>
                  cl::desc("Program that proposes versions, instead of the "
                           "operators: external=command"),
                  cl::value_desc("external=command"), cl::cat(Cat));
-enum class OnOff { Off, On };
 static cl::opt<OnOff>
     Explain("explain",
             cl::desc("Find the smallest change that is as fast as the winner"),
-            cl::init(OnOff::On),
-            cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
-                       clEnumValN(OnOff::Off, "off", "no")),
-            cl::cat(Cat));
+            cl::init(OnOff::On), makeOnOffValues(), cl::cat(Cat));
 static cl::opt<bool> Resume("resume", cl::desc("Continue the search in -o"),
                             cl::cat(Cat));
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),

@@ -12,6 +12,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
@@ -157,22 +158,15 @@ static cl::opt<double>
     MinEffect("min-effect",
               cl::desc("Minimum speed-up of a winner in percent (default 0.5)"),
               cl::value_desc("percent"), cl::init(0.5), cl::cat(RetestCat));
-enum class OnOff { Off, On };
 static cl::opt<OnOff>
     Explain("explain",
             cl::desc("Find the smallest change that is as fast as the winner"),
-            cl::init(OnOff::On),
-            cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
-                       clEnumValN(OnOff::Off, "off", "no")),
-            cl::cat(RetestCat));
+            cl::init(OnOff::On), makeOnOffValues(), cl::cat(RetestCat));
 static cl::opt<OnOff> Assess(
     "assess",
     cl::desc("Plant faults in the recorded kernel before the search, and "
              "report how many verification catches"),
-    cl::init(OnOff::On),
-    cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
-               clEnumValN(OnOff::Off, "off", "no")),
-    cl::cat(VerificationCat));
+    cl::init(OnOff::On), makeOnOffValues(), cl::cat(VerificationCat));
 static cl::opt<bool> AllowVacuous(
     "allow-vacuous",
     cl::desc("Also tune for launches whose verification an empty kernel "

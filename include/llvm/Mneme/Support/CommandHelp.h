@@ -38,6 +38,13 @@ void addCommandHelp(ArrayRef<CommandHelp> Table, int Argc,
 /// does not have. LLVM accepts top-level options with every subcommand.
 Error checkSubCommand(ArrayRef<const cl::OptionCategory *> Categories);
 
+/// Values of options that are on unless the user says "off".
+enum class OnOff { Off, On };
+inline cl::ValuesClass makeOnOffValues() {
+  return cl::values(clEnumValN(OnOff::On, "on", "yes (default)"),
+                    clEnumValN(OnOff::Off, "off", "no"));
+}
+
 } // namespace mneme
 } // namespace llvm
 
