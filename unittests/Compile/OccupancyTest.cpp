@@ -14,6 +14,13 @@ using namespace llvm;
 using namespace llvm::mneme;
 using testing::ElementsAre;
 
+static Occupancy compute(StringRef Arch, const KernelResources &R,
+                         uint64_t Threads, uint64_t Dynamic) {
+  std::optional<Occupancy> O = computeOccupancy(Arch, R, Threads, Dynamic);
+  EXPECT_TRUE(O) << Arch.str();
+  return O.value_or(Occupancy());
+}
+
 static Occupancy compute(StringRef Arch, uint64_t Threads, uint64_t Registers,
                          uint64_t Shared = 0, uint64_t Dynamic = 0,
                          uint64_t Barriers = 0) {
@@ -21,9 +28,7 @@ static Occupancy compute(StringRef Arch, uint64_t Threads, uint64_t Registers,
   R.Registers = Registers;
   R.Shared = Shared;
   R.Barriers = Barriers;
-  std::optional<Occupancy> O = computeOccupancy(Arch, R, Threads, Dynamic);
-  EXPECT_TRUE(O) << Arch.str();
-  return O.value_or(Occupancy());
+  return compute(Arch, R, Threads, Dynamic);
 }
 
 // All values are those of cudaOccMaxActiveBlocksPerMultiprocessor() in CUDA
@@ -98,9 +103,7 @@ static Occupancy computeAMD(StringRef Arch, uint64_t Threads, uint64_t VGPRs,
   R.ScalarRegisters = SGPRs;
   R.Shared = LDS;
   R.WaveSize = WaveSize;
-  std::optional<Occupancy> O = computeOccupancy(Arch, R, Threads, 0);
-  EXPECT_TRUE(O) << Arch.str();
-  return O.value_or(Occupancy());
+  return compute(Arch, R, Threads, 0);
 }
 
 // Waves by registers are those of the remark "Occupancy [waves/SIMD]" of

@@ -12,28 +12,10 @@
 // REPLAY-NEXT: add grid 2: Match
 // REPLAY-NEXT: add grid 3: Match
 
-#include "../Inputs/check.h"
 #include <cuda.h>
 #include <cuda_runtime.h>
 
-__global__ void add(int *P, int N) { P[blockIdx.x] += N; }
-
-int main() {
-  int *D, H[3] = {}, Five = 5;
-  OK(cudaMalloc(&D, sizeof(H)));
-  OK(cudaMemset(D, 0, sizeof(H)));
-  add<<<1, 1>>>(D, 4);
-  CUfunction F;
-  OK(cudaGetFuncBySymbol(&F, reinterpret_cast<const void *>(add)));
-  void *Args[] = {&D, &Five};
-  struct {
-    int *P;
-    int N;
-  } Packed = {D, 6};
-  size_t Size = 12;
-  void *Extra[] = {(void *)1, &Packed, (void *)2, &Size, (void *)0};
-  CHECK(!cuLaunchKernel(F, 2, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr));
-  CHECK(!cuLaunchKernel(F, 3, 1, 1, 1, 1, 1, 0, nullptr, nullptr, Extra));
-  OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
-  printf("%d %d %d\n", H[0], H[1], H[2]);
-}
+#define FUNCTION CUfunction
+#define LAUNCH(F, Blocks, Args, Extra) cuLaunchKernel(F, Blocks, 1, 1, 1, 1, 1, 0, nullptr, Args, Extra)
+#define END 0
+#include "../Inputs/functions-of-symbols.h"

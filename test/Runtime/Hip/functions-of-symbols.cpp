@@ -11,10 +11,7 @@
 // REPLAY-NEXT: add grid 2: Match
 // REPLAY-NEXT: add grid 3: Match
 
-#include "../Inputs/check.h"
 #include <cuda_runtime.h>
-
-__global__ void add(int *P, int N) { P[blockIdx.x] += N; }
 
 extern "C" {
 #define cudaGetFuncBySymbol hipGetFuncBySymbol
@@ -24,22 +21,7 @@ hipError_t hipModuleLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned,
                                  void **, void **);
 }
 
-int main() {
-  int *D, H[3] = {}, Five = 5;
-  OK(cudaMalloc(&D, sizeof(H)));
-  OK(cudaMemset(D, 0, sizeof(H)));
-  add<<<1, 1>>>(D, 4);
-  void *F;
-  OK(cudaGetFuncBySymbol(&F, reinterpret_cast<const void *>(add)));
-  void *Args[] = {&D, &Five};
-  struct {
-    int *P;
-    int N;
-  } Packed = {D, 6};
-  size_t Size = 12;
-  void *Extra[] = {(void *)1, &Packed, (void *)2, &Size, (void *)3};
-  CHECK(!hipModuleLaunchKernel(F, 2, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr));
-  CHECK(!hipModuleLaunchKernel(F, 3, 1, 1, 1, 1, 1, 0, nullptr, nullptr, Extra));
-  OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
-  printf("%d %d %d\n", H[0], H[1], H[2]);
-}
+#define FUNCTION void *
+#define LAUNCH(F, Blocks, Args, Extra) hipModuleLaunchKernel(F, Blocks, 1, 1, 1, 1, 1, 0, nullptr, Args, Extra)
+#define END 3
+#include "../Inputs/functions-of-symbols.h"
