@@ -47,7 +47,7 @@ static constexpr uint64_t FirstSeed = 1 << 20;
 /// before: most candidates are correct, so they are compared once.
 static constexpr double DeferredNanoseconds = 1e6;
 
-/// One timed launch in so many is compared (ReplayOptions::CompareTimed).
+/// Of this many timed launches, one is compared (ReplayOptions::CompareTimed).
 static constexpr unsigned ComparedInterval = 4;
 
 //===----------------------------------------------------------------------===//

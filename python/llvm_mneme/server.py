@@ -298,7 +298,7 @@ class Server:
             self._socket.shutdown(socket.SHUT_RDWR)
         except OSError:
             pass
-        if threading.current_thread() is not self._thread:
+        if not self.is_reading():
             self._thread.join()
         self._socket.close()
         try:

@@ -141,17 +141,16 @@ const GpuDeployment::GpuList *GpuDeployment::makeContext() {
 const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
   const GpuList *All = list();
   // Launches through the driver need a context that is there.
-  if (!L.Stub)
+  if (!L.Stub || (All && HasContext))
     return All;
   CUcontext Current = nullptr;
-  if (All && (HasContext || All->Driver->CtxGetCurrent(&Current) || Current)) {
-    HasContext = true;
-    return All;
+  if (!All || (!All->Driver->CtxGetCurrent(&Current) && !Current)) {
+    const GpuList *Made = makeContext();
+    if (!Made)
+      return All;
+    All = Made;
   }
-  if (const GpuList *Made = makeContext()) {
-    HasContext = true;
-    return Made;
-  }
+  HasContext = true;
   return All;
 }
 
