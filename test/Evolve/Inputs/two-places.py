@@ -1,4 +1,4 @@
-"""Proposes one version of matmul.cu: a change that makes it fast, and one that does nothing."""
+"""Proposes one version of matmul.cu: a change that makes it fast, and one that is no code."""
 import json
 import sys
 
@@ -9,5 +9,5 @@ for line in sys.stdin:
     if asked > 1:
         print(json.dumps({"done": True}), flush=True)
         continue
-    text = start.replace("Rounds = 2", "Rounds = 1").replace("  C[Row", "  const int Unused = N;\n  (void)Unused;\n  C[Row")
+    text = start.replace("Rounds = 2", "Rounds = 1").replace("  C[Row", "  static_assert(true, \"Unused\");\n  C[Row")
     print(json.dumps({"text": text}), flush=True)
