@@ -8,6 +8,7 @@
 
 #include "Smallest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
 #include "llvm/Mneme/Tune/Explain.h"
@@ -39,12 +40,15 @@ private:
   SmallestChange Result;
   unsigned Evaluations = 0;
   std::map<std::string, std::optional<double>> Known;
+  StringSet<> SameCode; ///< Keys of changes that compile to the winner's code.
 
+  static std::string makeKey(StringRef Text, const InstanceConfigs &C);
   CandidateConfig configure(StringRef Text, InstanceConfigs C) const;
   Expected<std::optional<double>> measure(StringRef Text,
                                           const InstanceConfigs &C);
   Error reduceText();
   Error reduceConfig();
+  Error compareWithWinner(const CandidateConfig &Config);
   Expected<bool> confirm();
 };
 
@@ -98,14 +102,18 @@ CandidateConfig WinnerReducer::configure(StringRef Text,
   return CandidateConfig(std::move(C));
 }
 
+std::string WinnerReducer::makeKey(StringRef Text, const InstanceConfigs &C) {
+  std::string Key = Text.str();
+  for (const json::Object &O : C)
+    Key += formatv("\n{0}", json::Value(json::Object(O))).str();
+  return Key;
+}
+
 /// Returns the logarithm of a speed-up; unset if a change is wrong, or keeps
 /// less than ExplainOptions::Hope in one measurement.
 Expected<std::optional<double>>
 WinnerReducer::measure(StringRef Text, const InstanceConfigs &C) {
-  std::string Key = Text.str();
-  for (const json::Object &O : C)
-    Key += formatv("\n{0}", json::Value(json::Object(O))).str();
-  auto [Entry, IsNew] = Known.try_emplace(std::move(Key));
+  auto [Entry, IsNew] = Known.try_emplace(makeKey(Text, C));
   if (!IsNew || Evaluations == MaxEvaluations || IsOver())
     return Entry->second;
   ++Evaluations;
@@ -118,8 +126,10 @@ WinnerReducer::measure(StringRef Text, const InstanceConfigs &C) {
   if (!R.Failure.empty() || !R.Estimate)
     return std::nullopt;
   if (J.training().size() == 1 && R.CodeHash == W.J.CodeHash &&
-      printLaunch(Config.of(0)) == printLaunch(W.Config.of(0)))
+      printLaunch(Config.of(0)) == printLaunch(W.Config.of(0))) {
+    SameCode.insert(Entry->first);
     return Entry->second = LogSpeedup;
+  }
   if (std::log(*R.Estimate) < ExplainOptions::Hope * LogSpeedup)
     return std::nullopt;
   Expected<std::vector<RetestedTrial>> Pairs =
@@ -177,9 +187,14 @@ Error WinnerReducer::reduceConfig() {
   return Error::success();
 }
 
-/// Compares with the winner, in the same pairs, and on what is held out.
-Expected<bool> WinnerReducer::confirm() {
-  CandidateConfig Config = configure(Text, Configs);
+/// Compares with the winner, in the same pairs. The winner's own code needs no
+/// comparison, which could only find noise.
+Error WinnerReducer::compareWithWinner(const CandidateConfig &Config) {
+  if (SameCode.contains(makeKey(Text, Configs))) {
+    Result.Speedup = *W.J.Speedup;
+    Result.Kept = 1;
+    return Error::success();
+  }
   TestCase Cases[] = {J.makeCase(W.Config), J.makeCase(Config)};
   Cases[1].Number = 1;
   Expected<std::vector<RetestedTrial>> All =
@@ -188,16 +203,26 @@ Expected<bool> WinnerReducer::confirm() {
     return All.takeError();
   const RetestedTrial &Whole = (*All)[0], &Part = (*All)[1];
   if (!Whole.Failure.empty() || !Part.Failure.empty())
-    return false;
+    return Error::success();
   double Win = std::log(Whole.Speedup.Value);
+  if (Win <= 0)
+    return Error::success();
   Result.Speedup = Part.Speedup;
   // More than the whole is noise, or a change did harm.
   Result.Kept = std::min(1.0, std::log(Part.Speedup.Value) / Win);
-  if (Win <= 0 || Result.Kept < ExplainOptions::DefaultShare)
+  return Error::success();
+}
+
+/// Tests the result on what is held out, too.
+Expected<bool> WinnerReducer::confirm() {
+  CandidateConfig Config = configure(Text, Configs);
+  if (Error E = compareWithWinner(Config))
+    return std::move(E);
+  if (Result.Kept < ExplainOptions::DefaultShare)
     return false;
   Judgement Final = W.J;
   Final.Failure = FailureKind::None;
-  Final.Speedup = Part.Speedup;
+  Final.Speedup = Result.Speedup;
   if (Error E = J.testFinalist(Config, Final))
     return std::move(E);
   return Final.passed();

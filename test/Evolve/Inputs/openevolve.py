@@ -8,7 +8,7 @@ import sys
 import threading
 
 FOLDER, ITERATIONS = sys.argv[1], sys.argv[2]
-SLOW = "  constexpr int Rounds = 2;"
+SLOW = "  constexpr int Rounds = 8;"
 FAST = "  constexpr int Rounds = 1;"
 asked = []
 

@@ -9,7 +9,7 @@ answers = [
     {"text": hello["start"].replace("Sum = 0;", "Sum = nothing;"), "cost": 0.5},
     {"edits": [{"search": "C[Row * N + Col] = Sum", "replace": "C[Row * N + Col] = 2 * Sum"}]},
     {"edits": [{"search": "not there", "replace": ""}]},
-    {"diff": "Faster:\n<<<<<<< SEARCH\n  constexpr int Rounds = 2;\n=======\n  constexpr int Rounds = 1;\n>>>>>>> REPLACE\n",
+    {"diff": "Faster:\n<<<<<<< SEARCH\n  constexpr int Rounds = 8;\n=======\n  constexpr int Rounds = 1;\n>>>>>>> REPLACE\n",
      "description": "one round"},
     {"done": True},
 ]
