@@ -968,6 +968,7 @@ CUresult cuModuleGetFunction(CUfunction *Result, CUmodule Handle,
     return CUDA_ERROR_INVALID_HANDLE;
   Function *F = nullptr;
   auto *M = reinterpret_cast<emulated::Module *>(Handle);
+  std::lock_guard<std::mutex> Guard(LibraryLock);
   if (CUresult R = M->getFunction(Name, F))
     return R;
   *Result = reinterpret_cast<CUfunction>(driver().Functions.add(F));
