@@ -117,6 +117,19 @@ class EvaluationFuture(Future[Result]):
         """Returns whether the evaluation may have begun."""
         return not self.done() and self._request is not None and self._request.is_sent
 
+    def _check_process(self) -> None:
+        """Raises an error in a forked child, where no result arrives."""
+        if not self.done() and self._executor is not None and self._executor._pid != os.getpid():
+            raise ForkedError(f"the result arrives in process {self._executor._pid}: wait for it there")
+
+    def result(self, timeout: Optional[float] = None) -> Result:
+        self._check_process()
+        return super().result(timeout)
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        self._check_process()
+        return super().exception(timeout)
+
     def _mark_cancelled(self) -> None:
         if super().cancel():
             self.set_running_or_notify_cancel()
