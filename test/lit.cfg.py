@@ -238,11 +238,16 @@ elif "optuna" in lit_config.params:
     lit_config.fatal("no Optuna in '%s'" % optuna[0])
 
 # %openmp_cc compiles OpenMP target regions for the GPU with the device runtime in the folder that --param=openmp=DIR names
-# (utils/check-others.sh), and %openmp_added is what their IR is linked with.
+# (utils/check-others.sh), and %openmp_added is what their IR is linked with. %openmp_runtime is that folder, for %flang.
 if "openmp" in lit_config.params and have_clang and have_cuda:
     runtime = os.path.join(lit_config.params["openmp"], "runtime")
     config.available_features.add("openmp-nvptx")
     config.substitutions.append(("%openmp_added", runtime + "/added.bc"))
+    config.substitutions.append(("%openmp_runtime", runtime))
+    flang = os.path.join(config.llvm_tools_dir, "flang")
+    if os.path.exists(flang):
+        config.available_features.add("flang")
+        config.substitutions.append(("%flang", flang))
     config.substitutions.append(
         (
             "%openmp_cc",

@@ -283,12 +283,9 @@ class Step:
 
     # OpenMP.
 
-    def openmp_environment(self):
+    def openmp_environment(self, driver):
         """libomptarget loads the driver as libcuda.so, a name that not every machine has."""
-        ctypes.CDLL("libcuda.so.1")
-        with open("/proc/self/maps") as maps:
-            driver = next(line.split()[-1] for line in maps if "libcuda.so" in line)
-        folder = os.path.join(self.args.work, "driver")
+        folder = os.path.join(self.args.work, os.path.basename(driver))
         os.makedirs(folder, exist_ok=True)
         if not os.path.lexists(folder + "/libcuda.so"):
             os.symlink(driver, folder + "/libcuda.so")
@@ -296,7 +293,14 @@ class Step:
         env["LD_LIBRARY_PATH"] = folder + ":" + env["LD_LIBRARY_PATH"]
         return env
 
-    def openmp_program(self, name, words, env):
+    def openmp_refusal(self, name, words, env):
+        """Why libomptarget does not record with the driver as it is, or an empty string."""
+        folder = os.path.join(self.args.work, "openmp", "refusal")
+        os.makedirs(folder, exist_ok=True)
+        err = self.run([os.path.join(self.args.openmp, name), *words], 60, dict(env, LIBOMPTARGET_RECORD="1"), cwd=folder)[2]
+        return next((line for line in err.splitlines() if "RR did not initialize" in line), "")
+
+    def openmp_program(self, name, words, env, half):
         """A program alone and recorded, its replays, and the same with LLVM's tool."""
         binary, folder = os.path.join(self.args.openmp, name), os.path.join(self.args.work, "openmp", name)
         shutil.rmtree(folder, ignore_errors=True)
@@ -318,8 +322,8 @@ class Step:
             for side, options in (("image", []), ("O3", ["--ir=" + binary + ".bc", "--passes=default<O3>", "--baseline=app"])):
                 cell[side] = self.replay(path, kernel, *options)
             row["kernels"].append(cell)
-        # LLVM's own writes to the current folder.
-        env = dict(env, LIBOMPTARGET_RECORD="1", LIBOMPTARGET_RR_SAVE_OUTPUT="1")
+        # LLVM's own writes to the current folder. It only records if it gets memory as large as the device's.
+        env = dict(half, LIBOMPTARGET_RECORD="1", LIBOMPTARGET_RR_SAVE_OUTPUT="1")
         begin = time.monotonic()
         code, out, err = self.run([binary, *words], 60, env, cwd=folder + "/llvm")
         row["llvm"] = {"exit": code, "seconds": time.monotonic() - begin, "error": self.why(code, out, err) if code else "", "kernels": []}
@@ -339,12 +343,18 @@ class Step:
         if not programs:
             self.say("openmp   left out: no programs in '%s'" % self.args.openmp)
             return
-        env, rows = self.openmp_environment(), []
+        ctypes.CDLL("libcuda.so.1")
+        with open("/proc/self/maps") as maps:
+            env = self.openmp_environment(next(line.split()[-1] for line in maps if "libcuda.so" in line))
+        half, rows = self.openmp_environment(self.args.openmp + "/half-memory.so"), []
+        refusal = self.openmp_refusal(*next(iter(programs.items())), env)
+        self.note(refusal=refusal)
+        self.say("openmp   libomptarget %s" % (refusal or "records with this driver"))
         for name, words in programs.items():
             if self.left() < 20:
                 self.say("         no time left for %s and later ones" % name)
                 break
-            row = self.openmp_program(name, words, env)
+            row = self.openmp_program(name, words, env, half)
             rows.append(row)
             self.note(rows=rows)
             good = {side: sum(k[side]["verdict"] in GOOD for k in row["kernels"]) for side in ("image", "O3")}

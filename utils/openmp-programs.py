@@ -5,7 +5,8 @@
 
 --llvm is a folder with the source of LLVM 22; its folders openmp/device, offload/include, llvm/include/llvm/Frontend/OpenMP
 and libc are enough. --output gets the runtime (runtime/libompdevice.a, runtime/libomptarget-nvptx.bc), and with --sources the
-programs of gpu-openmp.txt: NAME, and NAME.bc, the IR of its kernels, for --ir.
+programs of gpu-openmp.txt: NAME, and NAME.bc, the IR of its kernels, for --ir. half-memory.so is a driver with which libomptarget
+can record.
 """
 import argparse
 import concurrent.futures
@@ -53,6 +54,15 @@ def build_runtime(args):
     return folder
 
 
+def build_driver(args):
+    """The driver is linked by its name alone, since it need not be installed here."""
+    with tempfile.TemporaryDirectory() as work:
+        compiler = [args.bin + "/clang", "-O2", "-shared", "-fPIC", "-Wl,--no-as-needed"]
+        subprocess.run([*compiler, "-xc", "/dev/null", "-Wl,-soname,libcuda.so.1", "-o", work + "/driver.so"], check=True)
+        subprocess.run([*compiler, HERE + "/gpu-others/half_memory.c", work + "/driver.so", "-o", args.output + "/half-memory.so"],
+                       check=True)
+
+
 def build(args, runtime, name):
     """The error, or None."""
     source = os.path.abspath(os.path.join(args.sources, name + "-omp"))
@@ -85,6 +95,7 @@ def main():
     args = parser.parse_args()
     args.output = os.path.abspath(args.output)
     runtime = build_runtime(args)
+    build_driver(args)
     if not args.sources:
         return 0
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:

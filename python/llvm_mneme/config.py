@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
 from ._tables import SETTINGS, ConfigTable, LLVMValue
-from .errors import RequestError, nearest
+from .errors import RequestError, check_integer, nearest, show
 
 if TYPE_CHECKING:
     _Base = Mapping[str, LLVMValue]
@@ -44,9 +44,9 @@ def _scalar(key: str, value: object) -> LLVMValue:
         if not math.isfinite(value):
             raise _refuse(key, f"{value} is not a finite number")
         return value
-    if isinstance(value, (list, tuple)):
+    if isinstance(value, (list, tuple)) and not any(isinstance(one, (list, tuple)) for one in value):
         return [_scalar(key, one) for one in value]  # type: ignore[misc]
-    raise _refuse(key, f"expected a text, a number or a boolean, got {value!r}")
+    raise _refuse(key, f"expected a text, a number or a boolean, got {show(value)}")
 
 
 def _convert(key: str, value: object) -> LLVMValue:
@@ -63,26 +63,19 @@ def _convert(key: str, value: object) -> LLVMValue:
             import shlex
 
             return shlex.join(map(str, value))
-        raise _refuse(key, f"expected a text, got {value!r}")
+        raise _refuse(key, f"expected a text, got {show(value)}")
     elif kind == "bool":
         if isinstance(value, bool):
             return value
         if type(value).__name__ in ("bool_", "bool"):  # of NumPy
             return bool(value)
-        raise _refuse(key, f"expected True or False, got {value!r}")
+        raise _refuse(key, f"expected True or False, got {show(value)}")
     else:
         if isinstance(value, float) and not math.isfinite(value):
             raise _refuse(key, f"{value} is not a finite number")
-        try:
-            import operator
-
-            if isinstance(value, bool):
-                raise TypeError
-            number = operator.index(value)  # type: ignore[arg-type]
-        except TypeError:
-            raise _refuse(key, f"expected an integer, got {value!r}") from None
+        number = check_integer(repr(key), value)
     if not 0 <= number < 2**53:
-        raise _refuse(key, f"{number} is out of range")
+        raise _refuse(key, f"{show(number)} is out of range")
     return number
 
 
@@ -110,7 +103,7 @@ class Config(ConfigTable, _Base):
             result.update(values._values)
         elif values is not None:
             if not isinstance(values, Mapping):
-                raise RequestError(f"expected a mapping of keys and values, got {values!r}")
+                raise RequestError(f"expected a mapping of keys and values, got {show(values)}")
             for key, value in values.items():
                 Config._add(result, key, value)
         for key, value in given.items():
@@ -134,9 +127,9 @@ class Config(ConfigTable, _Base):
                 Config._add(result, f"{key}.{axis}", number)
         elif key in _IGNORED:
             if _IGNORED[key] is not None and value != _IGNORED[key]:
-                raise _refuse(key, f"{value!r} is not supported: a recorded kernel is always cut out")
+                raise _refuse(key, f"{show(value)} is not supported: a recorded kernel is always cut out")
         else:
-            raise RequestError(f"unknown key {key!r}{nearest(str(key), [*SETTINGS, 'block', 'grid', 'llvm', 'define'])}")
+            raise RequestError(f"unknown key {show(key)}{nearest(key if isinstance(key, str) else '', [*SETTINGS, 'block', 'grid', 'llvm', 'define'])}")
 
     def __getitem__(self, key: str) -> LLVMValue:
         return self._values[key]

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Optional, Union
 
 from ._tables import METRICS, VERSION
-from .errors import RequestError, need
+from .errors import RequestError, check_path, need, opening, show
 from .recording import Instance, Recording
 from .result import Result
 
@@ -64,7 +64,7 @@ class _Kernels:
 
 def _row(result: Result, kernels: _Kernels) -> dict[str, Any]:
     if not isinstance(result, Result):
-        raise RequestError(f"expected results, got {result!r}")
+        raise RequestError(f"expected results, got {show(result)}")
     data = result._data
     instance = result.instance
     row = dict(kernels.part(instance))
@@ -137,9 +137,9 @@ class Writer:
     """
 
     def __init__(self, path: Union[str, os.PathLike[str]], ir: Optional[str] = None) -> None:
-        self.path = os.fspath(path)
+        self.path = check_path(path)
         if ir not in (None, "recorded", "optimized"):
-            raise RequestError(f"ir: expected 'recorded' or 'optimized', got {ir!r}")
+            raise RequestError(f"ir: expected 'recorded' or 'optimized', got {show(ir)}")
         self._ir = ir
         self._kernels = _Kernels()
         self._batch: list[dict[str, Any]] = []
@@ -150,10 +150,12 @@ class Writer:
             self._arrow = need("pyarrow", "arrow")
             parquet = need("pyarrow.parquet", "arrow")
             self._schema = _make_schema(self._arrow)
-            self._parquet = parquet.ParquetWriter(self.path, self._schema, compression="zstd")
+            with opening("write", self.path):
+                self._parquet = parquet.ParquetWriter(self.path, self._schema, compression="zstd")
         elif suffix == ".jsonl":
             self._parquet = None
-            self._file = open(self.path, "a")
+            with opening("write", self.path):
+                self._file = open(self.path, "a")
         else:
             raise RequestError(f"{self.path!r}: expected a name with .parquet or .jsonl")
 
@@ -165,8 +167,9 @@ class Writer:
         if self._ir:
             self._write_ir(result, row)
         if self._file is not None:
-            self._file.write(json.dumps(row) + "\n")
-            self._file.flush()
+            with opening("write", self.path):
+                self._file.write(json.dumps(row) + "\n")
+                self._file.flush()
             return
         self._batch.append(row)
         if len(self._batch) == _BATCH:
@@ -179,7 +182,8 @@ class Writer:
             return
         self._seen.add(name)
         folder = self.path + ".ir"
-        os.makedirs(folder, exist_ok=True)
+        with opening("write", folder):
+            os.makedirs(folder, exist_ok=True)
         path = os.path.join(folder, f"{name}.bc")
         if not os.path.exists(path):
             _write(path, result.module(optimized).bitcode)
@@ -208,8 +212,10 @@ class Writer:
 def write(path: Union[str, os.PathLike[str]], results: Results, *, ir: Optional[str] = None) -> int:
     """Writes the results of a study or an iterable to a file (:class:`Writer`). Returns the number of rows."""
     count = 0
-    if os.path.exists(path):
-        os.remove(path)
+    path = check_path(path)
+    with opening("replace", path):
+        if os.path.exists(path):
+            os.remove(path)
     with Writer(path, ir) as writer:
         for result in _results(results):
             writer.add(result)
@@ -220,10 +226,14 @@ def write(path: Union[str, os.PathLike[str]], results: Results, *, ir: Optional[
 def export_corpus(folder: Union[str, os.PathLike[str]], recordings: Union[Recording, Iterable[Recording]]) -> int:
     """Writes recorded IR as a corpus for MLGO's tools: ``corpus_description.json``, a ``.bc`` and a ``.cmd`` for each
     kernel. Equal IR is written once. Returns the number of modules."""
-    os.makedirs(folder, exist_ok=True)
+    folder = check_path(folder)
+    with opening("write", folder):
+        os.makedirs(folder, exist_ok=True)
     modules: list[str] = []
     seen: set[str] = set()
     for recording in [recordings] if isinstance(recordings, Recording) else recordings:
+        if not isinstance(recording, Recording):
+            raise RequestError(f"expected recordings, got {show(recording)}")
         for kernel in recording.values():
             bitcode = next(iter(kernel.values())).module().bitcode
             digest = _hash(bitcode)
@@ -243,6 +253,7 @@ def export_corpus(folder: Union[str, os.PathLike[str]], recordings: Union[Record
 
 
 def _write(path: str, data: bytes) -> None:
-    with open(f"{path}.tmp", "wb") as file:
-        file.write(data)
-    os.replace(f"{path}.tmp", path)
+    with opening("write", path):
+        with open(f"{path}.tmp", "wb") as file:
+            file.write(data)
+        os.replace(f"{path}.tmp", path)

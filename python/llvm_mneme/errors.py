@@ -5,6 +5,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 
@@ -55,6 +58,80 @@ def need(module: str, extra: str) -> Any:
         raise MissingExtraError(
             f"this needs {name} ({error}): pip install 'llvm-mneme[{extra}]'"
         ) from None
+
+
+def show(value: object) -> str:
+    """Returns a value as an error quotes it: ``repr``, shortened, or the type of a value that has none."""
+    try:
+        text = repr(value)
+    except Exception:  # nested too deeply, an integer with too many digits, or the value's own error
+        return f"<{type(value).__name__}>"
+    return text if len(text) <= 200 else f"{text[:200]}..."
+
+
+def check_integer(name: str, value: object) -> int:
+    """Returns an argument that is an integer of at most 53 bits, of any type; raises an error for others."""
+    import operator
+
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        number = operator.index(value)  # type: ignore[arg-type]
+    except Exception:
+        raise RequestError(f"{name}: expected an integer, got {show(value)}") from None
+    if not -(2**53) < number < 2**53:
+        raise RequestError(f"{name}: {show(number)} is out of range")
+    return number
+
+
+def check_seconds(name: str, value: object) -> float:
+    """Returns an argument that is a finite number of seconds; raises an error for others."""
+    import math
+
+    try:
+        if isinstance(value, (bool, str)):
+            raise TypeError
+        number = float(value)  # type: ignore[arg-type]
+    except Exception:
+        number = math.nan
+    if not math.isfinite(number):
+        raise RequestError(f"{name}: expected a positive number of seconds, got {show(value)}")
+    return number
+
+
+def check_words(words: Sequence[str]) -> None:
+    """Raises an error for a word that no program can be started with."""
+    for word in words:
+        if "\0" in word:
+            raise RequestError(f"{show(word)} contains a null character")
+        try:
+            os.fsencode(word)
+        except UnicodeEncodeError:
+            raise RequestError(f"{show(word)} contains a lone surrogate, which is no character") from None
+
+
+def check_path(path: object, kind: type[MnemeError] = RequestError) -> str:
+    """Returns a path as text; raises an error for what cannot be one."""
+    try:
+        text = os.fsdecode(path)  # type: ignore[arg-type]
+    except TypeError:
+        raise kind(f"expected a path, got {show(path)}") from None
+    except UnicodeEncodeError:
+        text = str(path)
+    try:
+        check_words([text])
+    except RequestError as error:
+        raise kind(f"path {error}") from None
+    return text
+
+
+@contextmanager
+def opening(action: str, path: str, kind: type[MnemeError] = RequestError) -> Iterator[None]:
+    """Converts an error of the system to one of this package: "cannot write 'x': No space left on device"."""
+    try:
+        yield
+    except OSError as error:
+        raise kind(f"cannot {action} {show(path)}: {error.strerror or error}") from None
 
 
 def nearest(name: str, names: Any) -> str:

@@ -15,7 +15,18 @@ from concurrent.futures import Future, InvalidStateError
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from .config import Config
-from .errors import ClosedError, ForkedError, MnemeWarning, RecordingError, RequestError, ServerLostError
+from .errors import (
+    ClosedError,
+    ForkedError,
+    MnemeWarning,
+    RecordingError,
+    RequestError,
+    ServerLostError,
+    check_integer,
+    check_path,
+    check_seconds,
+    show,
+)
 from .recording import Instance, Kernel, Recording
 from .result import Result
 from .server import Server, check_ir, make_error
@@ -106,6 +117,19 @@ class EvaluationFuture(Future[Result]):
         """Returns whether the evaluation may have begun."""
         return not self.done() and self._request is not None and self._request.is_sent
 
+    def _check_process(self) -> None:
+        """Raises an error in a forked child, where no result arrives."""
+        if not self.done() and self._executor is not None and self._executor._pid != os.getpid():
+            raise ForkedError(f"the result arrives in process {self._executor._pid}: wait for it there")
+
+    def result(self, timeout: Optional[float] = None) -> Result:
+        self._check_process()
+        return super().result(timeout)
+
+    def exception(self, timeout: Optional[float] = None) -> Optional[BaseException]:
+        self._check_process()
+        return super().exception(timeout)
+
     def _mark_cancelled(self) -> None:
         if super().cancel():
             self.set_running_or_notify_cancel()
@@ -118,6 +142,13 @@ class EvaluationFuture(Future[Result]):
 
 def collect_instances(instances: Instances) -> list[Instance]:
     """Returns the launches of a recording, a kernel, a path or a list."""
+    try:
+        return _collect(instances)
+    except RecursionError:
+        raise RecordingError("the list of launches is nested too deeply") from None
+
+
+def _collect(instances: Instances) -> list[Instance]:
     if isinstance(instances, (str, os.PathLike)):
         instances = Recording(instances)
     if isinstance(instances, Recording):
@@ -127,9 +158,9 @@ def collect_instances(instances: Instances) -> list[Instance]:
     elif isinstance(instances, Instance):
         found = [instances]
     elif not isinstance(instances, Iterable):
-        raise RecordingError(f"expected a recording, a kernel, launches or a path, got {instances!r}")
+        raise RecordingError(f"expected a recording, a kernel, launches or a path, got {show(instances)}")
     else:
-        found = [i for one in instances for i in collect_instances(one)]
+        found = [i for one in instances for i in _collect(one)]
     if not found:
         raise RecordingError("no recorded launch")
     return found
@@ -148,30 +179,32 @@ def make_options(
     """Returns the options of ``llvm-mneme-replay serve``."""
     if isinstance(options, str):
         raise RequestError("options: expected a list of words, got a text")
+    if not isinstance(options, Iterable):
+        raise RequestError(f"options: expected a list of words, got {show(options)}")
     for option in options:
         if not isinstance(option, str):
-            raise RequestError(f"options: expected a list of words, got {option!r} in it")
+            raise RequestError(f"options: expected a list of words, got {show(option)} in it")
         # The package's own connection.
         if option.lstrip("-").startswith("listen"):
             raise RequestError(f"options: {option!r} starts a server for others: start it with llvm-mneme-replay serve")
-    words = [f"--device={device}", f"--workers={int(workers)}"]
+    words = [f"--device={device}", f"--workers={check_integer('workers', workers)}"]
     if compile_jobs is not None:
-        words.append(f"--compile-jobs={int(compile_jobs)}")
+        words.append(f"--compile-jobs={check_integer('compile_jobs', compile_jobs)}")
     if app is not None:
-        words.append(f"--app={os.fspath(app)}")
+        words.append(f"--app={check_path(app)}")
     if resources:
         words.append("--resources")
     if compile_timeout is not None:
-        words.append(f"--compile-timeout={float(compile_timeout)}")
+        words.append(f"--compile-timeout={check_seconds('compile_timeout', compile_timeout)}")
     if launch_timeout is not None:
-        words.append(f"--launch-timeout={float(launch_timeout)}")
+        words.append(f"--launch-timeout={check_seconds('launch_timeout', launch_timeout)}")
     return [*words, *options]
 
 
 def check_count(name: str, value: object, least: int) -> None:
     """Raises an error unless an argument is an integer that is large enough."""
     if not isinstance(value, int) or isinstance(value, bool) or value < least:
-        raise RequestError(f"{name}: expected an integer of at least {least}, got {value!r}")
+        raise RequestError(f"{name}: expected an integer of at least {least}, got {show(value)}")
 
 
 _open_executors: weakref.WeakSet[BaseExecutor] = weakref.WeakSet()
@@ -242,6 +275,8 @@ class BaseExecutor:
         if which is None:
             return self.instances[0]
         record_id = which.record_id if isinstance(which, Instance) else which
+        if not isinstance(record_id, str):
+            raise RecordingError(f"expected a launch or its record id, got {show(which)}")
         found = [i for i in self.instances if i.record_id.startswith(record_id)]
         if len(found) != 1:
             many = "several launches" if found else "no launch"

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar, Union
 
 from .config import Config
-from .errors import RecordingError, nearest
+from .errors import RecordingError, check_path, nearest, opening, show
 
 if TYPE_CHECKING:
     from .ir import Module
@@ -262,8 +262,10 @@ class Instance:
         """Returns the buffer that a pointer argument points into; None if it points into none."""
         if isinstance(argument, int):
             if not 0 <= argument < len(self.args):
-                raise RecordingError(f"launch {self.record_id} has no argument {argument}: it has {len(self.args)}")
+                raise RecordingError(f"launch {self.record_id} has no argument {show(argument)}: it has {len(self.args)}")
             argument = self.args[argument]
+        if not isinstance(argument, Argument):
+            raise RecordingError(f"expected the number of an argument, got {show(argument)}")
         value = argument.value
         if argument.kind != "pointer" or not isinstance(value, int):
             return None
@@ -308,7 +310,7 @@ class Instance:
 class _ByBeginning(Mapping[str, _T]):
     """A mapping whose keys may be shortened, and given by other names."""
 
-    _what = ""
+    _what = _plural = ""
 
     def _items(self) -> Mapping[str, _T]:
         raise NotImplementedError
@@ -329,7 +331,7 @@ class _ByBeginning(Mapping[str, _T]):
         if len(found) == 1:
             return found[0]
         if found:
-            raise RecordingError(f"{self._where()} has several {self._what}s {key!r}: give more of the hash")
+            raise RecordingError(f"{self._where()} has several {self._plural} {key!r}: give more of the hash")
         names = [*items, *(name for value in items.values() for name in self._names(value))]
         raise RecordingError(f"{self._where()} has no {self._what} {key!r}{nearest(key, names)}")
 
@@ -351,14 +353,14 @@ class _ByBeginning(Mapping[str, _T]):
         items = self._items()
         if len(items) != 1:
             listing = "".join(f"\n  {value!r}" for value in items.values())
-            raise RecordingError(f"{self._where()} has {len(items)} {self._what}s: choose one{listing}")
+            raise RecordingError(f"{self._where()} has {len(items)} {self._plural}: choose one{listing}")
         return next(iter(items.values()))
 
 
 class Kernel(_ByBeginning[Instance]):
     """A kernel: a mapping of its recorded launches by record id (dynamic hash), which may be shortened."""
 
-    _what = "launch"
+    _what, _plural = "launch", "launches"
 
     def __init__(self, path: str) -> None:
         self.path = os.path.abspath(path)
@@ -444,19 +446,21 @@ def _get_instance(path: str, record_id: str) -> Instance:
 class Recording(_ByBeginning[Kernel]):
     """A folder of recorded kernels: a mapping by static hash, which may be shortened, or by name."""
 
-    _what = "kernel"
+    _what, _plural = "kernel", "kernels"
 
     def __init__(self, path: Union[str, os.PathLike[str]]) -> None:
-        self.path = os.path.abspath(os.fspath(path))
+        path = check_path(path, RecordingError)
+        self.path = os.path.abspath(path)
         if os.path.isdir(self.path):
-            names = [n for n in sorted(os.listdir(self.path)) if n.endswith(".json") and len(n) == 37]
+            with opening("read", path, RecordingError):
+                names = [n for n in sorted(os.listdir(self.path)) if n.endswith(".json") and len(n) == 37]
             paths = [os.path.join(self.path, n) for n in names]
         elif os.path.exists(self.path):
             paths = [self.path]
         else:
-            raise RecordingError(f"there is no file or folder {os.fspath(path)!r}")
+            raise RecordingError(f"there is no file or folder {show(path)}")
         if not paths:
-            raise RecordingError(f"{os.fspath(path)!r} holds no recorded kernel")
+            raise RecordingError(f"{path!r} holds no recorded kernel")
         self._kernels = {k.static_hash: k for k in map(Kernel, paths)}
 
     def _items(self) -> Mapping[str, Kernel]:

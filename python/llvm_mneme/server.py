@@ -15,7 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Optional
 
 from ._tables import PROTOCOL, VERSION
-from .errors import ClosedError, ForkedError, MnemeError, RequestError, ServerLostError, SuiteError
+from .errors import ClosedError, ForkedError, MnemeError, RequestError, ServerLostError, SuiteError, check_words
 from .suite import find_suite, version_of, wrong_version
 
 MAX_IR_BYTES = 64 << 20
@@ -60,6 +60,7 @@ class Server:
         self._on_note = on_note
         self.closed = False
         self.tool = tool or find_suite().tool("replay")
+        check_words([database, *options])
         ours, theirs = socket.socketpair()
         self._errors = open(os.memfd_create("llvm-mneme"), "w+b")
         try:
@@ -122,14 +123,10 @@ class Server:
             self._next += 1
             self._handlers[number] = handler
             try:
-                # JSON has no NaN, and the server accepts none.
-                line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
-            except ValueError:
+                line = _encode(message)
+            except RequestError:
                 del self._handlers[number]
-                raise RequestError(f"a number of the request {type!r} is not finite") from None
-            except TypeError as error:
-                del self._handlers[number]
-                raise RequestError(str(error)) from None
+                raise
             # The server ends the connection after a longer line.
             most = _MOST_LINE.get(type, 16 << 20)
             if len(line) > most:
@@ -322,6 +319,26 @@ class Server:
             self.close()
 
 
+def _encode(message: dict[str, Any]) -> bytes:
+    """Returns a message as a line. Raises an error for what the protocol cannot express."""
+    what = f"the request {message['type']!r}"
+    try:
+        # JSON has no NaN, and the server accepts none.
+        line = json.dumps(message, allow_nan=False, separators=(",", ":")).encode() + b"\n"
+        if b"\\ud" in line:  # surrogates, also those of pairs
+            json.dumps(message, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        raise RequestError(f"a text of {what} contains a lone surrogate, which is no character") from None
+    except ValueError as error:
+        many = "digits" in str(error)
+        raise RequestError(f"a number of {what} {'has too many digits' if many else 'is not finite'}") from None
+    except RecursionError:
+        raise RequestError(f"a value of {what} is nested too deeply") from None
+    except TypeError as error:
+        raise RequestError(str(error)) from None
+    return line
+
+
 def make_error(answer: dict[str, Any]) -> Exception:
     """Returns the error of ``failed``."""
     kind = ServerLostError if answer["reason"] == "lost" else RequestError
@@ -339,7 +356,10 @@ def check_ir(ir: object) -> bytes:
     if not len(ir):
         raise RequestError("the IR is empty")
     # Looked at before it is copied, too.
-    data = bytes() if len(ir) > MAX_IR_BYTES else ir.encode() if isinstance(ir, str) else bytes(ir)
+    try:
+        data = bytes() if len(ir) > MAX_IR_BYTES else ir.encode() if isinstance(ir, str) else bytes(ir)
+    except UnicodeEncodeError:
+        raise RequestError("the IR contains a lone surrogate, which is no character") from None
     size = max(len(ir), len(data))
     if size > MAX_IR_BYTES:
         raise RequestError(f"IR of {size >> 20} MiB: the limit is {MAX_IR_BYTES >> 20} MiB")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Optional, Union
 
 from ._tables import METRICS, SETTINGS
 from .config import Config
-from .errors import RequestError, nearest
+from .errors import RequestError, check_path, nearest, opening, show
 
 if TYPE_CHECKING:
     from .recording import Instance
@@ -78,14 +78,18 @@ def _parameter(name: str, given: Any) -> Parameter:
     if isinstance(given, Sequence) and not isinstance(given, str):
         return Choice(list(given))
     raise RequestError(
-        f"parameter {name!r}: expected Int, Float, Bool, Choice, Pipeline, a range or a list, got {given!r}"
+        f"parameter {name!r}: expected Int, Float, Bool, Choice, Pipeline, a range or a list, got {show(given)}"
     )
 
 
 def _describe(name: str, p: Parameter) -> dict[str, Any]:
     """Returns a parameter in the form of the protocol."""
     numbers = [p.low, p.high] if isinstance(p, (Int, Float)) else []
-    if not all(math.isfinite(n) for n in numbers):
+    try:
+        finite = all(map(math.isfinite, numbers))
+    except (OverflowError, TypeError):  # too large, or no number
+        finite = False
+    if not finite:
         raise RequestError(f"parameter {name!r}: its bounds are not finite")
     if isinstance(p, Int):
         result: dict[str, Any] = {"kind": "int", "low": p.low, "high": p.high}
@@ -147,14 +151,11 @@ class Space:
     @classmethod
     def from_study(cls, study: Union[str, os.PathLike[str]], **options: Any) -> Space:
         """A study in the dialect ``mneme``: a file (``.mlir``) or its text. ``options`` are those of :meth:`options`."""
-        text = os.fspath(study)
-        if "\n" not in text:
-            try:
-                with open(text) as file:
-                    text = file.read()
-            except OSError as error:
-                raise RequestError(f"cannot read {text!r}: {error.strerror}") from None
-        return cls._of_fields({"study": text}, options)
+        if not isinstance(study, str) or "\n" not in study:
+            path = check_path(study)
+            with opening("read", path), open(path, errors="replace") as file:
+                study = file.read()
+        return cls._of_fields({"study": study}, options)
 
     @classmethod
     def preset(cls, name: str = "standard", **options: Any) -> Space:
@@ -182,7 +183,10 @@ class Space:
                 known = [n.replace("-", "_") for n in names]
                 raise RequestError(f"unknown option {key!r}{nearest(key, known)}")
             for text in value if isinstance(value, (list, tuple)) else [value]:
-                words.append({"name": name, "text": str(text)})
+                try:
+                    words.append({"name": name, "text": str(text)})
+                except (ValueError, RecursionError):
+                    raise RequestError(f"option {key!r}: {show(text)} is no text") from None
         space = cls.__new__(cls)
         Space.__init__(space)
         space._fields = {**fields, **({"options": words} if words else {})}

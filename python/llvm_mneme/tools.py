@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Optional, Union
 
 from .config import Config
-from .errors import MnemeError, RequestError
+from .errors import MnemeError, RequestError, check_path, check_words
 from .recording import Instance
 from .result import Result
 from .suite import find_suite
@@ -35,6 +35,7 @@ def run_tool(name: str, *arguments: str, timeout: Optional[float] = None) -> Rep
     Raises :class:`RequestError` with its message if it ends with exit code 1.
     """
     command = [find_suite().tool(name), *map(str, arguments)]
+    check_words(command)
     process = subprocess.Popen(
         command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True
     )
@@ -90,7 +91,7 @@ def _replay(
     if threshold is not None:
         words.append(f"--threshold={threshold}")
     if output is not None:
-        words.append(f"--output={os.fspath(output)}")
+        words.append(f"--output={check_path(output)}")
     return run_tool("replay", *words, *options, timeout=timeout)
 
 

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 
 from ._tables import SAMPLERS
 from .config import Config
-from .errors import MnemeError, RequestError, nearest, need
+from .errors import MnemeError, RequestError, check_path, check_seconds, nearest, need, opening, show
 from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count
 from .recording import Instance
 from .result import Result
@@ -150,7 +150,7 @@ class _Given(_Proposer):
         for _ in range(_MOST_INVALID):
             points = self.sampler.ask(count)
             if not isinstance(points, Iterable):
-                raise RequestError(f"ask() of the sampler: expected a list of points, got {points!r}")
+                raise RequestError(f"ask() of the sampler: expected a list of points, got {show(points)}")
             points = list(points)
             for given in points:
                 params = dict(given)
@@ -258,7 +258,7 @@ def _make_proposer(
     if any(kind.__module__.partition(".")[0] == "optuna" for kind in type(sampler).__mro__):
         return _Optuna(bound, sampler, seed)
     if not hasattr(sampler, "ask") or not hasattr(sampler, "tell"):
-        raise RequestError(f"expected a sampler's name or an object with ask and tell, got {sampler!r}")
+        raise RequestError(f"expected a sampler's name or an object with ask and tell, got {show(sampler)}")
     return _Given(bound, sampler)
 
 
@@ -393,15 +393,16 @@ class _Journal:
     """Trials as lines of JSON, so that a killed search loses no finished trial."""
 
     def __init__(self, path: Union[str, os.PathLike[str]], identity: dict[str, Any]) -> None:
-        self.path = os.fspath(path)
+        self.path = check_path(path)
         self.trials: list[dict[str, Any]] = []
         identity = {"mneme_study": 1, **identity}
-        exists = os.path.exists(self.path) and os.path.getsize(self.path) > 0
-        if exists:
-            self._read(identity)
-        self._file = open(self.path, "a")
-        if not exists:
-            self._write(identity)
+        with opening("use the journal", self.path):
+            exists = os.path.exists(self.path) and os.path.getsize(self.path) > 0
+            if exists:
+                self._read(identity)
+            self._file = open(self.path, "a")
+            if not exists:
+                self._write(identity)
 
     def _read(self, identity: dict[str, Any]) -> None:
         with open(self.path, "rb") as file:
@@ -421,8 +422,9 @@ class _Journal:
                 file.truncate(sum(len(line) + 1 for line in lines))
 
     def _write(self, entry: dict[str, Any]) -> None:
-        self._file.write(json.dumps(entry) + "\n")
-        self._file.flush()
+        with opening("write", self.path):
+            self._file.write(json.dumps(entry) + "\n")
+            self._file.flush()
 
     def add(self, trial: Trial) -> None:
         self._write(trial.to_dict())
@@ -778,12 +780,12 @@ def tune(
     if options:
         raise RequestError(f"unknown option {next(iter(options))!r}")
     if not isinstance(space, Space):
-        raise RequestError(f"expected a Space, got {space!r}")
+        raise RequestError(f"expected a Space, got {show(space)}")
     for name, number, least in (("trials", trials, 1), ("seed", seed, 0), ("retest", retest, 0), ("pairs", pairs, 1)):
         if number is not None:
             check_count(name, number, least)
-    if budget is not None and not (budget > 0 and math.isfinite(budget)):
-        raise RequestError(f"budget: expected a positive number of seconds, got {budget!r}")
+    if budget is not None and check_seconds("budget", budget) <= 0:
+        raise RequestError(f"budget: expected a positive number of seconds, got {show(budget)}")
     if trials is None and budget is None:
         trials = 200
     launch = on.instance(instance)

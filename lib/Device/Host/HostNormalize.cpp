@@ -261,6 +261,10 @@ void Normalizer::dropGlobalFacts() {
         "llvm.global_ctors", "llvm.global_dtors"})
     if (GlobalVariable *G = M.getNamedGlobal(Name))
       G->eraseFromParent();
+  // flang's modules have further lists, such as llvm.compiler.used1.
+  for (GlobalVariable &G : make_early_inc_range(M.globals()))
+    if (G.getSection() == "llvm.metadata" && G.use_empty())
+      G.eraseFromParent();
   for (NamedMDNode &Node : make_early_inc_range(M.named_metadata()))
     if (!Node.getName().starts_with("mneme."))
       Node.eraseFromParent();

@@ -42,8 +42,7 @@ RecordingTime::~RecordingTime() { Records.addTime(Recorder::now() - Start); }
 
 bool Recording::contains(uint64_t Address, uint64_t Size) const {
   return std::any_of(Regions.begin(), Regions.end(), [&](const Region &R) {
-    return Address >= R.Address && Size <= R.Size &&
-           Address - R.Address <= R.Size - Size;
+    return R.contains(Address, Size);
   });
 }
 
@@ -344,13 +343,17 @@ void Recorder::addFinalWait(uint64_t Time) {
 // Snapshots
 //===----------------------------------------------------------------------===//
 
+static void writeRegion(SnapshotFile &F, const Recording::Region &R,
+                        uint32_t Id) {
+  MnemeRegionRecord Rec = {
+      R.Address, R.Size, R.Kind, Id, uint32_t(R.Name.size()), 0};
+  F.region(Rec, R.Name);
+}
+
 static void writeRegions(SnapshotFile &F, const Recording &Of) {
   uint32_t Id = 0;
-  for (const Recording::Region &R : Of.Regions) {
-    MnemeRegionRecord Rec = {
-        R.Address, R.Size, R.Kind, Id++, uint32_t(R.Name.size()), 0};
-    F.region(Rec, R.Name);
-  }
+  for (const Recording::Region &R : Of.Regions)
+    writeRegion(F, R, Id++);
 }
 
 static std::string snapshotName(const char *Kind, const Recording &R) {
@@ -448,19 +451,27 @@ void Recorder::open(Recording &R, void **Args) {
   writeArgs(R.Prologue, *R.K, Args);
 }
 
+static void writeAnnotation(SnapshotFile &F, const Annotation &A) {
+  MnemeAnnotationRecord Rec = {A.Address,   A.Size, A.DType,
+                               A.Tolerance, A.Norm, uint32_t(A.Tag.size()),
+                               A.Value};
+  F.record(MNEME_RECORD_ANNOTATION, &Rec, sizeof(Rec), A.Tag.data(),
+           A.Tag.size());
+}
+
 void Recorder::describeMemory(Recording &R) {
-  SnapshotFile &F = R.Prologue;
-  writeRegions(F, R);
-  for (const auto &Entry : R.Notes) {
-    const Annotation &A = Entry.second;
-    if (!R.contains(A.Address, A.Size))
-      continue;
-    MnemeAnnotationRecord Rec = {A.Address,   A.Size, A.DType,
-                                 A.Tolerance, A.Norm, uint32_t(A.Tag.size()),
-                                 A.Value};
-    F.record(MNEME_RECORD_ANNOTATION, &Rec, sizeof(Rec), A.Tag.data(),
-             A.Tag.size());
-  }
+  writeRegions(R.Prologue, R);
+  for (const auto &Entry : R.Notes)
+    if (R.contains(Entry.second.Address, Entry.second.Size))
+      writeAnnotation(R.Prologue, Entry.second);
+}
+
+void Recorder::addRegion(Recording &R, Recording::Region Added) {
+  writeRegion(R.Prologue, Added, R.Regions.size());
+  R.Regions.push_back(std::move(Added));
+  for (const auto &Entry : R.Notes)
+    if (R.Regions.back().contains(Entry.second.Address, Entry.second.Size))
+      writeAnnotation(R.Prologue, Entry.second);
 }
 
 void Recorder::openEpilogue(Recording &R) {

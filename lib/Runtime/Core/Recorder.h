@@ -107,6 +107,10 @@ struct Recording {
     uint64_t Size;
     uint32_t Kind;
     std::string Name;
+
+    bool contains(uint64_t At, uint64_t N) const {
+      return At >= Address && N <= Size && At - Address <= Size - N;
+    }
   };
 
   /// Returns true if [Address, Address + Size) is in one of the regions.
@@ -193,6 +197,8 @@ public:
 
   /// Writes the list of regions, after which none may be removed. May throw.
   static void describeMemory(Recording &R);
+  /// Adds a region after describeMemory(). May throw.
+  static void addRegion(Recording &R, Recording::Region Added);
 
   /// Reports the duration of the finished launch. \returns false if other
   /// launches are kept instead.

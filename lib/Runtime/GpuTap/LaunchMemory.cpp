@@ -104,6 +104,30 @@ LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
   return "";
 }
 
+/// Pinned memory besides \p Named that is copied before a launch, in case that
+/// recorded memory points to it, smallest blocks first. Much pinned memory is
+/// for copies alone, so its size is limited.
+std::set<uint64_t>
+LaunchMemory::chooseTentative(const Gpu &G,
+                              const std::set<uint64_t> &Named) const {
+  constexpr uint64_t MaxBytes = 64u << 20;
+  std::vector<std::pair<uint64_t, uint64_t>> BySize;
+  for (const auto &[Address, M] : Foreign.blocks())
+    if (M.Kind == MNEME_REGION_PINNED && ForeignMemory::canRecord(G, M) &&
+        !Named.count(Address))
+      BySize.push_back({M.Size, Address});
+  std::sort(BySize.begin(), BySize.end());
+  std::set<uint64_t> Chosen;
+  uint64_t Left = MaxBytes;
+  for (auto [Size, Address] : BySize) {
+    if (Size > Left)
+      break;
+    Left -= Size;
+    Chosen.insert(Address);
+  }
+  return Chosen;
+}
+
 std::string LaunchMemory::locate(const Target &T, const Launch &L,
                                  RecordingJob &J,
                                  std::vector<Recording::Region> &Regions) {
@@ -122,8 +146,7 @@ std::string LaunchMemory::locate(const Target &T, const Launch &L,
         J.Unrecorded.push_back({Address,
                                 Address + std::max<uint64_t>(A.Size, 1),
                                 Range::OtherDevice});
-  // Pinned memory is recorded only where the launch is known to point to it:
-  // much of it is for copies alone.
+  // Pinned memory is recorded only where the launch points to it.
   std::set<uint64_t> Named;
   forEachPointer(T.K, L.Args, [&](uint64_t V) {
     if (const auto *Found = Foreign.find(V))
@@ -133,6 +156,7 @@ std::string LaunchMemory::locate(const Target &T, const Launch &L,
   if (!Error.empty())
     return Error;
   Files.addPointedTo(Named);
+  std::set<uint64_t> Tentative = chooseTentative(G, Named);
   for (const auto &[Address, M] : Foreign.blocks()) {
     if (ForeignMemory::canRecord(G, M) &&
         (M.Kind != MNEME_REGION_PINNED || Named.count(Address))) {
@@ -142,7 +166,10 @@ std::string LaunchMemory::locate(const Target &T, const Launch &L,
                          IsInArena ? uint32_t(MNEME_REGION_HEAP) : M.Kind, ""});
       J.Parts.push_back({Address, Address, M.Size, 0});
     } else {
-      J.Unrecorded.push_back({Address, Address + M.Size, M.Kind});
+      bool IsTentative = Tentative.count(Address);
+      J.Unrecorded.push_back({Address, Address + M.Size, M.Kind, IsTentative});
+      if (IsTentative)
+        J.Parts.push_back({Address, Address, M.Size, 0});
     }
   }
   Error = locateVariables(T, L, J, Regions);

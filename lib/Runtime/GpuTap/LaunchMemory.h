@@ -50,6 +50,8 @@ public:
                      std::vector<Recording::Region> &Regions);
 
 private:
+  std::set<uint64_t> chooseTentative(const Gpu &G,
+                                     const std::set<uint64_t> &Named) const;
   std::string locateVariables(const Target &T, const Launch &L, RecordingJob &J,
                               std::vector<Recording::Region> &Regions) const;
 

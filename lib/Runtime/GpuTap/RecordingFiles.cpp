@@ -64,10 +64,24 @@ void RecordingFiles::addPointedTo(std::set<uint64_t> &Addresses) {
   Addresses.insert(PointedTo.begin(), PointedTo.end());
 }
 
+/// Removes the pieces in memory that is still tentative.
+template <typename PieceT>
+static void removeTentative(const RecordingJob &J,
+                            std::vector<PieceT> &Pieces) {
+  Pieces.erase(
+      std::remove_if(Pieces.begin(), Pieces.end(),
+                     [&](const PieceT &P) { return J.isTentative(P.Address); }),
+      Pieces.end());
+}
+
 /// Removes memory from a job, and from \p Pages, which are sorted, that neither
-/// arguments nor variables lead to.
+/// arguments nor variables lead to. Afterwards, no part is tentative.
 std::string RecordingFiles::leaveOutUnreached(
     RecordingJob &J, std::vector<DeviceWork::Piece> &Pages, DeviceWork &W) {
+  size_t NumRegions = J.R->Regions.size();
+  for (const RecordingJob::ForeignRange &R : J.Unrecorded)
+    if (R.IsTentative)
+      J.R->Regions.push_back({R.Begin, R.End - R.Begin, R.Kind, ""});
   Reachability Reached(J.R->Regions);
   for (uint64_t V : J.Pointers)
     Reached.addRoot(V);
@@ -87,10 +101,17 @@ std::string RecordingFiles::leaveOutUnreached(
     if (!Error.empty())
       return Error;
   }
-  J.R->Omitted = Reached.filter(J.R->Regions, J.R->Regions.size());
+  J.R->Omitted = Reached.filter(J.R->Regions, NumRegions);
   std::map<uint64_t, uint64_t> Kept;
   for (const Recording::Region &R : J.R->Regions)
     Kept[R.Address] = R.Size;
+  for (RecordingJob::ForeignRange &R : J.Unrecorded)
+    if (R.IsTentative && Kept.count(R.Begin)) {
+      R.IsTentative = false;
+      R.IsRecorded = true;
+    }
+  // Others may change it at any time.
+  removeTentative(J, J.Changed);
   auto Filter = [&](auto &Pieces) {
     Pieces.erase(std::remove_if(Pieces.begin(), Pieces.end(),
                                 [&](const auto &P) {
@@ -110,6 +131,24 @@ std::string RecordingFiles::leaveOutUnreached(
   return "";
 }
 
+/// Adds the tentative memory among the ranges \p Found to the recording.
+/// \returns whether there is any. May throw.
+bool RecordingFiles::addPointedTo(RecordingJob &J,
+                                  const std::set<size_t> &Found) {
+  bool Any = false;
+  for (size_t I : Found) {
+    RecordingJob::ForeignRange &R = J.Unrecorded[I];
+    if (!R.IsTentative)
+      continue;
+    R.IsTentative = false;
+    R.IsRecorded = Any = true;
+    Recorder::addRegion(*J.R, {R.Begin, R.End - R.Begin, R.Kind, ""});
+    std::lock_guard<std::mutex> Guard(Lock);
+    PointedTo.insert(R.Begin);
+  }
+  return Any;
+}
+
 /// Stores the memory from before the launch, unless it points to memory that is
 /// not recorded.
 std::string RecordingFiles::storePrologue(RecordingJob &J,
@@ -123,22 +162,34 @@ std::string RecordingFiles::storePrologue(RecordingJob &J,
   Recorder::describeMemory(*J.R);
   SnapshotFile &File = J.R->Prologue;
   PointerScan Scan(J.Unrecorded);
-  std::string Error = W.bring(
-      Pages,
-      [&](const char *Bytes, uint64_t Address, uint64_t Size) {
-        Clock.noteOnHost(true);
-        Scan.scan(Bytes, Address, Size);
-        File.data(Bytes, Address, Size);
-      },
-      [&] {
-        File.drain();
-        Clock.noteOnHost(false);
-      });
-  if (!Error.empty())
-    return Error;
+  std::string Error;
+  // Each round adds the memory that the one before it has found.
+  do {
+    std::vector<DeviceWork::Piece> Now, Later;
+    for (const DeviceWork::Piece &P : Pages)
+      (J.isTentative(P.Address) ? Later : Now).push_back(P);
+    Pages = std::move(Later);
+    Error = W.bring(
+        Now,
+        [&](const char *Bytes, uint64_t Address, uint64_t Size) {
+          Clock.noteOnHost(true);
+          Scan.scan(Bytes, Address, Size);
+          File.data(Bytes, Address, Size);
+        },
+        [&] {
+          File.drain();
+          Clock.noteOnHost(false);
+        });
+    if (!Error.empty())
+      return Error;
+  } while (addPointedTo(J, Scan.found()));
+  removeTentative(J, J.Changed);
+  removeTentative(J, J.Parts);
   std::lock_guard<std::mutex> Guard(Lock);
   for (size_t I : Scan.found()) {
     const RecordingJob::ForeignRange &Range = J.Unrecorded[I];
+    if (Range.IsRecorded)
+      continue;
     if (Range.Kind != MNEME_REGION_PINNED) {
       J.Again = false;
       return Range.Kind == RecordingJob::ForeignRange::OtherDevice

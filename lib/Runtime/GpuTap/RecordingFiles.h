@@ -50,6 +50,7 @@ public:
   void addPointedTo(std::set<uint64_t> &Addresses);
 
 private:
+  bool addPointedTo(RecordingJob &J, const std::set<size_t> &Found);
   std::string storePrologue(RecordingJob &J,
                             std::vector<DeviceWork::Piece> &Pages,
                             DeviceWork &W);

@@ -8,6 +8,9 @@
 
 #include "RecordingJob.h"
 
+#include <algorithm>
+#include <iterator>
+
 using namespace mneme;
 
 /// \p Diffs: one for each part. Appends the pages that differ, with their first
@@ -44,4 +47,12 @@ std::string RecordingJob::findChanges(DeviceWork &W) {
   for (const Part &P : Parts)
     Diffs.push_back({P.Live, P.Copy, P.Size, 0});
   return diff(Diffs, Changed, W);
+}
+
+bool RecordingJob::isTentative(uint64_t Address) const {
+  auto I = std::upper_bound(
+      Unrecorded.begin(), Unrecorded.end(), Address,
+      [](uint64_t A, const ForeignRange &R) { return A < R.Begin; });
+  return I != Unrecorded.begin() && Address < std::prev(I)->End &&
+         std::prev(I)->IsTentative;
 }

@@ -47,6 +47,10 @@ struct RecordingJob {
 
     uint64_t Begin, End;
     uint32_t Kind; ///< That of ForeignMemory::Block, or OtherDevice.
+    /// Pinned memory that is in Parts. It is recorded if recorded memory points
+    /// to it.
+    bool IsTentative = false;
+    bool IsRecorded = false; ///< Was tentative.
   };
 
   std::unique_ptr<Recording> R;
@@ -66,7 +70,8 @@ struct RecordingJob {
   /// The pages that the launch changed: in Gathered, or in live memory.
   std::vector<DeviceWork::Piece> Changed;
   Buffer Gathered;
-  /// Sorted by address. Recorded memory must not point there.
+  /// Sorted by address. Recorded memory must not point there, unless the range
+  /// is tentative.
   std::vector<ForeignRange> Unrecorded;
   bool Again = false; ///< A later launch may succeed where this one failed.
 
@@ -77,6 +82,8 @@ struct RecordingJob {
   /// Appends the live pages that differ from their copies to Changed. \returns
   /// an empty string, or what went wrong. May throw.
   std::string findChanges(DeviceWork &W);
+  /// Whether \p Address lies in a range that is still tentative.
+  bool isTentative(uint64_t Address) const;
 
 private:
   std::string diff(const std::vector<MnemeDiffPart> &Diffs,

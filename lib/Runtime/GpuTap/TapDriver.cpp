@@ -52,6 +52,17 @@ bool TapDriver::isElsewhere(CUcontext C, CUstream S) const {
          Owner != C;
 }
 
+StreamContext::StreamContext(const TapDriver &Driver, CUstream S)
+    : Driver(Driver) {
+  // The handles of default streams have no context of their own.
+  if (reinterpret_cast<uintptr_t>(S) <= 2 || Driver.currentContext() ||
+      !Driver->StreamGetCtx)
+    return;
+  if (Driver->StreamGetCtx(S, &Lent))
+    Lent = nullptr;
+  set(Lent);
+}
+
 bool TapDriver::isIdle(CUcontext C) {
   constexpr uint64_t Soon = 100000000; // Nanoseconds.
   Waiter::Failures Failed;

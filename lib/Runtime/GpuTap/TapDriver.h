@@ -59,6 +59,33 @@ private:
   std::unique_ptr<Waiter> Waiting;
 };
 
+/// Makes the context of a stream current where none is, for the recording of a
+/// launch that needs none (CUDA 13).
+class StreamContext {
+public:
+  StreamContext(const TapDriver &Driver, CUstream S);
+  StreamContext(const StreamContext &) = delete;
+  StreamContext &operator=(const StreamContext &) = delete;
+  ~StreamContext() { set(nullptr); }
+
+  /// Calls \p F without this context.
+  template <typename Fn> int without(Fn F) {
+    set(nullptr);
+    int Result = F();
+    set(Lent);
+    return Result;
+  }
+
+private:
+  void set(CUcontext C) {
+    if (Lent)
+      Driver->CtxSetCurrent(C);
+  }
+
+  const TapDriver &Driver;
+  CUcontext Lent = nullptr;
+};
+
 } // namespace mneme
 
 #endif // MNEME_LIB_RUNTIME_GPUTAP_TAPDRIVER_H

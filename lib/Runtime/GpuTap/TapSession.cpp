@@ -82,7 +82,20 @@ int TapSession::launch(Target &First, const Launch &L, OriginalCall Original) {
     return Forward();
   }
   int Result;
-  return Selected.launch(First, L, Original, Result) ? Result : Forward();
+  if (!First.Image)
+    return Selected.launch(First, L, Original, Result) ? Result : Forward();
+  // The driver makes no context current, unlike the runtime: without one, the
+  // launch fails.
+  attempt([&] { HasDriver = Driver.load(); });
+  if (!HasDriver)
+    return Forward();
+  StreamContext Here(Driver, L.Stream);
+  if (!Driver.currentContext())
+    return Forward();
+  return Selected.launch(
+             First, L, [&] { return Here.without(Original); }, Result)
+             ? Result
+             : Here.without(Forward);
 }
 
 /// The arguments of a launch whose packed bytes \p Extra has. \p Layout is
@@ -137,8 +150,10 @@ int TapSession::launchFunction(Target &T, Launch L, void **Extra,
               for (const KernelArg &A : Selected.load(T, L).K.Args)
                 Layout.push_back({A.Offset, A.Size});
           }
-          if (HasDriver)
+          if (HasDriver) {
+            StreamContext Here(Driver, L.Stream);
             Obstacle = unpack(*Driver, Images, L.Stub, Extra, Layout, Args);
+          }
         }))
       Obstacle = MNEME_REASON_MEMORY;
     L.Args = Args.data();

@@ -3,8 +3,9 @@
 target triple = "nvptx64-nvidia-cuda"
 
 ; CHECK: target triple = "x86_64
-; CHECK-NOT: @llvm.used
+; CHECK-NOT: @llvm.
 @llvm.used = appending global [1 x ptr] [ptr @by_convention], section "llvm.metadata"
+@llvm.compiler.used1 = appending global [1 x ptr] [ptr @by_convention], section "llvm.metadata"
 
 $by_convention = comdat any
 ; CHECK: define void @by_convention() #[[KERNEL:[0-9]+]] {

@@ -84,9 +84,12 @@ check("dataset", lambda: mneme.dataset.write("x.csv", []))
 check("rows", lambda: next(mneme.dataset.rows([5])))
 
 sys.stdout.flush()
+waiting = [executor.submit(attempt=number) for number in range(50)][-1]
 pid = os.fork()
 if pid == 0:
     check("fork", lambda: executor.submit())
+    check("fork result", lambda: waiting.result(60))
+    check("fork exception", lambda: waiting.exception(60))
     sys.stdout.flush()
     os._exit(0)
 os.waitpid(pid, 0)

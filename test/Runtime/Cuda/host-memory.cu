@@ -19,8 +19,8 @@
 // RUN: FileCheck %s < %t.out
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.static.rec | FileCheck %s --check-prefix=REPLAY
 // CHECK: all is well
-// ERR: warning: kernel '_Z6sumAllP4List' is not recorded: memory points to pinned memory, which is recorded from now on
-// ERR: 9 launches seen, 8 recorded, 1 skipped
+// ERR: warning: kernel '_Z8sumLargeP4List' is not recorded: memory points to pinned memory, which is recorded from now on
+// ERR: 11 launches seen, 10 recorded, 1 skipped
 // REPLAY: follow grid 1: Match
 // REPLAY-NEXT: scale grid 1: Match
 // REPLAY-NEXT: scale grid 2: Match
@@ -29,6 +29,8 @@
 // REPLAY-NEXT: sum grid 2: Match
 // REPLAY-NEXT: sum grid 4: Match
 // REPLAY-NEXT: sumAll grid 1: Match
+// REPLAY-NEXT: sumChain grid 1: Match
+// REPLAY-NEXT: sumLarge grid 1: Match
 
 // On the GPU, too.
 // RUN: %{gpu} %python %S/Inputs/replay-all.py llvm-mneme-replay %t.rec %gpu_kind:0 | FileCheck %s --check-prefix=REPLAY
@@ -66,6 +68,16 @@ struct List {
 };
 
 __global__ void sumAll(List *L) {
+  for (int I = 0; I != L->Count; ++I)
+    L->Sum += L->Numbers[I];
+}
+
+__global__ void sumChain(List **L) {
+  for (int I = 0; I != (*L)->Count; ++I)
+    (*L)->Sum += (*L)->Numbers[I];
+}
+
+__global__ void sumLarge(List *L) {
   for (int I = 0; I != L->Count; ++I)
     L->Sum += L->Numbers[I];
 }
@@ -135,18 +147,45 @@ int main() {
   OK(cudaDeviceSynchronize());
   CHECK(Pinned[N - 4] == 2 && Pinned[N - 3] == 8 && Pinned[N - 1] == 8);
 
-  // A pointer to it in memory is seen when that is written.
+  // A pointer to it in memory is seen when that is written. It has been copied
+  // before the launch, as it is small; so has the memory that it points to.
   List Summed = {Staging + 1, N - 1, 0}, *Lists;
   OK(cudaMalloc((void **)&Lists, sizeof(Summed)));
   OK(cudaMemcpy(Lists, &Summed, sizeof(Summed), cudaMemcpyHostToDevice));
+  sumAll<<<1, 1>>>(Lists);
+  OK(cudaMemcpy(&Summed, Lists, sizeof(Summed), cudaMemcpyDeviceToHost));
+  CHECK(Summed.Sum == 4 * (N - 1));
+  List *Chained, **Chain;
+  int *End;
+  OK(cudaMallocHost((void **)&Chained, sizeof(*Chained)));
+  OK(cudaMallocHost((void **)&End, 2 * sizeof(int)));
+  OK(cudaMalloc((void **)&Chain, sizeof(*Chain)));
+  End[0] = 5;
+  End[1] = 6;
+  *Chained = {End, 2, 0};
+  OK(cudaMemcpy(Chain, &Chained, sizeof(Chained), cudaMemcpyHostToDevice));
+  sumChain<<<1, 1>>>(Chain);
+  OK(cudaDeviceSynchronize());
+  CHECK(Chained->Sum == 11);
+
+  // Large memory is not copied before it is known to matter.
   size_t Free, Total;
+  int *Large;
+  OK(cudaMallocHost((void **)&Large, 65 << 20));
+  Large[0] = Large[1] = 7;
+  Summed = {Large, 2, 0};
+  OK(cudaMemcpy(Lists, &Summed, sizeof(Summed), cudaMemcpyHostToDevice));
   for (int I = 0; I != 2; ++I) {
-    sumAll<<<1, 1>>>(Lists);
+    sumLarge<<<1, 1>>>(Lists);
     OK(cudaMemGetInfo(&Free, &Total)); // waits for what is being written
   }
   OK(cudaMemcpy(&Summed, Lists, sizeof(Summed), cudaMemcpyDeviceToHost));
-  CHECK(Summed.Sum == 2 * 4 * (N - 1));
+  CHECK(Summed.Sum == 2 * 14);
   OK(cudaFree(Lists));
+  OK(cudaFree(Chain));
+  OK(cudaFreeHost(Chained));
+  OK(cudaFreeHost(End));
+  OK(cudaFreeHost(Large));
 
   OK(cudaHostUnregister(Registered));
   CHECK(cudaHostUnregister(Registered));

@@ -546,6 +546,8 @@ CUresult emulated::Module::load(CUdevice Device, const void *Image,
 
 CUresult emulated::Module::getVariable(StringRef Name,
                                        const Variable *&Result) {
+  Libraries &L = libraries();
+  std::lock_guard<std::mutex> Guard(L.Lock);
   for (const std::unique_ptr<Variable> &V : Variables)
     if (V->Name == Name) {
       Result = V.get();
@@ -553,8 +555,6 @@ CUresult emulated::Module::getVariable(StringRef Name,
     }
   if (IsCubin)
     return CUDA_ERROR_NOT_FOUND;
-  Libraries &L = libraries();
-  std::lock_guard<std::mutex> Guard(L.Lock);
   for (const std::unique_ptr<Library> &File : L.Files) {
     LLVMContext Context;
     std::unique_ptr<llvm::Module> M = parse(*File, Context);
@@ -610,6 +610,9 @@ CUresult emulated::Module::addVariables(const llvm::Module &M,
 CUresult emulated::Module::findCode(emulated::Function &F) {
   Libraries &L = libraries();
   std::lock_guard<std::mutex> Guard(L.Lock);
+  // Another thread may have found it meanwhile, and run it.
+  if (F.HasCode)
+    return CUDA_SUCCESS;
   bool HasSlots = any_of(Variables, [](const std::unique_ptr<Variable> &V) {
     return V->Name == MNEME_VARIABLE_SLOTS;
   });
@@ -636,6 +639,7 @@ CUresult emulated::Module::findCode(emulated::Function &F) {
     return CUDA_ERROR_NOT_SUPPORTED;
   }
   F.Code = std::move(*Code);
+  F.HasCode = true;
   return CUDA_SUCCESS;
 }
 
@@ -658,7 +662,7 @@ CUresult emulated::Module::getFunction(StringRef Name,
 }
 
 CUresult emulated::Function::findCode() {
-  return Code ? CUDA_SUCCESS : Owner->findCode(*this);
+  return HasCode ? CUDA_SUCCESS : Owner->findCode(*this);
 }
 
 //===----------------------------------------------------------------------===//

@@ -302,6 +302,29 @@ static CUresult checkContext() {
       return CUDA_ERROR_INVALID_DEVICE;                                        \
   } while (false)
 
+namespace {
+/// Since CUDA 13, functions that take a stream need no current context.
+class ContextOf {
+public:
+  explicit ContextOf(CUstream S) {
+    if (!Current && settings().Version >= 13000 && driver().Streams.has(S)) {
+      Current =
+          reinterpret_cast<Context *>(reinterpret_cast<Stream *>(S)->Owner);
+      IsLent = true;
+    }
+  }
+  ContextOf(const ContextOf &) = delete;
+  ContextOf &operator=(const ContextOf &) = delete;
+  ~ContextOf() {
+    if (IsLent)
+      Current = nullptr;
+  }
+
+private:
+  bool IsLent = false;
+};
+} // namespace
+
 /// \returns the queue of \p S, or null for a handle that is none.
 static std::shared_ptr<Queue> queueOf(CUstream S) {
   // Null, CU_STREAM_LEGACY, CU_STREAM_PER_THREAD.
@@ -945,6 +968,7 @@ CUresult cuModuleGetFunction(CUfunction *Result, CUmodule Handle,
     return CUDA_ERROR_INVALID_HANDLE;
   Function *F = nullptr;
   auto *M = reinterpret_cast<emulated::Module *>(Handle);
+  std::lock_guard<std::mutex> Guard(LibraryLock);
   if (CUresult R = M->getFunction(Name, F))
     return R;
   *Result = reinterpret_cast<CUfunction>(driver().Functions.add(F));
@@ -1226,6 +1250,7 @@ CUresult KernelCall::run() const {
 
 static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
                        CUstream S, void **Args, void **Extra) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   std::shared_ptr<Queue> Q = queueOf(S);
   if (!Q)
@@ -1315,6 +1340,7 @@ CUresult cuStreamDestroy_v2(CUstream Handle) {
 }
 
 CUresult cuStreamSynchronize(CUstream S) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   std::shared_ptr<Queue> Q = queueOf(S);
   if (!Q)
@@ -1324,6 +1350,7 @@ CUresult cuStreamSynchronize(CUstream S) {
 }
 
 CUresult cuStreamQuery(CUstream S) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   std::shared_ptr<Queue> Q = queueOf(S);
   if (!Q)
@@ -1342,6 +1369,7 @@ CUresult cuStreamGetFlags(CUstream S, unsigned *Flags) {
 }
 
 CUresult cuStreamIsCapturing(CUstream S, int *Status) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   if (!queueOf(S))
     return CUDA_ERROR_INVALID_HANDLE;
@@ -1587,6 +1615,7 @@ CUresult cuMemFreeAsync(CUdeviceptr Address, CUstream S) {
 }
 
 CUresult cuStreamGetCtx(CUstream S, CUcontext *C) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   if (!queueOf(S))
     return CUDA_ERROR_INVALID_HANDLE;
@@ -1788,6 +1817,7 @@ CUresult cuStreamWaitEvent(CUstream S, CUevent Handle, unsigned) {
 }
 
 CUresult cuLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
+  ContextOf Here(S);
   CHECK_CONTEXT();
   std::shared_ptr<Queue> Q = queueOf(S);
   if (!Q)

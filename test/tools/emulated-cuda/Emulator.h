@@ -219,6 +219,7 @@ struct Function {
   uint64_t MaxThreads = 1024;
   int MaxDynamicShared = 48 << 10;
   std::unique_ptr<llvm::mneme::DeviceKernel> Code;
+  std::atomic<bool> HasCode{false}; ///< Code is not replaced any more.
 
   /// Finds code, and the parameters of what is no cubin.
   CUresult findCode();
