@@ -2,7 +2,7 @@
 """Runs Mneme's benchmarks and prints tables, or JSON with --json.
 
 run.py --build=BUILD [--only=host,replay,record,pages,samplers,deploy,jit] [--json] [--output=FILE]
-run.py --build=BUILD --only=python,source,evolution [--python=PYTHON]
+run.py --build=BUILD --only=python,source,evolution [--python=PYTHON] [--device=cuda:0]
 run.py --build=BUILD --only=bisect --programs=DIR [--places=N] [--seed=N]
 run.py --build=BUILD --only=faults [--before=REPLAY] [--faults-on=cuda:0] [--searches=full]
 run.py --build=BUILD --only=gpu [--device=cuda:0] [--programs=DIR] [--seconds=N] ...
@@ -179,14 +179,18 @@ class Runner:
             result["head"] = [r for e in engines for r in measure("head", small, "64", "1000", "--engine=" + e)]
         return result
 
-    def source(self, script="measure.py"):
+    def source(self, script="measure.py", *more):
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Source", script)
         package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
         env = dict(os.environ, PYTHONPATH=package, MNEME_ROOT=self.build)
-        with open(os.path.join(self.build, "CMakeCache.txt")) as file:
-            cache = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
-        found = {key.split(":")[0]: value for key, value in cache.items()}
-        return json.loads(run([self.options.python, script, self.build, found["MNEME_CLANG"], found["MNEME_CUDA_PATH"]], env=env))
+        clang, cuda = os.path.join(self.build, "bin", "clang++-22"), os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        if os.path.exists(os.path.join(self.build, "CMakeCache.txt")):  # not in what gpu-pack.sh packs
+            with open(os.path.join(self.build, "CMakeCache.txt")) as file:
+                cache = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
+            found = {key.split(":")[0]: value for key, value in cache.items()}
+            clang, cuda = found["MNEME_CLANG"], found["MNEME_CUDA_PATH"]
+        device = "--device=" + (self.options.device or "host")
+        return json.loads(run([self.options.python, script, self.build, clang, cuda, device, *more], env=env))
 
     def deploy(self):
         """On the emulated GPU, which takes a launch in less than a real one does."""
@@ -652,9 +656,10 @@ class GPURunner:
         self.record_tool = os.path.join(self.build, "bin", "llvm-mneme-record")
         self.bench_tool = os.path.join(self.build, "bin", "mneme-bench-gpu")
         self.launches = os.path.join(self.build, "benchmarks", "Record", "launches")
-        self.devices = [options.device]
-        if options.device.startswith("cuda"):
-            self.devices.append("offload" + options.device[len("cuda") :])
+        self.device = options.device or "cuda:0"
+        self.devices = [self.device]
+        if self.device.startswith("cuda"):
+            self.devices.append("offload" + self.device[len("cuda") :])
         self.end = time.monotonic() + options.seconds
         # The parts after this one are to have time, too.
         self.parts_left = 1
@@ -782,7 +787,7 @@ class GPURunner:
             paths = glob.glob(os.path.join(directory, "*.json"))
             each = min(5, self.left() / self.parts_left / len(paths) / 3)
             for path in paths:
-                args = ["noise", "--device=" + self.options.device, "--seconds=%g" % each, path]
+                args = ["noise", "--device=" + self.device, "--seconds=%g" % each, path]
                 result.append(self.bench(*args))
         return sorted(result, key=lambda r: r["caches"][0]["nanoseconds"])
 
@@ -1005,10 +1010,13 @@ def print_source(result):
 
 
 def print_evolution(result):
-    print("%(searches)d searches among versions of equal speed: %(winners)d winners" % result["same"])
+    print("%d searches among versions of equal speed: %d winners" % (len(result["same"]), sum(result["same"])))
     for r in result["tune"]:
         print("%(program)-10s %(kernel)-24.24s tuned %(tune).3fx, evolved %(evolve).3fx (%(candidates)d candidates, %(inner_trials)d inner trials)" % r)
-    print("evolved / tuned: %.3f (geometric mean)" % result["ratio"])
+    if result["tune"]:
+        print("evolved / tuned: %.3f (geometric mean)" % result["ratio"])
+    for r in result["rebuilt"]:
+        print("%(program)-10s %(kernel)-24.24s evolved %(promised).3fx [%(low).3f, %(high).3f], rebuilt %(rebuilt).3fx" % r)
 
 
 def print_samplers(result):
@@ -1028,7 +1036,7 @@ def main():
     parser.add_argument("--mib", type=int, default=256, help="size of the snapshots")
     parser.add_argument("--json", action="store_true")
     parser.add_argument("--output", metavar="FILE", help="also write JSON there, part by part")
-    parser.add_argument("--device", default="cuda:0", help="GPU of the parts that need one")
+    parser.add_argument("--device", help="of the parts that need a GPU (default: cuda:0), of source and evolution (host)")
     parser.add_argument("--programs", metavar="DIR", help="other programs, for bisect and the parts of a GPU")
     parser.add_argument("--places", type=int, default=7, help="places of faults in each program")
     parser.add_argument("--bisect", metavar="NAMES", default="md,lulesh,wsm5",
@@ -1038,7 +1046,7 @@ def main():
     parser.add_argument("--searches", default="hand,first,heal,full", help="of faults: by hand, and depths of bisection")
     parser.add_argument("--before", metavar="REPLAY", help="another llvm-mneme-replay, for faults")
     parser.add_argument("--python", default=sys.executable, help="Python of the part \"python\"")
-    parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU, and for faults")
+    parser.add_argument("--seconds", type=float, default=600, help="limit for the parts of a GPU, for faults and evolution")
     options = parser.parse_args()
     options.build = os.path.abspath(options.build)
     runner = Runner(options)
@@ -1050,7 +1058,7 @@ def main():
         "samplers": (runner.samplers, print_samplers),
         "deploy": (runner.deploy, print_deploy),
         "source": (runner.source, print_source),
-        "evolution": (lambda: runner.source("evolution.py"), print_evolution),
+        "evolution": (lambda: runner.source("evolution.py", f"--seconds={options.seconds}"), print_evolution),
         "jit": (runner.jit, print_jit),
         "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),

@@ -6,9 +6,9 @@
 #   ... carry the folder there, and run ...
 #   utils/gpu-test.sh <output folder>
 #
-# The folder gets mneme-gpu-libs.tar.xz (libLLVM, liboffload and what they need; made
-# again only when they change) and mneme-gpu.tar.xz (tools, runtimes, unit tests,
-# examples, benchmarks, programs).
+# The folder gets mneme-gpu-libs.tar.xz (libLLVM with the targets that are needed, clang's
+# library, liboffload and what they need; made again only when they change) and mneme-gpu.tar.xz
+# (tools, clang, runtimes, unit tests, examples with their sources, benchmarks, programs).
 #
 #   --build=DIR       Mneme's build folder (default: build)
 #   --no-build        take what is built; else all, unit tests and benchmarks are built first
@@ -121,6 +121,27 @@ if [ -n "$proteus" ]; then
     --cuda-path "$CUDA_PATH" --groups gpu,rdc,scale --prebuild 2>/dev/null | grep -v ' passed' || true
 fi
 
+# libLLVM without the other targets, which is half as large. Their functions for initialization do nothing.
+# WindowsManifest and LineEditor need libraries that nothing else does, TableGen has options of programs; Z3 and curl are
+# never called.
+slim_llvm() { # file
+  local target part all=() keep=" X86 NVPTX ${amd:+AMDGPU }" out='/libLLVM(WindowsManifest|LineEditor|TableGen'
+  for target in $(llvm-config-22 --targets-built); do
+    case $keep in *" $target "*) continue ;; esac
+    out="$out|$target[A-Z]"
+    for part in AsmParser AsmPrinter Disassembler Target TargetInfo TargetMC TargetMCA; do
+      echo "void LLVMInitialize$target$part(void) {}"
+    done
+  done >"$1.c"
+  echo 'LLVM_22.1 { global: *; };' >"$1.map"
+  read -ra all < <(llvm-config-22 --link-static --libfiles all)
+  mapfile -t all < <(printf '%s\n' "${all[@]}" | grep -Ev "$out)")
+  clang++-22 -fuse-ld=lld -shared -fPIC -x c "$1.c" -x none -Wl,--whole-archive "${all[@]}" -Wl,--no-whole-archive \
+    -Wl,-soname,libLLVM.so.22.1,--version-script="$1.map",--unresolved-symbols=ignore-all,-z,lazy,-Bsymbolic-functions,-s \
+    -lz -lzstd -ltinfo -lffi -lm -lpthread -o "$1"
+  rm "$1.c" "$1.map"
+}
+
 # One folder, laid out as the build folder is.
 pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
@@ -131,7 +152,16 @@ for file in "$BUILD"/bin/mneme-bench-* "$BUILD"/bin/mneme-package; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
 cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
-if [ -n "$amd" ]; then cp "$(llvm-config-22 --bindir)/ld.lld" "$pack/bin/"; fi
+if [ -n "$amd" ]; then
+  cp "$(llvm-config-22 --bindir)/ld.lld" "$pack/bin/"
+else
+  # Versions of sources and the JIT's are compiled there. Headers for other processors are large.
+  cp "$(llvm-config-22 --bindir)/clang" "$pack/bin/clang++-22"
+  cp "$(llvm-config-22 --bindir)/clang-linker-wrapper" "$pack/bin/"
+  mkdir -p "$pack/lib/clang/22"
+  cp -r "$(clang++-22 -print-resource-dir)/include" "$pack/lib/clang/22/"
+  rm "$pack"/lib/clang/22/include/{arm,riscv,sifive,hexagon,hvx,vec,alti,wasm}*
+fi
 if [ -f "$(llvm-config-22 --bindir)/llvm-reduce" ]; then
   cp "$(llvm-config-22 --bindir)/llvm-reduce" "$pack/bin/"
 fi
@@ -154,7 +184,14 @@ if [ -n "$proteus" ]; then cp -r "$work/proteus" "$pack/"; fi
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
 cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
-cp -r "$ROOT/python" "$pack/utils/"
+cp -r "$ROOT/python" "$pack/"
+# What benchmarks/Source measures is compiled there.
+mkdir "$pack/benchmarks/Source"
+cp "$ROOT"/benchmarks/Source/*.py "$pack/benchmarks/Source/"
+cp "$ROOT"/examples/*.{cu,h} "$pack/examples/"
+install -D -t "$pack/test/Evolve/Inputs" "$ROOT/test/Evolve/Inputs/matmul.cu"
+cp "$BUILD/lib/MnemePass.so" "$pack/lib/"
+cp -r "$ROOT/include" "$pack/"
 if [ -n "$openmp" ]; then
   mkdir "$pack/openmp"
   find "$openmp" -maxdepth 1 -type f -exec cp -t "$pack/openmp" {} +
@@ -163,7 +200,7 @@ fi
 if [ -n "$numba" ]; then
   PYTHONPATH=$ROOT/python CUDA_HOME=$CUDA_PATH "$numba" "$ROOT/utils/gpu-others/numba_images.py" save "$pack/utils/gpu-others/numba"
 fi
-find "$pack/utils" -name __pycache__ -prune -exec rm -r {} +
+find "$pack/utils" "$pack/python" -name __pycache__ -prune -exec rm -r {} +
 if [ -n "$programs" ]; then
   find "$programs" -maxdepth 1 -type f -executable -exec cp -t "$pack/programs" {} +
 fi
@@ -176,6 +213,7 @@ find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
 # older here than there as a rule; gpu-test.sh takes them only where there are none.
 llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
+slim_llvm "$libs/lib/libLLVM.so.22.1"
 shopt -s nullglob
 roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
 for file in "$pack"/openmp/*; do
@@ -186,7 +224,7 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
 {
   if [ -f "$offload" ]; then echo "$offload"; fi
   if [ -z "$amd" ]; then echo "$CUDA_PATH/lib64/$(basename "$(readlink "$CUDA_PATH/lib64/libcudart.so")")"; fi
-  LD_LIBRARY_PATH=$llvm_lib ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
+  LD_LIBRARY_PATH=$libs/lib:$llvm_lib ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 } | sort -u | while read -r file; do
   name=$(basename "$file")
   case $name in
@@ -194,6 +232,7 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
     libcuda.so.*) ;; # the driver
     libomp.so.* | libomptarget.so.*) cp -L "$file" "$pack/lib/" ;; # of programs; the tools' archive stays the same
     libstdc++.so.* | libgcc_s.so.*) cp -L "$file" "$libs/lib-fallback/" ;;
+    libLLVM.so.22.1) ;; # made above
     *) cp -L "$file" "$libs/lib/" ;;
   esac
 done

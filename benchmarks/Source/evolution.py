@@ -2,22 +2,28 @@
 # Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
 # See https://llvm.org/LICENSE.txt for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures what searches over source find, on the host device. benchmarks/run.py runs it and prints what it prints, JSON.
+"""Measures what searches over source find. benchmarks/run.py runs it and prints what it prints, JSON.
 
-evolution.py BUILD CLANG CUDA [--same=N] [--budget=SECONDS]
+evolution.py BUILD CLANG CUDA [--device=cuda:0] [--same=N] [--budget=SECONDS] [--seconds=N]
 
-same  searches among versions of equal speed and different code, and how many of them claim a winner
-tune  speed-ups of llvm-mneme-evolve and llvm-mneme-tune for kernels of examples, in the same time
+rebuilt  winners that are put back into their programs: what the search promised, and the rebuilt kernel beside the old one
+tune     speed-ups of llvm-mneme-evolve and llvm-mneme-tune for kernels of examples, in the same time
+same     searches among versions of equal speed and different code: whether they claim a winner
+
+After --seconds, nothing further is begun.
 """
 import argparse
 import json
 import math
 import os
+import statistics
 import sys
 import tempfile
+import time
 
-from measure import Program, evolve, run
+from measure import ROOT, Program, evolve, run
 
+REBUILT = ("histogram", "nbody", "spmv")
 PROGRAMS = ("histogram", "jacobi", "matmul", "montecarlo", "nbody", "reduce", "saxpy", "spmv", "vecadd")
 
 
@@ -34,8 +40,30 @@ def measure_same(program, build, count):
     with open("versions.cu", "w") as file:
         file.write(program.version("NUMBER"))
     proposer = f"external={sys.executable} {os.path.abspath(__file__)} --propose={os.path.abspath('versions.cu')}"
-    winners = [evolve(program, build, 6, f"--proposer={proposer}", f"--seed={n}")["speedup"] for n in range(count)]
-    return {"searches": count, "winners": sum(w is not None for w in winners)}
+    for number in range(count):
+        yield evolve(program, build, 6, f"--proposer={proposer}", f"--seed={number}")["speedup"] is not None
+
+
+def measure_rebuilt(program, build):
+    """Only the source changes, as passes and launches cannot be put back."""
+    for kernel in program.kernels():
+        found = evolve(kernel, build, 12)
+        if not found["speedup"]:
+            continue
+        with open("evolved/winner.cu") as file:
+            lines = [line for line in file if "EVOLVE-BLOCK" not in line]
+        name = f"{kernel.folder}.rebuilt"
+        with open(f"{name}.cu", "w") as file:
+            file.writelines(lines)
+        rebuilt = Program(name, program.arguments, path=os.path.abspath(f"{name}.cu"))
+        other = next(k for k in rebuilt.kernels() if k.symbol == kernel.symbol)
+        times = {kernel: [], other: []}
+        for which in (kernel, other, other, kernel) * 2:
+            with which.executor() as executor:
+                times[which].append(executor.submit().result().time)
+        old, new = (statistics.median(t) for t in times.values())
+        yield {"program": program.name, "kernel": kernel.symbol, "promised": found["speedup"], "low": found["low"],
+               "high": found["high"], "rebuilt": old / new}  # fmt: skip
 
 
 def measure_tune(program, build, budget):
@@ -45,7 +73,7 @@ def measure_tune(program, build, budget):
         found = evolve(kernel, build, 0, f"--budget={budget}", inner=True)
         tune = os.path.join(build, "bin", "llvm-mneme-tune")
         folder = f"{kernel.folder}.tuned"
-        run(tune, kernel.kernel, "--device=host", f"--record-id={kernel.record_id}", f"--budget={budget}", "-o", folder, "--quiet", "--explain=off")
+        run(tune, kernel.kernel, f"--device={program.arguments.device}", f"--record-id={kernel.record_id}", f"--budget={budget}", "-o", folder, "--quiet", "--explain=off")
         with open(os.path.join(folder, "best.json")) as file:
             speedup = json.load(file)["expected"]["speedup"]
         yield {**result, "kernel": kernel.symbol, "evolve": found["speedup"] or 1, "tune": speedup["value"] if speedup else 1,
@@ -61,20 +89,30 @@ def main():
     parser.add_argument("build", nargs="?")
     parser.add_argument("clang", nargs="?")
     parser.add_argument("cuda", nargs="?")
+    parser.add_argument("--device", default="host")
+    parser.add_argument("--seconds", type=float, default=1e9, metavar="N", help="after which nothing is begun")
     parser.add_argument("--same", type=int, default=20, metavar="N", help="searches among versions of equal speed")
     parser.add_argument("--budget", type=float, default=15, metavar="SECONDS", help="of a search")
     parser.add_argument("--propose", help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.propose:
         return propose(arguments.propose)
+    end = time.monotonic() + arguments.seconds
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        result = {"same": measure_same(Program("matmul", arguments), arguments.build, arguments.same), "tune": []}
-        for name in PROGRAMS:
-            for row in measure_tune(Program(name, arguments), arguments.build, arguments.budget):
-                result["tune"].append(row)
-                print(row, file=sys.stderr, flush=True)
-        result["ratio"] = geometric_mean([r["evolve"] / r["tune"] for r in result["tune"]])
+        twice = Program("twice", arguments, path=os.path.join(ROOT, "test", "Evolve", "Inputs", "matmul.cu"))
+        programs = [Program(name, arguments) for name in PROGRAMS]
+        rebuilt = [twice, *(p for p in programs if p.name in REBUILT)]
+        parts = [*(("rebuilt", measure_rebuilt(p, arguments.build)) for p in rebuilt),
+                 *(("tune", measure_tune(p, arguments.build, arguments.budget)) for p in programs),
+                 ("same", measure_same(programs[PROGRAMS.index("matmul")], arguments.build, arguments.same))]  # fmt: skip
+        result = {"rebuilt": [], "tune": [], "same": []}
+        for name, rows in parts:
+            while time.monotonic() < end and (row := next(rows, None)) is not None:
+                result[name].append(row)
+                print(name, row, file=sys.stderr, flush=True)
+        if result["tune"]:
+            result["ratio"] = geometric_mean([r["evolve"] / r["tune"] for r in result["tune"]])
         json.dump(result, sys.stdout, indent=1)
         print()
 

@@ -2,9 +2,9 @@
 # Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
 # See https://llvm.org/LICENSE.txt for license information.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Measures evaluations of versions of a source, on the host device. benchmarks/run.py runs it and prints what it prints, JSON.
+"""Measures evaluations of versions of a source. benchmarks/run.py runs it and prints what it prints, JSON.
 
-measure.py BUILD CLANG CUDA [--candidates=N]
+measure.py BUILD CLANG CUDA [--device=cuda:0] [--candidates=N]
 
 front_end  processor seconds of clang for a version, without and with a compiled prefix
 known      milliseconds until the result of a version that is known
@@ -40,19 +40,20 @@ def timed(action):
 
 
 class Program:
-    """An example: built, recorded, with the source of one of its kernels."""
+    """A program of one file: built, recorded, with the source of one of its kernels. An example by default."""
 
-    def __init__(self, name, arguments, kernel=0):
+    def __init__(self, name, arguments, kernel=0, path=None):
         self.name = name
         self.arguments = arguments
+        self.path = path or f"{ROOT}/examples/{name}.cu"
         cuda = arguments.cuda
         self.build = [
             arguments.clang, "--driver-mode=g++", "-std=c++17", "-O2", "-x", "cuda", f"--cuda-path={cuda}",
             "--offload-arch=sm_90", "-Wno-unknown-cuda-version", "-isystem", f"{cuda}/include/cccl", f"-I{cuda}/include",
-            f"-I{ROOT}/include", f"{ROOT}/examples/{name}.cu", f"-L{cuda}/lib64", f"-Wl,-rpath,{cuda}/lib64", "-lcudart",
+            f"-I{ROOT}/include", self.path, f"-L{cuda}/lib64", f"-Wl,-rpath,{cuda}/lib64", "-lcudart",
             f"-fpass-plugin={arguments.build}/lib/MnemePass.so", "-o", name,
         ]  # fmt: skip
-        self.record = [os.path.join(arguments.build, "bin", "llvm-mneme-record"), "--device=host", "--quiet"]
+        self.record = [os.path.join(arguments.build, "bin", "llvm-mneme-record"), f"--device={arguments.device.partition(':')[0]}", "--quiet"]
         if not os.path.exists(f"{name}.rec"):
             run(*self.build)
             run(*self.record, "-o", f"{name}.rec", "--", f"./{name}")
@@ -69,7 +70,7 @@ class Program:
 
     def kernels(self):
         """The same program with each of its kernels."""
-        return [Program(self.name, self.arguments, n) for n in range(len(self.recordings))]
+        return [Program(self.name, self.arguments, n, self.path) for n in range(len(self.recordings))]
 
     def version(self, number):
         """A version with other code: an unused variable would be removed, a bound of the block is not."""
@@ -79,7 +80,7 @@ class Program:
         return f"{self.text[:body]}\n  if (gridDim.x == {bound}u)\n    return;\n{self.text[body:]}"
 
     def executor(self):
-        return mneme.Executor(self.kernel, device="host", options=[f"--source-dir={self.folder}"])
+        return mneme.Executor(self.kernel, device=self.arguments.device, options=[f"--source-dir={self.folder}"])
 
 
 def measure_front_end(program, build):
@@ -130,13 +131,13 @@ def evaluate(program, count):
 
 
 def measure_rebuild(program, count=20):
-    """A rebuild is that of a user: without the recorder, and the program runs once, on the host device. Other processes of the
+    """A rebuild is that of a user: without the recorder, and the program runs once, on the same device. Other processes of the
     machine have less influence on the times of processors ("cpu")."""
     plain = [w for w in program.build if not w.startswith("-fpass-plugin")]
     before = processor_seconds()
     compile_s = statistics.median(timed(lambda: run(*plain)) for _ in range(3))
     run(*program.build)
-    command = [*program.record, "--no-record", "--", f"./{program.name}"]
+    command = [*program.record, "--no-record", "--", f"./{program.name}"] if program.arguments.device == "host" else [f"./{program.name}"]
     middle = processor_seconds()
     run_s = statistics.median(timed(lambda: run(*command)) for _ in range(3))
     rebuild_cpu = (middle - before) / 4 + (processor_seconds() - middle) / 3
@@ -150,14 +151,15 @@ def evolve(program, build, count, *options, inner=False):
     shutil.rmtree("evolved", ignore_errors=True)
     tool = os.path.join(build, "bin", "llvm-mneme-evolve")
     inner_options = [] if inner else ["--inner=0"]
-    seconds = timed(lambda: run(tool, program.kernel, program.folder, "--device=host", "-o", "evolved", "--quiet",
+    seconds = timed(lambda: run(tool, program.kernel, program.folder, f"--device={program.arguments.device}", "-o", "evolved", "--quiet",
                                 "--explain=off", f"--candidates={count}", *inner_options, *options))  # fmt: skip
     with open("evolved/report.json") as file:
         report = json.load(file)
     winner = report["winner"]
+    low, high = winner["speedup"][1:] if winner else (None, None)
     return {"seconds": seconds, "candidates": report["candidates"], "verified": report["verified"],
             "distinct": report["distinct"], "per_second": report["candidates"] / seconds,
-            "inner_trials": report["inner_trials"], "speedup": winner and winner["speedup"][0]}  # fmt: skip
+            "inner_trials": report["inner_trials"], "speedup": winner and winner["speedup"][0], "low": low, "high": high}  # fmt: skip
 
 
 def measure_trust(program, build, count):
@@ -174,6 +176,7 @@ def main():
     parser.add_argument("build")
     parser.add_argument("clang")
     parser.add_argument("cuda")
+    parser.add_argument("--device", default="host")
     parser.add_argument("--candidates", type=int, default=200)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
