@@ -25,6 +25,7 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -107,6 +108,7 @@ private:
   Error prepareStop();
   std::optional<CompilerRun> runFromStop(Words Command, int In) const;
   int findWarm(StringRef Program) const;
+  void omitLibraries(Words &Link) const;
   /// Runs a command. \returns false, with messages, if it fails.
   Expected<bool> run(const Words &Command) {
     return finish(Command, execute(Command));
@@ -342,6 +344,41 @@ SourceBuild::listJobs(StringRef Language) {
   return std::move(Jobs);
 }
 
+/// Returns true if an object refers to nothing outside.
+static bool isSelfContained(StringRef Path) {
+  Expected<object::OwningBinary<object::ObjectFile>> File =
+      object::ObjectFile::createObjectFile(Path);
+  if (!File) {
+    consumeError(File.takeError());
+    return false;
+  }
+  return all_of(File->getBinary()->symbols(), [](object::SymbolRef S) {
+    Expected<uint32_t> Flags = S.getFlags();
+    if (!Flags)
+      consumeError(Flags.takeError());
+    return Flags && (!(*Flags & object::SymbolRef::SF_Undefined) ||
+                     *Flags & object::SymbolRef::SF_FormatSpecific);
+  });
+}
+
+/// Leaves out the libraries of the language where the code needs none: to read
+/// their symbols takes most of the linker's time.
+void SourceBuild::omitLibraries(Words &Link) const {
+  bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
+    return any_of(ArrayRef<StringRef>{"-D", "-U", "-I", "-O", "-std="},
+                  [&](StringRef Each) { return Option.starts_with(Each); });
+  });
+  auto IsObject = [&](StringRef Word) {
+    return Word.starts_with(Work.path()) && Word.ends_with(".o");
+  };
+  if (hasKernels(Source) || !OnlyPreprocesses ||
+      !all_of(make_filter_range(Link, IsObject), isSelfContained))
+    return;
+  erase_if(Link, [](StringRef Word) {
+    return is_contained({"-lstdc++", "-lm", "-lgcc", "-lgcc_s", "-lc"}, Word);
+  });
+}
+
 static constexpr StringLiteral ImageOption("-fcuda-include-gpubinary");
 static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 
@@ -387,6 +424,8 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
   if (Warm.Copies.empty())
     return runWarm(Warm.FrontEnds[Number], {}, Setup, Stop);
   Command.back() = Warm.Folder + "/common.cpp";
+  // To free the syntax tree takes longer than to keep it: the copy has it, too.
+  llvm::erase(Command, "-clear-ast-before-backend");
   Stop.Copy = Warm.Copies[Number];
   return runWarm(Warm.Clang, Command, Setup, Stop);
 }
@@ -455,6 +494,8 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
   for (auto [I, Command] : enumerate(*Jobs)) {
+    if (is_contained(Command, "-shared"))
+      omitLibraries(Command);
     Expected<bool> Ok =
         finish(Command, Runs[I] ? std::move(*Runs[I]) : execute(Command));
     if (!Ok)

@@ -146,11 +146,9 @@ static std::vector<std::string> findOwnFiles() {
   return Paths;
 }
 
-Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
-                                                  const std::string &CudaPath,
-                                                  JitTarget Target,
-                                                  SourceTools &Tools) {
-  std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
+Expected<JitToolchain> llvm::mneme::findToolchain(
+    const std::string &Program, const std::string &CudaPath, JitTarget Target,
+    SourceTools &Tools, const std::string &Folder, CodeStore &Store) {
   std::vector<std::string> Files = findOwnFiles();
   if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
     if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
@@ -179,11 +177,24 @@ Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
       return createStringError("cannot find '" + Shown + "'");
     if (Running != Named)
       return createStringError("'" + Shown + "' was replaced");
+  }
+  // To read all of LLVM takes longer than most compilations.
+  std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
+  std::string Key = Text + T.encode();
+  if (std::optional<CodeStore::Found> Known =
+          Store.find(Folder, Key, JitFile::Toolchain)) {
+    T.Identity = std::move(Known->Contents);
+    return std::move(T);
+  }
+  for (const std::string &Path : Files) {
     Expected<std::unique_ptr<MemoryBuffer>> Contents = readFile(Path);
     if (!Contents)
       return Contents.takeError();
     Text += toHexString(digest128((*Contents)->getBuffer()));
   }
   T.Identity = ::mneme::jitDigest(Text);
+  constexpr uint64_t Limit = 1 << 20;
+  // Without it, the next server reads them.
+  consumeError(Store.add(Folder, Limit, Key, JitFile::Toolchain, T.Identity));
   return std::move(T);
 }

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Support/Path.h"
 #include <csignal>
 #include <deque>
 #include <fcntl.h>
@@ -157,7 +158,9 @@ Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
   }
   if (IsNew)
     if (Error E =
-            findToolchain(Options.Program, CudaPath, Target, Tools).moveInto(T))
+            findToolchain(Options.Program, CudaPath, Target, Tools,
+                          sys::path::parent_path(Options.Socket).str(), Store)
+                .moveInto(T))
       return std::move(E);
   // Applications look there before they ask.
   std::string Key =
