@@ -1091,6 +1091,8 @@ def print_source(result):
     print("a known version: %(median_ms).2f ms, at most %(worst_ms).2f ms" % result["known"])
     for r in result["rebuild"]:
         print("%(program)-8s compile %(compile_s).2f s and run %(run_s).2f s, evaluate %(evaluate_s).3f s: %(ratio).1f times less, of processors %(cpu_ratio).1f" % r)
+    for r in result["by_hand"]:
+        print("%(program)-8s clang, opt, llc and ptxas %(hand_s).3f s, evaluate %(evaluate_s).3f s: %(ratio).2f versions a second for one of theirs, of processors %(cpu_ratio).2f" % r)
     print("search: %(candidates)d candidates (%(verified)d verified, %(distinct)d distinct) in %(seconds).0f s" % result["search"])
     print("candidates/s: %(on).2f with trust, %(off).2f without: %(ratio).2f" % result["trust"])
 

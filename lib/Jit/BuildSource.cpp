@@ -62,10 +62,12 @@ extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
 }
 )";
 
-Expected<SourceTools> SourceTools::find(StringRef Program) {
+Expected<SourceTools> SourceTools::find(StringRef Program, std::string Clang) {
   SourceTools T;
-  if (Error E = findClang("").moveInto(T.Clang))
-    return std::move(E);
+  T.Clang = std::move(Clang);
+  if (T.Clang.empty())
+    if (Error E = findClang("").moveInto(T.Clang))
+      return std::move(E);
   SmallString<128> Libraries(Program);
   if (std::error_code EC = sys::fs::real_path(Program, Libraries))
     return createFileError(Program, EC);

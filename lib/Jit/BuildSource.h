@@ -58,7 +58,8 @@ struct SourceTools {
   std::string Linker; ///< ld.lld beside clang, which takes less time than ld.
   std::string Warm;   ///< libmneme_warm.so
   /// \param Program  the server.
-  static Expected<SourceTools> find(StringRef Program);
+  /// \param Clang  empty: it is looked for.
+  static Expected<SourceTools> find(StringRef Program, std::string Clang);
 };
 
 /// What a build need not do again, as processes wait for the rest
