@@ -206,8 +206,7 @@ std::vector<char *> Server::serve() {
 using MainFn = int(int, char **, char **);
 static MainFn *Main = nullptr;
 
-static int serveMain(int, char **, char **Environment) {
-  (void)Environment;
+static int serveMain(int, char **, char **) {
   std::vector<char *> Words = Server(MNEME_WARM_SOCKET).serve();
   int Count = int(Words.size());
   Words.push_back(nullptr);
@@ -279,10 +278,14 @@ static int openFile(const char *Name, const char *Path, int Flags,
   return Real(Path, Flags, Mode);
 }
 
+static bool hasMode(int Flags) {
+  return Flags & O_CREAT || (Flags & O_TMPFILE) == O_TMPFILE;
+}
+
 EXPORT int open(const char *Path, int Flags, ...) {
   va_list L;
   va_start(L, Flags);
-  mode_t Mode = Flags & (O_CREAT | O_TMPFILE) ? va_arg(L, mode_t) : 0;
+  mode_t Mode = hasMode(Flags) ? va_arg(L, mode_t) : 0;
   va_end(L);
   return openFile("open", Path, Flags, Mode);
 }
@@ -290,7 +293,7 @@ EXPORT int open(const char *Path, int Flags, ...) {
 EXPORT int open64(const char *Path, int Flags, ...) {
   va_list L;
   va_start(L, Flags);
-  mode_t Mode = Flags & (O_CREAT | O_TMPFILE) ? va_arg(L, mode_t) : 0;
+  mode_t Mode = hasMode(Flags) ? va_arg(L, mode_t) : 0;
   va_end(L);
   return openFile("open64", Path, Flags, Mode);
 }

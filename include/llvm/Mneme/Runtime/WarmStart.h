@@ -12,7 +12,7 @@
 /// each request: a run costs no dynamic linking. A run may stop once more, when
 /// it opens a certain file. It then leaves a copy behind, which goes on with
 /// other contents of the file for each request: what the run has read so far is
-/// not read again.
+/// not read again. Copies have no descriptors but those of the request.
 ///
 /// A request is one message with descriptors. The descriptor of its answer gets
 /// the status of the process, as of wait(), or nothing if it does not run.
