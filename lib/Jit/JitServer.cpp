@@ -33,7 +33,7 @@ using ::mneme::WireWriter;
 
 static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 
-/// Texts whose compilers wait. Each takes some 100 MB of memory.
+/// Texts whose compilers wait. With kernels, each takes some 60 MB of memory.
 static constexpr size_t MaxCommonTexts = 8;
 
 /// Its socket, and two of a compilation.
