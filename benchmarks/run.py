@@ -16,6 +16,7 @@ deploy    what a launch costs with tuned kernels, and the start with a large pac
 source    versions of a kernel's source: front end, known versions, beside rebuilding and running, searches
 evolution what searches over source find: among versions of equal speed, and beside llvm-mneme-tune
 jit       what the JIT costs: hits, misses, first launches, compilations, many processes at once
+sources   compiling sources at run time, beside "clang -c" of the same
 python    the Python package: import, calls, rate beside llvm-mneme-tune, memory, rows, what a cluster's head feeds
 bisect    steps and seconds of bisections of faults that are planted at random places
 faults    bisections of one fault of each kind: what they name, beside opt-bisect by hand
@@ -37,12 +38,15 @@ another version, for comparison.
 """
 
 import argparse
+import ctypes
 import datetime
 import glob
 import json
 import os
 import platform
 import random
+import re
+import resource
 import subprocess
 import sys
 import tempfile
@@ -183,12 +187,7 @@ class Runner:
         script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "Source", script)
         package = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "python")
         env = dict(os.environ, PYTHONPATH=package, MNEME_ROOT=self.build)
-        clang, cuda = os.path.join(self.build, "bin", "clang++-22"), os.environ.get("CUDA_HOME", "/usr/local/cuda")
-        if os.path.exists(os.path.join(self.build, "CMakeCache.txt")):  # not in what gpu-pack.sh packs
-            with open(os.path.join(self.build, "CMakeCache.txt")) as file:
-                cache = dict(line.rstrip().split("=", 1) for line in file if "=" in line)
-            found = {key.split(":")[0]: value for key, value in cache.items()}
-            clang, cuda = found["MNEME_CLANG"], found["MNEME_CUDA_PATH"]
+        clang, cuda = self.compilers()
         device = "--device=" + (self.options.device or "host")
         return json.loads(run([self.options.python, script, self.build, clang, cuda, device, *more], env=env))
 
@@ -347,6 +346,89 @@ class Runner:
                 result = json.loads(text)["Result"]
                 times.append((told["compile_seconds"], sum(result[k] for k in ("preprocess_ir_time", "opt_time", "codegen_time"))))
         return {"server_seconds": min(t[0] for t in times), "replay_seconds": min(t[1] for t in times)}
+
+    def sources(self):
+        """Instances of templates beside "clang -c" of the same source, in turns. Processor time is that of all processes,
+        without that of a program that compiles nothing; a case is the difference of two programs."""
+        # Servers, and what they leave behind, are children of this process when their parents have ended.
+        PR_SET_CHILD_SUBREAPER = 36
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+        return {what: self.build_sources(what) for what in ("kernel", "function")} | {"hit": self.launch_instance()}
+
+    def compilers(self):
+        """Paths of clang and of the CUDA toolkit."""
+        cache = os.path.join(self.build, "CMakeCache.txt")
+        if not os.path.exists(cache):  # a folder of gpu-pack.sh
+            return os.path.join(self.build, "bin", "clang++-22"), os.environ.get("CUDA_HOME", "/usr/local/cuda")
+        with open(cache) as file:
+            found = dict(re.findall("^(MNEME_CLANG|MNEME_CUDA_PATH):[A-Z]+=(.*)$", file.read(), re.M))
+        return found["MNEME_CLANG"], found["MNEME_CUDA_PATH"]
+
+    @staticmethod
+    def processor_seconds(command, **kwargs):
+        """The output of a command, and the processor time of all processes until the last has ended."""
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        text = run(command, **kwargs)
+        try:
+            while True:
+                os.waitpid(-1, 0)
+        except ChildProcessError:
+            pass
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return text, after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+    def build_sources(self, what, rounds=5, more=10):
+        compiler, cuda = self.compilers()
+        wrapper = []
+        env = dict(os.environ, MNEME_JIT_CACHE="none", MNEME_JIT_IDLE="0.3")
+        flags = ["--driver-mode=g++", "-std=c++17", "-O3", "-fPIC"]
+        if what == "kernel":
+            wrapper = [self.record_tool, "--no-record", "--device=host", "--any-executable", "--"]
+            flags += ["-x", "cuda", "--cuda-path=" + cuda, "--offload-arch=sm_90", "-Wno-unknown-cuda-version"]
+        else:
+            env["LD_PRELOAD"] = os.path.join(self.build, "lib", "libmneme_jit.so")
+        cases = {name: {"processor": [], "wall": []} for name in ("clang", "server", "first", "later")}
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            env["XDG_RUNTIME_DIR"] = directory
+            source = os.path.join(directory, "source.cpp")
+            with open(source, "w") as file:
+                file.write(run([self.jit_program(), "text", what]))
+            clang = [compiler, *flags, "-c", source, "-o", os.path.join(directory, "source.o")]
+
+            def build(modules, instances):
+                text, seconds = self.processor_seconds(
+                    [*wrapper, self.jit_program(), "sources", what, str(modules), str(instances)], env=env)
+                return json.loads([l for l in text.splitlines() if l.startswith("{")][-1])["seconds"], seconds
+
+            def add(name, processor, wall):
+                cases[name]["processor"].append(processor)
+                cases[name]["wall"].append(wall)
+
+            for _ in range(rounds):
+                runs = []
+                for _ in range(more):
+                    start = time.monotonic()
+                    runs.append((self.processor_seconds(clang)[1], time.monotonic() - start))
+                add("clang", median([r[0] for r in runs]), median([r[1] for r in runs]))
+                nothing = build(0, 0)[1]
+                walls, one = build(1, 1)
+                add("server", one - nothing, walls[0])
+                walls, several = build(1 + more, 1)
+                add("first", (several - one) / more, median(walls[1:]))
+                walls, several = build(1, 1 + more)
+                add("later", (several - one) / more, median(walls[1:]))
+        return {name: {kind: median(case[kind]) for kind in case} |
+                {kind + "_ratio": median([a / b for a, b in zip(case[kind], cases["clang"][kind])]) for kind in case}
+                for name, case in cases.items()}
+
+    def launch_instance(self, rounds=7):
+        """Nanoseconds of a launch of an instance, and of a kernel of the program."""
+        wrapper = [self.record_tool, "--no-record", "--device=host", "--"]
+        with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as directory:
+            pairs = [[self.run_jitted(directory, [name, "100000"], None, wrapper)[0]["seconds"] * 1e9
+                      for name in ("instance", "other")] for _ in range(rounds)]
+        return {"instance_ns": median([p[0] for p in pairs]), "plain_ns": median([p[1] for p in pairs]),
+                "more_ns": median([p[0] - p[1] for p in pairs])}
 
     def share_jitted(self, count):
         """Many processes that want the same code at once."""
@@ -918,6 +1000,16 @@ def print_deploy(result):
              package["find_seconds"] * 1e9))
 
 
+def print_sources(result):
+    titles = {"clang": "clang -c", "server": "first instance, with the server's start", "first": "first instance of another module",
+              "later": "later instances"}
+    for what in ("kernel", "function"):
+        for name, case in result[what].items():
+            print("%-9s %-40s %7.3f s of processors (%.2f), %7.3f s (%.2f)" % (
+                what, titles[name], case["processor"], case["processor_ratio"], case["wall"], case["wall_ratio"]))
+    print("a launch of an instance: %(instance_ns).0f ns, of a kernel of the program: %(plain_ns).0f ns (%(more_ns)+.0f ns)" % result["hit"])
+
+
 def print_jit(result):
     for where in ("host", "emulated", "gpu"):
         if where not in result:
@@ -1005,6 +1097,8 @@ def print_source(result):
     print("a known version: %(median_ms).2f ms, at most %(worst_ms).2f ms" % result["known"])
     for r in result["rebuild"]:
         print("%(program)-8s compile %(compile_s).2f s and run %(run_s).2f s, evaluate %(evaluate_s).3f s: %(ratio).1f times less, of processors %(cpu_ratio).1f" % r)
+    for r in result["by_hand"]:
+        print("%(program)-8s clang, opt, llc and ptxas %(hand_s).3f s, evaluate %(evaluate_s).3f s: %(ratio).2f versions a second for one of theirs, of processors %(cpu_ratio).2f" % r)
     print("search: %(candidates)d candidates (%(verified)d verified, %(distinct)d distinct) in %(seconds).0f s" % result["search"])
     print("candidates/s: %(on).2f with trust, %(off).2f without: %(ratio).2f" % result["trust"])
 
@@ -1060,6 +1154,7 @@ def main():
         "source": (runner.source, print_source),
         "evolution": (lambda: runner.source("evolution.py", f"--seconds={options.seconds}"), print_evolution),
         "jit": (runner.jit, print_jit),
+        "sources": (runner.sources, print_sources),
         "python": (runner.python, print_python),
         "bisect": (lambda: BisectRunner(options).measure(), print_bisect),
         "faults": (lambda: FaultRunner(options).measure(), print_faults),

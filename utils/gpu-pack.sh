@@ -157,7 +157,7 @@ if [ -n "$amd" ]; then
 else
   # Versions of sources and the JIT's are compiled there. Headers for other processors are large.
   cp "$(llvm-config-22 --bindir)/clang" "$pack/bin/clang++-22"
-  cp "$(llvm-config-22 --bindir)/clang-linker-wrapper" "$pack/bin/"
+  cp "$(llvm-config-22 --bindir)"/{clang-linker-wrapper,opt,llc} "$pack/bin/"
   mkdir -p "$pack/lib/clang/22"
   cp -r "$(clang++-22 -print-resource-dir)/include" "$pack/lib/clang/22/"
   rm "$pack"/lib/clang/22/include/{arm,riscv,sifive,hexagon,hvx,vec,alti,wasm}*

@@ -17,6 +17,11 @@
 ///   jit calls NUM      seconds per call of a host function
 ///   jit misses NUM     seconds of NUM launches with a new value each
 ///   jit first          seconds of the first launch, and of the second one
+///   jit text WHAT      prints the source of a "kernel" or "function", with one
+///                      instance, for clang
+///   jit sources WHAT MODULES INSTANCES
+///                      seconds of each instance of such modules
+///   jit instance NUM   the same as launches, of an instance
 ///
 /// Prints one line of JSON.
 ///
@@ -28,7 +33,8 @@
 #include <cstdlib>
 #include <cstring>
 #include <cuda_runtime.h>
-#include <mneme/jit.h>
+#include <mneme/jit_module.h>
+#include <string>
 #include <vector>
 
 /// Uses all of its arguments, and does almost nothing.
@@ -103,11 +109,74 @@ static void print(const char *Name, double Value, const char *After) {
   std::printf("\"%s\": %.4g%s", Name, Value, After);
 }
 
+static const char KernelText[] = R"(#include <cstdio>
+#include <cuda_runtime.h>
+template <int N> __global__ void scale(float *P) { *P = *P * N + 1; }
+)";
+
+static const char FunctionText[] = R"(#include <vector>
+template <int N> double power(double X) {
+  double Result = 1;
+  for (int I = 0; I < N; ++I)
+    Result *= X;
+  return Result;
+}
+)";
+
+static int buildSources(bool IsKernel, int Modules, int Instances) {
+  auto Target = IsKernel ? mneme::jit_target::cuda : mneme::jit_target::host;
+  std::printf("{\"seconds\": [");
+  for (int M = 0; M != Modules; ++M) {
+    std::string Text = IsKernel ? KernelText : FunctionText;
+    mneme::jit_module Module(Target, Text + "// " + std::to_string(M) + "\n");
+    for (int I = 0; I != Instances; ++I) {
+      std::string N = std::to_string(3 + I);
+      double Start = now();
+      bool Ok =
+          IsKernel
+              ? bool(Module.instantiate("scale", N).prepare_launch<float *>())
+              : bool(Module.instantiate("power", N)
+                         .prepare_call<double, double>());
+      std::printf("%s%.6f", M || I ? ", " : "", now() - Start);
+      if (!Ok) {
+        std::fprintf(stderr, "jit: %s\n", Module.error().c_str());
+        return EXIT_FAILURE;
+      }
+    }
+  }
+  std::printf("]}\n");
+  return EXIT_SUCCESS;
+}
+
+/// Prints what the compile server compiles, in one piece.
+static void printSource(bool IsKernel) {
+  std::printf("%s", IsKernel ? KernelText : FunctionText);
+  if (IsKernel)
+    std::printf(
+        "extern \"C\" int __mneme_entry(const unsigned *D, size_t Shared,\n"
+        "    void *Stream, int MaxShared, float *A0) {\n"
+        "  if (MaxShared)\n"
+        "    if (int E = cudaFuncSetAttribute((const void *)scale<3>,\n"
+        "        cudaFuncAttributeMaxDynamicSharedMemorySize, MaxShared))\n"
+        "      return E;\n"
+        "  scale<3><<<dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]), Shared,\n"
+        "             (cudaStream_t)Stream>>>(A0);\n"
+        "  return cudaGetLastError();\n}\n");
+  else
+    std::printf("extern \"C\" double __mneme_entry(double A0) {\n"
+                "  return power<3>(A0);\n}\n");
+}
+
 int main(int Argc, char **Argv) {
   const char *What = Argc > 1 ? Argv[1] : "";
   long Num = Argc > 2 ? std::atol(Argv[2]) : 0;
   if (!std::strcmp(What, "calls") && Num > 0)
     return timeCalls(Num), EXIT_SUCCESS;
+  bool IsKernel = Argc > 2 && !std::strcmp(Argv[2], "kernel");
+  if (!std::strcmp(What, "text") && Argc > 2)
+    return printSource(IsKernel), EXIT_SUCCESS;
+  if (!std::strcmp(What, "sources") && Argc > 4)
+    return buildSources(IsKernel, std::atoi(Argv[3]), std::atoi(Argv[4]));
   float *P = nullptr;
   if (cudaMalloc(reinterpret_cast<void **>(&P), sizeof(*P)) != cudaSuccess ||
       cudaMemset(P, 0, sizeof(*P)) != cudaSuccess) {
@@ -126,6 +195,10 @@ int main(int Argc, char **Argv) {
     timeLaunches(Num, [&] { update<<<1, 1>>>(P, 1, 2, 4, 1); });
   } else if (!std::strcmp(What, "other") && Num > 0) {
     timeLaunches(Num, [&] { other<<<1, 1>>>(P, 1, 2, 4, 1); });
+  } else if (!std::strcmp(What, "instance") && Num > 0) {
+    mneme::jit_module Module(mneme::jit_target::cuda, KernelText);
+    mneme::jit_instance &Scale = Module.instantiate("scale", "3");
+    timeLaunches(Num, [&] { Scale.launch(1, 1, 0, nullptr, P); });
   } else if (!std::strcmp(What, "disabled") && Num > 0) {
     Update(1);
     mneme::jit_disable();
@@ -154,8 +227,9 @@ int main(int Argc, char **Argv) {
     print("first", First, ", ");
     print("second", Second, "}\n");
   } else {
-    std::fprintf(stderr, "usage: jit launches|other|disabled|calls|misses NUM "
-                         "| first\n");
+    std::fprintf(stderr, "usage: jit launches|other|instance|disabled|calls|"
+                         "misses NUM | first | text kernel|function | sources "
+                         "kernel|function MODULES INSTANCES\n");
     return EXIT_FAILURE;
   }
   return cudaDeviceSynchronize() == cudaSuccess ? EXIT_SUCCESS : EXIT_FAILURE;

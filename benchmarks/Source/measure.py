@@ -9,6 +9,7 @@ measure.py BUILD CLANG CUDA [--device=cuda:0] [--candidates=N]
 front_end  processor seconds of clang for a version, without and with a compiled prefix
 known      milliseconds until the result of a version that is known
 rebuild    seconds to compile, link and run a program, beside those to evaluate a version
+by_hand    seconds of clang, opt, llc and ptxas for a version, beside those to evaluate it
 trust      candidates a second of a search, with and without trust in them
 search     seconds of a search over N candidates
 """
@@ -147,6 +148,32 @@ def measure_rebuild(program, count=20):
             "cpu_ratio": rebuild_cpu / evaluate_cpu}  # fmt: skip
 
 
+def measure_by_hand(program, count=10):
+    """Compilers alone, for the GPU, beside whole evaluations, in turns: versions a second."""
+    tools = os.path.dirname(os.path.realpath(program.arguments.clang))
+    flags = [w for w in program.build[1:-2] if w != program.path and not w.startswith(("-f", "-l", "-L", "-Wl"))]
+
+    def compile(number):
+        with open("version.cu", "w") as file:
+            file.write(program.version(number))
+        run(program.arguments.clang, *flags, f"-I{ROOT}/examples", "--cuda-device-only", "-c", "-emit-llvm", "-Xclang",
+            "-disable-llvm-passes", "version.cu", "-o", "version.bc")
+        run(f"{tools}/opt", "-O2", "version.bc", "-o", "optimized.bc")
+        run(f"{tools}/llc", "-mcpu=sm_90", "optimized.bc", "-o", "version.ptx")
+        run(f"{program.arguments.cuda}/bin/ptxas", "-arch=sm_90", "version.ptx", "-o", "version.cubin")
+
+    pairs = []
+    for turn in range(3):
+        before = processor_seconds()
+        seconds = timed(lambda: [compile(turn * count + n) for n in range(count)]) / count
+        cpu = (processor_seconds() - before) / count
+        pairs.append((seconds, cpu, *evaluate(program, count)))
+    hand_s, hand_cpu_s, evaluate_s, evaluate_cpu_s = (statistics.median(p[i] for p in pairs) for i in range(4))
+    return {"program": program.name, "hand_s": hand_s, "hand_cpu_s": hand_cpu_s, "evaluate_s": evaluate_s,
+            "evaluate_cpu_s": evaluate_cpu_s, "ratio": statistics.median(p[0] / p[2] for p in pairs),
+            "cpu_ratio": statistics.median(p[1] / p[3] for p in pairs)}  # fmt: skip
+
+
 def evolve(program, build, count, *options, inner=False):
     shutil.rmtree("evolved", ignore_errors=True)
     tool = os.path.join(build, "bin", "llvm-mneme-evolve")
@@ -185,6 +212,7 @@ def main():
         first = programs[0]
         result = {"front_end": measure_front_end(first, arguments.build), "known": measure_known(first)}
         result["rebuild"] = [measure_rebuild(p) for p in programs]
+        result["by_hand"] = [measure_by_hand(p) for p in programs]
         result.update(measure_trust(first, arguments.build, arguments.candidates))
         json.dump(result, sys.stdout, indent=1)
         print()

@@ -18,12 +18,14 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -31,6 +33,8 @@
 #include "llvm/Support/SourceMgr.h"
 #include <csignal>
 #include <cstdlib>
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <thread>
 
 using namespace llvm;
@@ -58,20 +62,25 @@ extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
 }
 )";
 
-Expected<SourceTools> SourceTools::find(StringRef Program) {
+Expected<SourceTools> SourceTools::find(StringRef Program, std::string Clang) {
   SourceTools T;
-  if (Error E = findClang("").moveInto(T.Clang))
-    return std::move(E);
-  SmallString<128> Plugin(Program);
-  if (std::error_code EC = sys::fs::real_path(Program, Plugin))
+  T.Clang = std::move(Clang);
+  if (T.Clang.empty())
+    if (Error E = findClang("").moveInto(T.Clang))
+      return std::move(E);
+  SmallString<128> Libraries(Program);
+  if (std::error_code EC = sys::fs::real_path(Program, Libraries))
     return createFileError(Program, EC);
   for (int Up = 0; Up != 2; ++Up)
-    sys::path::remove_filename(Plugin);
-  sys::path::append(Plugin, "lib", "MnemePass.so");
-  T.Plugin = std::string(Plugin);
+    sys::path::remove_filename(Libraries);
+  sys::path::append(Libraries, "lib");
+  T.Plugin = (Libraries + "/MnemePass.so").str();
+  T.Warm = (Libraries + "/libmneme_warm.so").str();
   SmallString<128> Real;
-  T.HasLLD = !sys::fs::real_path(T.Clang, Real) &&
-             sys::findProgramByName("ld.lld", sys::path::parent_path(Real));
+  if (!sys::fs::real_path(T.Clang, Real))
+    if (ErrorOr<std::string> Found =
+            sys::findProgramByName("ld.lld", sys::path::parent_path(Real)))
+      T.Linker = *Found;
   return std::move(T);
 }
 
@@ -80,11 +89,9 @@ namespace {
 class SourceBuild {
 public:
   SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Kept,
-              bool UsesPrefix)
-      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept),
-        UsesPrefix(UsesPrefix) {}
+              const WarmTools &Warm)
+      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm) {}
   Expected<BuildResult> run();
-  Error compileAhead();
 
 private:
   using Words = std::vector<std::string>;
@@ -100,8 +107,10 @@ private:
   Expected<std::vector<Words>> listJobs(StringRef Language);
   void runTogether(MutableArrayRef<Words> Jobs, MutableArrayRef<MaybeRun> Runs);
   Words clangOptions(StringRef Language) const;
-  Error usePrefix(MutableArrayRef<Words> Jobs);
-  Error preparePrefix(ArrayRef<Words *> FrontEnds, StringRef Folder);
+  Error prepareStop();
+  std::optional<CompilerRun> runFromStop(Words Command, int In) const;
+  int findWarm(StringRef Program) const;
+  void omitLibraries(Words &Link) const;
   /// Runs a command. \returns false, with messages, if it fails.
   Expected<bool> run(const Words &Command) {
     return finish(Command, execute(Command));
@@ -120,6 +129,10 @@ private:
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
            (hasKernels(Source) ? LaunchCode.str() : "");
   }
+  std::string tail() const {
+    return Source.Tail.empty() ? ""
+                               : "# 1 \"instance.cpp\"\n" + Source.Tail + "\n";
+  }
   std::string pathOf(const Twine &Name) const {
     return Work.pathOf(Name.str());
   }
@@ -131,12 +144,21 @@ private:
   const JitSource &Source;
   const SourceTools &Tools;
   StringRef Kept;
-  bool UsesPrefix;
+  const WarmTools &Warm;
+  bool Stops = false; ///< Front ends stop after the common text.
   PrivateFolder Work;
   std::string Main, Library;
   BuildResult Result;
 };
 } // namespace
+
+static bool isFrontEnd(ArrayRef<std::string> Job) {
+  return Job.size() > 2 && Job[1] == "-cc1";
+}
+
+static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
+  return isFrontEnd(Job) && !is_contained(Job, "-fcuda-is-device");
+}
 
 //===----------------------------------------------------------------------===//
 // Running programs
@@ -155,10 +177,28 @@ void SourceBuild::addMessages(StringRef Text) {
   }
 }
 
+/// Returns the socket of a program that waits; -1 if there is none.
+int SourceBuild::findWarm(StringRef Program) const {
+  auto Is = [&](StringRef Other) {
+    SmallString<128> Real, RealOther;
+    return !sys::fs::real_path(Program, Real) &&
+           !sys::fs::real_path(Other, RealOther) && Real == RealOther;
+  };
+  if (Warm.Clang >= 0 && Is(Tools.Clang))
+    return Warm.Clang;
+  return Warm.Linker >= 0 && Is(Tools.Linker) ? Warm.Linker : -1;
+}
+
 Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
+  if (Stops && isFrontEnd(Command))
+    if (std::optional<CompilerRun> Run = runFromStop(Command, In))
+      return std::move(*Run);
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
   Setup.In = In;
+  if (int Socket = findWarm(Command.front()); Socket >= 0)
+    if (std::optional<CompilerRun> Run = runWarm(Socket, Command, Setup))
+      return std::move(*Run);
   return runCompiler(Command.front(), Command, Setup);
 }
 
@@ -186,7 +226,7 @@ Error SourceBuild::addInclusions(StringRef DependencyFile) {
   std::string Path;
   auto Finish = [&] {
     bool IsOwn = StringRef(Path).starts_with(Work.path()) ||
-                 StringRef(Path).starts_with(Kept);
+                 (Stops && StringRef(Path).starts_with(Warm.Folder));
     bool IsKnown = any_of(Result.Inclusions.Files,
                           [&](const auto &F) { return F.Path == Path; });
     if (!Path.empty() && !IsOwn && !IsKnown)
@@ -218,7 +258,7 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
              "-fno-color-diagnostics",
              // Inclusions relative to the application's folder.
              "-iquote", Job.Folder.empty() ? "." : Job.Folder};
-  if (Tools.HasLLD)
+  if (!Tools.Linker.empty())
     W.push_back("-fuse-ld=lld");
   if (Language != "ir")
     W.push_back("-std=c++17");
@@ -306,99 +346,90 @@ SourceBuild::listJobs(StringRef Language) {
   return std::move(Jobs);
 }
 
-static bool isFrontEnd(ArrayRef<std::string> Job) {
-  return Job.size() > 2 && Job[1] == "-cc1";
-}
-
-static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
-  return isFrontEnd(Job) && !is_contained(Job, "-fcuda-is-device");
-}
-
-/// Compiles the text that sources have in common, for each device at the same
-/// time.
-Error SourceBuild::preparePrefix(ArrayRef<Words *> FrontEnds,
-                                 StringRef Folder) {
-  std::string Text = (Folder + "/prefix.cpp").str();
-  if (Error E = write(Text, common()))
-    return E;
-  std::vector<std::optional<Expected<CompilerRun>>> Runs(FrontEnds.size());
-  std::vector<std::thread> Threads;
-  for (auto [I, FrontEnd] : enumerate(FrontEnds))
-    Threads.emplace_back([&, I = I, Command = *FrontEnd]() mutable {
-      for (size_t W = 0; W < Command.size(); ++W)
-        if (Command[W] == "-o")
-          Command[W + 1] = formatv("{0}/{1}.pch", Folder, I).str();
-        else if (Command[W] == "-S" || Command[W] == "-emit-obj")
-          Command[W] = "-emit-pch";
-      Command.back() = Text;
-      Command.insert(Command.end() - 1,
-                     {"-fpch-instantiate-templates", "-dependency-file",
-                      formatv("{0}/{1}.d", Folder, I).str(), "-MT", "x",
-                      "-sys-header-deps"});
-      CompilerSetup Setup;
-      Setup.Directory = Job.Folder;
-      Runs[I] = runCompiler(Command.front(), Command, Setup);
-    });
-  for (std::thread &T : Threads)
-    T.join();
-  for (std::optional<Expected<CompilerRun>> &Run : Runs) {
-    if (!*Run)
-      return Run->takeError();
-    // Errors come again with the source.
-    if (!(**Run).succeeded())
-      return Error::success();
+/// Returns true if an object refers to nothing outside.
+static bool isSelfContained(StringRef Path) {
+  Expected<object::OwningBinary<object::ObjectFile>> File =
+      object::ObjectFile::createObjectFile(Path);
+  if (!File) {
+    consumeError(File.takeError());
+    return false;
   }
-  // The last: then, it is complete.
-  return write((Folder + "/complete").str(), "");
+  return all_of(File->getBinary()->symbols(), [](object::SymbolRef S) {
+    Expected<uint32_t> Flags = S.getFlags();
+    if (!Flags)
+      consumeError(Flags.takeError());
+    return Flags && (!(*Flags & object::SymbolRef::SF_Undefined) ||
+                     *Flags & object::SymbolRef::SF_FormatSpecific);
+  });
 }
 
-/// Has the compilers use text that is compiled ahead, if it compiles.
-Error SourceBuild::usePrefix(MutableArrayRef<Words> Jobs) {
-  std::vector<Words *> FrontEnds;
-  std::string Key = Source.Text;
-  for (Words &Each : Jobs) {
-    if (!isFrontEnd(Each))
-      continue;
-    FrontEnds.push_back(&Each);
-    // Names of temporary files differ.
-    for (size_t I = 0; I + 1 < Each.size(); ++I)
-      if (!StringRef(Each[I]).contains(Work.path()))
-        Key += '\0' + Each[I];
-  }
-  SmallString<128> Folder(Kept);
-  sys::path::append(Folder, toHexString(digest128(Key)));
-  if (std::error_code EC = sys::fs::create_directory(Folder))
-    return createFileError(Folder, EC);
-  Expected<LockedFile> Lock = LockedFile::wait((Folder + "/lock").str());
-  if (!Lock)
-    return Lock.takeError();
-  std::string Complete = (Folder + "/complete").str();
-  auto IsCurrent = [&] {
-    Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Complete + ".inc");
-    if (!Known) {
-      consumeError(Known.takeError());
-      return false;
-    }
-    JitInclusions Inclusions;
-    return JitInclusions::decode((*Known)->getBuffer().str(), Inclusions) &&
-           Inclusions.isCurrent(Job.Folder);
+/// Leaves out the libraries of the language where the code needs none: to read
+/// their symbols takes most of the linker's time.
+void SourceBuild::omitLibraries(Words &Link) const {
+  bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
+    return any_of(ArrayRef<StringRef>{"-D", "-U", "-I", "-O", "-std="},
+                  [&](StringRef Each) { return Option.starts_with(Each); });
+  });
+  auto IsObject = [&](StringRef Word) {
+    return Word.starts_with(Work.path()) && Word.ends_with(".o");
   };
-  if (!sys::fs::exists(Complete) || !IsCurrent()) {
-    sys::fs::remove(Complete);
-    if (Error E = preparePrefix(FrontEnds, Folder))
-      return E;
-  }
-  if (!sys::fs::exists(Complete))
-    return Error::success();
-  for (auto [I, FrontEnd] : enumerate(FrontEnds)) {
-    FrontEnd->insert(FrontEnd->end() - 1,
-                     {"-include-pch", formatv("{0}/{1}.pch", Folder, I).str()});
-    if (Error E = addInclusions(formatv("{0}/{1}.d", Folder, I).str()))
-      return E;
-  }
-  if (Error E = write(Complete + ".inc", Result.Inclusions.encode()))
+  if (hasKernels(Source) || !OnlyPreprocesses ||
+      !all_of(make_filter_range(Link, IsObject), isSelfContained))
+    return;
+  erase_if(Link, [](StringRef Word) {
+    return is_contained({"-lstdc++", "-lm", "-lgcc", "-lgcc_s", "-lc"}, Word);
+  });
+}
+
+static constexpr StringLiteral ImageOption("-fcuda-include-gpubinary");
+static constexpr StringLiteral StandardInput("/proc/self/fd/0");
+
+/// Writes the text that front ends of instances have in common.
+Error SourceBuild::prepareStop() {
+  std::string Rest = Warm.Folder + "/rest";
+  if (Error E = write(Rest, ""))
     return E;
-  return write(Main, "# 1 \"instance.cpp\"\n" + Source.Tail + "\n");
+  return write(Warm.Folder + "/common.cpp",
+               common() + "\n#include \"" + Rest + "\"\n");
+}
+
+/// Runs a front end that leaves a copy behind when it has compiled the common
+/// text, or goes on from there.
+std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
+                                                    int In) const {
+  // The image for the GPU is the standard input, unless there was no pipe.
+  if (auto Image = llvm::find(Command, ImageOption);
+      Image != Command.end() && Image[1] != StandardInput)
+    return std::nullopt;
+  size_t Number = isFrontEndOfHost(Command) ? Warm.FrontEnds.size() - 1 : 0;
+  // Files of a run are descriptors: their names are those of the first one.
+  auto Replace = [&](StringRef Option, const char *By) {
+    auto It = llvm::find(Command, Option) + 1;
+    Descriptor D(::open(It->c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
+    *It = By;
+    return D;
+  };
+  static_assert(MNEME_WARM_OUTPUT == 3);
+  Descriptor Out = Replace("-o", "-"),
+             Dependencies = Replace("-dependency-file", "/proc/self/fd/3");
+  if (!Out || !Dependencies)
+    return std::nullopt;
+  CompilerSetup Setup;
+  Setup.Directory = Job.Folder;
+  Setup.In = In;
+  Setup.Out = Out.get();
+  WarmStop Stop;
+  Stop.Path = Warm.Folder + "/rest";
+  Stop.Contents = tail();
+  Stop.Output = Dependencies.get();
+  if (Warm.Copies.empty())
+    return runWarm(Warm.FrontEnds[Number], {}, Setup, Stop);
+  Command.back() = Warm.Folder + "/common.cpp";
+  // To free the syntax tree takes longer than to keep it: the copy has it, too.
+  llvm::erase(Command, "-clear-ast-before-backend");
+  Stop.Copy = Warm.Copies[Number];
+  return runWarm(Warm.Clang, Command, Setup, Stop);
 }
 
 /// Runs the jobs for the GPU and the front end for the CPU at the same time: it
@@ -406,17 +437,16 @@ Error SourceBuild::usePrefix(MutableArrayRef<Words> Jobs) {
 /// that did not run, and after the first that failed.
 void SourceBuild::runTogether(MutableArrayRef<Words> Jobs,
                               MutableArrayRef<MaybeRun> Runs) {
-  constexpr StringLiteral Option("-fcuda-include-gpubinary");
   size_t Host = find_if(Jobs, isFrontEndOfHost) - Jobs.begin();
   if (Host == Jobs.size())
     return;
-  auto Image = llvm::find(Jobs[Host], Option);
+  auto Image = llvm::find(Jobs[Host], ImageOption);
   Expected<Pipe> Ends = Pipe::create();
   if (Jobs[Host].end() - Image < 2 || !Ends) {
     consumeError(Ends.takeError());
     return;
   }
-  std::string Path = std::exchange(Image[1], "/proc/self/fd/0");
+  std::string Path = std::exchange(Image[1], StandardInput.str());
   // The front end may end before it has read the image. LLVM's own handler, set
   // up by now, would end this process.
   std::signal(SIGPIPE, SIG_IGN);
@@ -451,8 +481,10 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     if (!DeviceIR.empty() && is_contained(Each, "-fcuda-is-device"))
       // Before libdevice, of which only that is linked what is needed.
       Each.insert(Each.begin() + 2, {"-mlink-bitcode-file", DeviceIR.str()});
-  if (UsesPrefix)
-    if (Error E = usePrefix(*Jobs))
+  Stops = Job.isInstance() && Warm.Clang >= 0 &&
+          size_t(count_if(*Jobs, isFrontEnd)) == Warm.FrontEnds.size();
+  if (Stops && !Warm.Copies.empty())
+    if (Error E = prepareStop())
       return E;
   auto DependenciesOf = [&](size_t Number) {
     return pathOf(formatv("{0}.d", Number));
@@ -464,6 +496,8 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
   for (auto [I, Command] : enumerate(*Jobs)) {
+    if (is_contained(Command, "-shared"))
+      omitLibraries(Command);
     Expected<bool> Ok =
         finish(Command, Runs[I] ? std::move(*Runs[I]) : execute(Command));
     if (!Ok)
@@ -688,10 +722,7 @@ Error SourceBuild::compile() {
     return compileIR(MemoryBufferRef(Source.Text, "module.ll"));
   if (Source.Language == ::mneme::JitLanguage::MLIR)
     return compileMLIR();
-  std::string Text = common();
-  if (!Source.Tail.empty())
-    Text += "# 1 \"instance.cpp\"\n" + Source.Tail + "\n";
-  if (Error E = write(Main, Text))
+  if (Error E = write(Main, common() + tail()))
     return E;
   if (Source.Compiler == ::mneme::JitCompiler::Nvcc)
     return runNvcc();
@@ -708,17 +739,10 @@ Error SourceBuild::open() {
   return Error::success();
 }
 
-Error SourceBuild::compileAhead() {
-  if (Error E = open())
-    return E;
-  Expected<std::vector<Words>> Jobs =
-      listJobs(hasKernels(Source) ? "cuda" : "c++");
-  return Jobs ? usePrefix(*Jobs) : Jobs.takeError();
-}
-
 Expected<BuildResult> SourceBuild::run() {
   if (Error E = open())
     return std::move(E);
+  Result.Inclusions = Warm.Inclusions;
   if (Error E = compile())
     return std::move(E);
   if (sys::fs::exists(Library)) {
@@ -737,13 +761,8 @@ Expected<BuildResult> SourceBuild::run() {
 Expected<BuildResult> llvm::mneme::buildSource(const BuildJob &Job,
                                                const SourceTools &Tools,
                                                StringRef Kept,
-                                               bool UsesCommon) {
-  return SourceBuild(Job, Tools, Kept, UsesCommon && Job.isInstance()).run();
-}
-
-Error llvm::mneme::compileAhead(const BuildJob &Job, const SourceTools &Tools,
-                                StringRef Kept) {
-  return SourceBuild(Job, Tools, Kept, /*UsesPrefix=*/true).compileAhead();
+                                               const WarmTools &Warm) {
+  return SourceBuild(Job, Tools, Kept, Warm).run();
 }
 
 bool BuildJob::isInstance() const {
@@ -755,7 +774,7 @@ std::string BuildJob::commonKey() const {
   JitSource Common = Source;
   Common.Tail.clear();
   return ::mneme::jitDigest(
-      ::mneme::makeSourceKey(Folder + '\n' + CudaPath, Common));
+      ::mneme::makeSourceKey(Tools + Folder + '\n' + CudaPath, Common));
 }
 
 Expected<BuildJob> BuildJob::decode(StringRef Body) {

@@ -31,11 +31,16 @@ struct BuildJob {
   std::string CacheFolder;
   uint64_t CacheLimit = 0;
   std::string CudaPath;
+  std::string Tools; ///< The identity of the toolchain.
   static Expected<BuildJob> decode(StringRef Body);
   /// Whether other sources have most of the text in common.
   bool isInstance() const;
   /// Returns a key of what these have in common.
   std::string commonKey() const;
+  /// Returns how many front ends compile it, one for each device.
+  size_t countFrontEnds() const {
+    return Source.Target == ::mneme::JitTarget::Library ? 1 : 2;
+  }
 };
 
 /// The result of a job.
@@ -49,21 +54,32 @@ struct BuildResult {
 /// The programs that compile sources.
 struct SourceTools {
   std::string Clang;
-  std::string Plugin;  ///< MnemePass.so
-  bool HasLLD = false; ///< clang finds ld.lld, which takes less time than ld.
+  std::string Plugin; ///< MnemePass.so
+  std::string Linker; ///< ld.lld beside clang, which takes less time than ld.
+  std::string Warm;   ///< libmneme_warm.so
   /// \param Program  the server.
-  static Expected<SourceTools> find(StringRef Program);
+  /// \param Clang  empty: it is looked for.
+  static Expected<SourceTools> find(StringRef Program, std::string Clang);
+};
+
+/// What a build need not do again, as processes wait for the rest
+/// (WarmStart.h).
+struct WarmTools {
+  int Clang = -1, Linker = -1; ///< Sockets of programs; -1: none.
+  /// For what instances have in common; empty: none.
+  std::string Folder;
+  /// Sockets of front ends that have compiled that.
+  std::vector<int> FrontEnds;
+  /// The other ends of these sockets, in the first build, which starts them.
+  std::vector<int> Copies;
+  /// What they have included.
+  ::mneme::JitInclusions Inclusions;
 };
 
 /// Builds. Call it in a ChildTask.
 /// \param Kept  a folder for what builds have in common.
-/// \param UsesCommon  whether the common text of an instance is compiled ahead.
 Expected<BuildResult> buildSource(const BuildJob &Job, const SourceTools &Tools,
-                                  StringRef Kept, bool UsesCommon);
-
-/// Compiles the common text of instances ahead. Call it in a ChildTask.
-Error compileAhead(const BuildJob &Job, const SourceTools &Tools,
-                   StringRef Kept);
+                                  StringRef Kept, const WarmTools &Warm);
 
 } // namespace mneme
 } // namespace llvm

@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <link.h>
 
@@ -146,14 +147,37 @@ static std::vector<std::string> findOwnFiles() {
   return Paths;
 }
 
-Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
-                                                  const std::string &CudaPath,
-                                                  JitTarget Target,
-                                                  SourceTools &Tools) {
-  std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
+/// Most bytes of what servers leave for the next ones.
+static constexpr uint64_t NotesLimit = 1 << 20;
+
+/// Finds the programs that compile sources. To ask a clang for its version
+/// takes as long as to compile a small function.
+static Expected<SourceTools> findTools(const std::string &Folder,
+                                       CodeStore &Store) {
+  std::string Key = getVersion().str() + " clang " +
+                    sys::Process::GetEnv("PATH").value_or("");
+  std::optional<CodeStore::Found> Known =
+      Store.find(Folder, Key, JitFile::Toolchain);
+  JitToolchain Last;
+  bool IsKnown =
+      Known && JitToolchain::decode(Known->Contents, Last) && Last.isCurrent();
+  Expected<SourceTools> Tools = SourceTools::find(
+      "/proc/self/exe", IsKnown ? Last.Files.front().Path : "");
+  JitToolchain Now;
+  if (Tools && !IsKnown && Now.add(Tools->Clang)) {
+    Now.Identity = ::mneme::jitDigest(Key);
+    consumeError(
+        Store.add(Folder, NotesLimit, Key, JitFile::Toolchain, Now.encode()));
+  }
+  return Tools;
+}
+
+Expected<JitToolchain> llvm::mneme::findToolchain(
+    const std::string &Program, const std::string &CudaPath, JitTarget Target,
+    SourceTools &Tools, const std::string &Folder, CodeStore &Store) {
   std::vector<std::string> Files = findOwnFiles();
   if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
-    if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
+    if (Error E = findTools(Folder, Store).moveInto(Tools))
       return std::move(E);
     Files.push_back(Tools.Clang);
     if (Target == JitTarget::CudaLibrary)
@@ -179,11 +203,24 @@ Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
       return createStringError("cannot find '" + Shown + "'");
     if (Running != Named)
       return createStringError("'" + Shown + "' was replaced");
+  }
+  // To read all of LLVM takes longer than most compilations.
+  std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
+  std::string Key = Text + T.encode();
+  if (std::optional<CodeStore::Found> Known =
+          Store.find(Folder, Key, JitFile::Toolchain)) {
+    T.Identity = std::move(Known->Contents);
+    return std::move(T);
+  }
+  for (const std::string &Path : Files) {
     Expected<std::unique_ptr<MemoryBuffer>> Contents = readFile(Path);
     if (!Contents)
       return Contents.takeError();
     Text += toHexString(digest128((*Contents)->getBuffer()));
   }
   T.Identity = ::mneme::jitDigest(Text);
+  // Without it, the next server reads them.
+  consumeError(
+      Store.add(Folder, NotesLimit, Key, JitFile::Toolchain, T.Identity));
   return std::move(T);
 }

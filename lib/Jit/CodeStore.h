@@ -58,10 +58,11 @@ private:
 /// Returns the identity of this program as a compiler for \p Target, with the
 /// files that it depends on. \p Program is the path that clients start.
 /// \param Tools  set if \p Target is that of sources.
-Expected<::mneme::JitToolchain> findToolchain(const std::string &Program,
-                                              const std::string &CudaPath,
-                                              ::mneme::JitTarget Target,
-                                              SourceTools &Tools);
+/// \param Folder  where a server leaves it for the next one.
+Expected<::mneme::JitToolchain>
+findToolchain(const std::string &Program, const std::string &CudaPath,
+              ::mneme::JitTarget Target, SourceTools &Tools,
+              const std::string &Folder, CodeStore &Store);
 
 } // namespace mneme
 } // namespace llvm

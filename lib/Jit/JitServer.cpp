@@ -13,13 +13,14 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Support/Path.h"
 #include <csignal>
 #include <deque>
 #include <fcntl.h>
 #include <list>
 #include <memory>
-#include <set>
 #include <sys/file.h>
 #include <thread>
 #include <unistd.h>
@@ -31,6 +32,9 @@ using ::mneme::JitOrigin;
 using ::mneme::WireWriter;
 
 static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
+
+/// Texts whose compilers wait. With kernels, each takes some 60 MB of memory.
+static constexpr size_t MaxCommonTexts = 8;
 
 /// Its socket, and two of a compilation.
 static constexpr size_t DescriptorsOfPeer = 3;
@@ -77,11 +81,16 @@ private:
     ChildTask Task;
     BuildJob Job;
     std::string Key;
+    std::string Common; ///< The key of what it compiles for others, too.
   };
-  /// A compilation of text that instances have in common.
+  /// Processes that have compiled what instances have in common, and compile
+  /// the rest. They end with this object.
   struct CommonText {
-    ChildTask Task;
     std::string Key; ///< BuildJob::commonKey()
+    PrivateFolder Folder;
+    std::vector<Pipe> FrontEnds; ///< Only Write, once they have been started.
+    ::mneme::JitInclusions Inclusions;
+    bool IsReady = false; ///< The first build has ended.
   };
   /// A compilation that failed, which others may want, too.
   struct Failure {
@@ -100,7 +109,9 @@ private:
   bool start(Peer &P, std::string Attempt);
   bool progressBuild(Peer &P);
   bool startBuild(Peer &P);
-  void startAhead(const BuildJob &Job, std::string Key);
+  Expected<CommonText *> findCommonText(const BuildJob &Job);
+  Error addCommonText(std::string Key, size_t FrontEnds);
+  void startTools();
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
   void forgetFailures();
@@ -117,10 +128,10 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  std::list<CommonText> Ahead;
-  std::set<std::string> KnownTexts; ///< Keys, also of those that have ended.
-  PrivateFolder Prefixes;           ///< Of sources; created when needed.
-  SourceTools Tools;                ///< Found with the toolchains.
+  std::list<CommonText> Texts; ///< The one used last is the first.
+  PrivateFolder Kept;          ///< For builds; created when needed.
+  SourceTools Tools;           ///< Found with the toolchains.
+  std::optional<WarmProgram> Clang, Linker;
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -139,9 +150,17 @@ Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
   std::string CudaPath = usesCuda(Target) ? Path : "";
   ::mneme::JitToolchain &T = Toolchains[{Target, CudaPath}];
   bool IsNew = !T.isCurrent();
+  if (IsNew && !T.Identity.empty()) {
+    // They are of the old one.
+    Texts.clear();
+    Clang.reset();
+    Linker.reset();
+  }
   if (IsNew)
     if (Error E =
-            findToolchain(Options.Program, CudaPath, Target, Tools).moveInto(T))
+            findToolchain(Options.Program, CudaPath, Target, Tools,
+                          sys::path::parent_path(Options.Socket).str(), Store)
+                .moveInto(T))
       return std::move(E);
   // Applications look there before they ask.
   std::string Key =
@@ -189,6 +208,7 @@ Error JitServer::handle(Peer &P, StringRef Body) {
     if (!Identity)
       return Identity.takeError();
     P.SourceKey = ::mneme::makeSourceKey(*Identity, Job->Source);
+    Job->Tools = std::move(*Identity);
     P.Source = std::move(*Job);
     return Error::success();
   }
@@ -406,6 +426,63 @@ bool JitServer::progressBuild(Peer &P) {
   return Running.size() + Builds.size() < Options.Jobs && startBuild(P);
 }
 
+/// Starts the programs that builds run, unless they wait. Builds do without
+/// those that fail.
+void JitServer::startTools() {
+  auto Start = [&](std::optional<WarmProgram> &Program,
+                   const std::string &Path) {
+    if (Path.empty() || (Program && !Program->hasEnded()))
+      return;
+    Program.reset();
+    ChildLimits Limits;
+    Limits.Bytes = CompileBytes;
+    Expected<WarmProgram> New = WarmProgram::start(Path, Tools.Warm, Limits);
+    if (New)
+      Program = std::move(*New);
+    else
+      consumeError(New.takeError());
+  };
+  Start(Clang, Tools.Clang);
+  Start(Linker, Tools.Linker);
+}
+
+Error JitServer::addCommonText(std::string Key, size_t FrontEnds) {
+  CommonText New;
+  New.Key = std::move(Key);
+  if (Error E = PrivateFolder::createTemporary().moveInto(New.Folder))
+    return E;
+  for (size_t I = 0; I != FrontEnds; ++I) {
+    Expected<Pipe> Ends = createWarmSocket();
+    if (!Ends)
+      return Ends.takeError();
+    New.FrontEnds.push_back(std::move(*Ends));
+  }
+  Texts.push_front(std::move(New));
+  if (Texts.size() > MaxCommonTexts)
+    Texts.pop_back();
+  return Error::success();
+}
+
+/// Returns what the source has in common with others.
+Expected<JitServer::CommonText *>
+JitServer::findCommonText(const BuildJob &Job) {
+  std::string Key = Job.commonKey();
+  auto It = find_if(Texts, [&](const CommonText &T) { return T.Key == Key; });
+  bool IsKnown = It != Texts.end();
+  if (IsKnown && It->IsReady &&
+      (any_of(It->FrontEnds,
+              [](const Pipe &P) { return hasWarmEnded(P.Write.get()); }) ||
+       !It->Inclusions.isCurrent(Job.Folder))) {
+    Texts.erase(It);
+    IsKnown = false;
+  }
+  if (IsKnown)
+    Texts.splice(Texts.begin(), Texts, It);
+  else if (Error E = addCommonText(std::move(Key), Job.countFrontEnds()))
+    return std::move(E);
+  return &Texts.front();
+}
+
 bool JitServer::startBuild(Peer &P) {
   const BuildJob &Job = *P.Source;
   auto Refuse = [&](Error E) {
@@ -413,26 +490,43 @@ bool JitServer::startBuild(Peer &P) {
     P.answerError(std::move(E));
     return true;
   };
-  if (Prefixes.path().empty())
-    if (Error E = PrivateFolder::createTemporary().moveInto(Prefixes))
+  if (Kept.path().empty())
+    if (Error E = PrivateFolder::createTemporary().moveInto(Kept))
       return Refuse(std::move(E));
-  // An instance does not wait for the text that it has in common with others.
-  // With kernels it does: that text is most of the work, and keeps two
-  // compilers busy.
-  std::string Common;
-  if (Job.isInstance() && Job.Source.Target == ::mneme::JitTarget::Library)
-    Common = Job.commonKey();
-  bool IsFirst = !Common.empty() && Ahead.size() < Options.Jobs &&
-                 KnownTexts.insert(Common).second;
-  bool UsesCommon = !IsFirst && none_of(Ahead, [&](const CommonText &T) {
-    return T.Key == Common;
-  });
-  Expected<ChildTask> Task = ChildTask::start(
+  startTools();
+  WarmTools Warm;
+  SmallVector<int, 8> Sockets;
+  auto Use = [&](int FD) {
+    Sockets.push_back(FD);
+    return FD;
+  };
+  if (Clang)
+    Warm.Clang = Use(Clang->socket());
+  if (Linker)
+    Warm.Linker = Use(Linker->socket());
+  CommonText *Common = nullptr;
+  bool IsFirst = false;
+  if (Clang && Job.isInstance()) {
+    if (Error E = findCommonText(Job).moveInto(Common))
+      return Refuse(std::move(E));
+    IsFirst = Common->FrontEnds.front().Read.get() >= 0;
+    // The others wait for the first one.
+    if (!IsFirst && !Common->IsReady)
+      return false;
+    Warm.Folder = Common->Folder.path();
+    Warm.Inclusions = Common->Inclusions;
+    for (const Pipe &Ends : Common->FrontEnds) {
+      Warm.FrontEnds.push_back(Use(Ends.Write.get()));
+      if (IsFirst)
+        Warm.Copies.push_back(Use(Ends.Read.get()));
+    }
+  }
+  Expected<ChildTask> Task = ChildTask::startWith(
       "the compiler",
       [&]() -> Expected<std::string> {
         auto Start = std::chrono::steady_clock::now();
         Expected<BuildResult> Result =
-            buildSource(Job, Tools, Prefixes.path(), UsesCommon);
+            buildSource(Job, Tools, Kept.path(), Warm);
         if (!Result)
           return Result.takeError();
         Result->Built.Nanoseconds =
@@ -440,33 +534,18 @@ bool JitServer::startBuild(Peer &P) {
                 .count();
         return Result->encode();
       },
-      {Options.CompileSeconds, CompileBytes});
-  if (!Task)
-    return Refuse(Task.takeError());
-  Builds.push_back({std::move(*Task), Job, P.SourceKey});
+      {Options.CompileSeconds, CompileBytes}, Sockets);
   if (IsFirst)
-    startAhead(Job, std::move(Common));
+    for (Pipe &Ends : Common->FrontEnds)
+      Ends.Read.reset();
+  if (!Task) {
+    if (IsFirst)
+      Texts.pop_front();
+    return Refuse(Task.takeError());
+  }
+  Builds.push_back(
+      {std::move(*Task), Job, P.SourceKey, IsFirst ? Common->Key : ""});
   return true;
-}
-
-/// Compiles the text that instances have in common. Should that fail, the build
-/// of the next one does so.
-void JitServer::startAhead(const BuildJob &Job, std::string Key) {
-  ChildLimits Limits = {Options.CompileSeconds, CompileBytes};
-  // No application waits for it.
-  Limits.Nice = 5;
-  Expected<ChildTask> Task = ChildTask::start(
-      "the compiler",
-      [&]() -> Expected<std::string> {
-        if (Error E = compileAhead(Job, Tools, Prefixes.path()))
-          return std::move(E);
-        return "";
-      },
-      Limits);
-  if (Task)
-    Ahead.push_back({std::move(*Task), std::move(Key)});
-  else
-    consumeError(Task.takeError());
 }
 
 /// Answers all requests that waited for a source.
@@ -478,7 +557,19 @@ void JitServer::finishBuild(Build &B) {
     Problem = toString(Bytes.takeError());
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
-  if (Result && !Result->Built.Library.empty()) {
+  bool Ok = Result && !Result->Built.Library.empty();
+  for (auto It = Texts.begin(); It != Texts.end(); ++It) {
+    if (It->Key != B.Common)
+      continue;
+    // Otherwise, the next build shows its errors, too.
+    It->IsReady = Ok;
+    if (Ok)
+      It->Inclusions = Result->Inclusions;
+    else
+      Texts.erase(It);
+    break;
+  }
+  if (Ok) {
     std::string Inclusions = Result->Inclusions.encode();
     Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inclusions,
                         JitFile::Code, Result->Built.Library);
@@ -538,12 +629,6 @@ bool JitServer::serve() {
     finishBuild(Done);
     Busy = true;
   }
-  Ahead.remove_if([](CommonText &T) {
-    if (!T.Task.poll())
-      return false;
-    consumeError(T.Task.finish().takeError());
-    return true;
-  });
   forgetFailures();
   for (auto &P : Peers) {
     Busy |= P->Source ? progressBuild(*P) : progress(*P);
@@ -567,7 +652,7 @@ void JitServer::run() {
       continue;
     }
     std::chrono::duration<double> Idle = WirePeer::Clock::now() - LastWork;
-    bool HasWork = !Running.empty() || !Builds.empty() || !Ahead.empty() ||
+    bool HasWork = !Running.empty() || !Builds.empty() ||
                    any_of(Peers, [](const auto &P) { return P->isBusy(); });
     if (!HasWork && Idle.count() >= Options.IdleSeconds)
       return;
@@ -579,8 +664,6 @@ void JitServer::run() {
       Waits.push_back({C.Task.fd(), POLLIN, 0});
     for (const Build &B : Builds)
       Waits.push_back({B.Task.fd(), POLLIN, 0});
-    for (const CommonText &T : Ahead)
-      Waits.push_back({T.Task.fd(), POLLIN, 0});
     // Strangers have to greet within a time.
     double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
     if (countStrangers() || Listener.isShort())

@@ -7,10 +7,18 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/RunCompiler.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Support/Errno.h"
 #include <chrono>
+#include <cstdlib>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -53,7 +61,7 @@ Expected<CompilerRun> mneme::runCompiler(const std::string &Program,
     return Ends.takeError();
   ChildOptions O;
   O.In = Setup.In;
-  O.Out = NullStream;
+  O.Out = Setup.Out;
   O.Err = Ends->Write.get();
   O.Directory = Setup.Directory;
   O.Limits = Setup.Limits;
@@ -71,6 +79,112 @@ Expected<CompilerRun> mneme::runCompiler(const std::string &Program,
   Run.Status = C->wait();
   Run.IsLate = WIFSIGNALED(Run.Status) && (WTERMSIG(Run.Status) == SIGALRM ||
                                            WTERMSIG(Run.Status) == SIGXCPU);
+  Run.Seconds = secondsSince(Start);
+  return std::move(Run);
+}
+
+//===----------------------------------------------------------------------===//
+// Warm programs
+//===----------------------------------------------------------------------===//
+
+Expected<Pipe> mneme::createWarmSocket() {
+  int Ends[2];
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, Ends) != 0)
+    return systemError("cannot create a socket");
+  return Pipe{Descriptor(Ends[0]), Descriptor(Ends[1])};
+}
+
+bool mneme::hasWarmEnded(int Socket) {
+  pollfd Wait = {Socket, 0, 0};
+  return ::poll(&Wait, 1, 0) > 0 && Wait.revents;
+}
+
+bool WarmProgram::hasEnded() const { return hasWarmEnded(Socket.get()); }
+
+Expected<WarmProgram> WarmProgram::start(const std::string &Program,
+                                         const std::string &Library,
+                                         ChildLimits Limits) {
+  Expected<Pipe> Ends = createWarmSocket();
+  if (!Ends)
+    return Ends.takeError();
+  ChildOptions O;
+  static_assert(MNEME_WARM_SOCKET == STDIN_FILENO);
+  O.In = Ends->Read.get();
+  O.Err = NullStream;
+  O.Limits = std::move(Limits);
+  O.Environment = {{"LD_PRELOAD", Library}};
+  // What it does without the library.
+  Expected<Child> C = Child::spawn(Program, {Program, "--version"}, O);
+  if (!C)
+    return C.takeError();
+  return WarmProgram(std::move(Ends->Write), std::move(*C));
+}
+
+/// Sends a message with descriptors. \returns whether that was possible.
+static bool sendRequest(int Socket, StringRef Message, ArrayRef<int> FDs) {
+  alignas(cmsghdr) char
+      Control[CMSG_SPACE(MnemeWarmDescriptors * sizeof(int))] = {};
+  iovec Part = {const_cast<char *>(Message.data()), Message.size()};
+  msghdr Header = {};
+  Header.msg_iov = &Part;
+  Header.msg_iovlen = 1;
+  Header.msg_control = Control;
+  Header.msg_controllen = CMSG_SPACE(FDs.size() * sizeof(int));
+  cmsghdr *C = CMSG_FIRSTHDR(&Header);
+  C->cmsg_level = SOL_SOCKET;
+  C->cmsg_type = SCM_RIGHTS;
+  C->cmsg_len = CMSG_LEN(FDs.size() * sizeof(int));
+  std::memcpy(CMSG_DATA(C), FDs.data(), FDs.size() * sizeof(int));
+  return sys::RetryAfterSignal(-1, ::sendmsg, Socket, &Header, MSG_NOSIGNAL) ==
+         ssize_t(Message.size());
+}
+
+std::optional<CompilerRun> mneme::runWarm(int Socket,
+                                          ArrayRef<std::string> Words,
+                                          const CompilerSetup &Setup,
+                                          const WarmStop &Stop) {
+  auto Start = std::chrono::steady_clock::now();
+  const char *Temporary = ::getenv("TMPDIR");
+  MnemeWarmRequest Request = {uint32_t(::getpid()), uint32_t(Words.size())};
+  std::string Message(reinterpret_cast<const char *>(&Request),
+                      sizeof(Request));
+  auto Add = [&](StringRef Text) {
+    Message += Text;
+    Message += '\0';
+  };
+  Add(Temporary ? Temporary : "");
+  Add(Setup.Directory);
+  Add(Stop.Path);
+  for_each(Words, Add);
+  Expected<Pipe> Answer = Pipe::createSocket(), Errors = Pipe::create();
+  Descriptor Null(::open("/dev/null", O_RDWR | O_CLOEXEC)),
+      Tail(::memfd_create("mneme-warm", MFD_CLOEXEC));
+  bool Ok = Answer && Errors && Null && Tail &&
+            Message.size() <= MNEME_WARM_MAX_REQUEST &&
+            !errorToBool(writeAll(Tail.get(), Stop.Contents)) &&
+            ::lseek(Tail.get(), 0, SEEK_SET) == 0;
+  if (Ok) {
+    auto Get = [&](int FD) { return FD < 0 ? Null.get() : FD; };
+    SmallVector<int> FDs = {Answer->Write.get(), Get(Setup.In),
+                            Get(Setup.Out),      Errors->Write.get(),
+                            Get(Stop.Output),    Tail.get()};
+    if (Stop.Copy >= 0)
+      FDs.push_back(Stop.Copy);
+    Ok = sendRequest(Socket, Message, FDs);
+  }
+  if (!Answer || !Errors || !Ok) {
+    consumeError(Answer.takeError());
+    consumeError(Errors.takeError());
+    return std::nullopt;
+  }
+  Answer->Write.reset();
+  Errors->Write.reset();
+  CompilerRun Run;
+  Run.Messages = readMessages(Errors->Read.get());
+  std::string Status = readToEnd(Answer->Read.get());
+  if (Status.size() != sizeof(Run.Status))
+    return std::nullopt;
+  std::memcpy(&Run.Status, Status.data(), sizeof(Run.Status));
   Run.Seconds = secondsSince(Start);
   return std::move(Run);
 }

@@ -15,7 +15,9 @@
 #define LLVM_MNEME_SOURCE_RUNCOMPILER_H
 
 #include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -27,7 +29,8 @@ struct CompilerSetup {
   /// Restricts the compiler, which then has no environment; may be null.
   const Jail *Confined = nullptr;
   ChildLimits Limits = {};
-  int In = NullStream; ///< Standard input.
+  int In = NullStream;  ///< Standard input.
+  int Out = NullStream; ///< Standard output.
 };
 
 /// A compiler that has ended.
@@ -50,6 +53,50 @@ inline constexpr uint64_t MaxMessages = 4 << 20;
 Expected<CompilerRun> runCompiler(const std::string &Program,
                                   ArrayRef<std::string> Words,
                                   const CompilerSetup &Setup);
+
+//===----------------------------------------------------------------------===//
+// Warm programs
+//===----------------------------------------------------------------------===//
+
+/// A compiler or linker that waits before its first function and is forked for
+/// each run (Runtime/WarmStart.h). It dies with this object.
+class WarmProgram {
+public:
+  /// \param Library  libmneme_warm.so. If it cannot be loaded, the program
+  /// ends.
+  static Expected<WarmProgram> start(const std::string &Program,
+                                     const std::string &Library,
+                                     ChildLimits Limits);
+  int socket() const { return Socket.get(); }
+  bool hasEnded() const;
+
+private:
+  WarmProgram(Descriptor Socket, Child Process)
+      : Socket(std::move(Socket)), Process(std::move(Process)) {}
+  Descriptor Socket;
+  Child Process;
+};
+
+/// Creates a socket for the copy that a run leaves behind: Read is the copy's.
+/// The copy ends when all copies of Write are closed.
+Expected<Pipe> createWarmSocket();
+
+/// Returns true if nothing takes requests from the other end.
+bool hasWarmEnded(int Socket);
+
+/// Where a run stops: at a file, whose contents differ from run to run.
+struct WarmStop {
+  std::string Path, Contents;
+  int Output = NullStream; ///< Descriptor MNEME_WARM_OUTPUT of the run.
+  int Copy = -1;           ///< The socket of the copy that stays there; or -1.
+};
+
+/// Runs a program that waits, or a copy that a run left behind. For the latter,
+/// \p Words are empty. There are no limits besides those of the program.
+/// \returns nothing if it has ended or does not take the request.
+std::optional<CompilerRun> runWarm(int Socket, ArrayRef<std::string> Words,
+                                   const CompilerSetup &Setup,
+                                   const WarmStop &Stop = {});
 
 } // namespace mneme
 } // namespace llvm

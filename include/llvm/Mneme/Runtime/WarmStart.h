@@ -1,0 +1,52 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+///
+/// \file
+/// What a tool and libmneme_warm.so agree on. The library is preloaded into a
+/// compiler or linker. It stops the program before main(), and forks it for
+/// each request: a run costs no dynamic linking. A run may stop once more, when
+/// it opens a certain file. It then leaves a copy behind, which goes on with
+/// other contents of the file for each request: what the run has read so far is
+/// not read again. Copies have no descriptors but those of the request.
+///
+/// A request is one message with descriptors. The descriptor of its answer gets
+/// the status of the process, as of wait(), or nothing if it does not run.
+///
+//===----------------------------------------------------------------------===//
+
+#ifndef LLVM_MNEME_RUNTIME_WARMSTART_H
+#define LLVM_MNEME_RUNTIME_WARMSTART_H
+
+#include <cstdint>
+
+enum {
+  /// The socket of the requests (SOCK_SEQPACKET) in the program as it starts.
+  MNEME_WARM_SOCKET = 0,
+  /// The descriptor of a run, after those of its streams, for another file.
+  MNEME_WARM_OUTPUT = 3,
+  /// Most bytes of a message.
+  MNEME_WARM_MAX_REQUEST = 128 << 10
+};
+
+/// Descriptors of a request.
+enum MnemeWarmDescriptor {
+  MnemeWarmAnswer, ///< Closed to end the run.
+  MnemeWarmIn,     ///< Three streams, MNEME_WARM_OUTPUT, the file's contents.
+  MnemeWarmCopy = MnemeWarmIn + 5, ///< The socket of the copy; may be absent.
+  MnemeWarmDescriptors
+};
+
+/// Followed by strings that end in null: the folder for temporary files, the
+/// current folder, and the file; and, if the program has not started, its
+/// words.
+struct MnemeWarmRequest {
+  uint32_t Parent; ///< The process that the run takes for its parent.
+  uint32_t NumWords;
+};
+
+#endif // LLVM_MNEME_RUNTIME_WARMSTART_H
