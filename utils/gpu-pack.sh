@@ -118,7 +118,7 @@ done
 if [ -n "$proteus" ]; then
   # Those that do not compile are listed.
   python3 "$ROOT/utils/proteus-tests.py" --source "$proteus" --output "$work/proteus" --build "$BUILD" \
-    --cuda-path "$CUDA_PATH" --groups gpu,rdc,scale --prebuild 2>/dev/null | grep -v ' passed' || true
+    --cuda-path "$CUDA_PATH" --groups gpu,rdc,scale,frontend,llvmir,mlir --prebuild 2>/dev/null | grep -v ' passed' || true
 fi
 
 # libLLVM without the other targets, which is half as large. Their functions for initialization do nothing.

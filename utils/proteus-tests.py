@@ -153,7 +153,8 @@ def read_prebuilt(folder):
         about = json.load(open(path))
         where = os.path.dirname(path)
         p = Program(about["group"], about["name"], where, [], force=about["force"])
-        p.app = os.path.join(where, "app")
+        p.app, p.arguments = os.path.join(where, "app"), about["arguments"]
+        p.label = os.path.basename(where)
         environment = {k: v.replace("%S", where) for k, v in about["environment"].items()}
         p.about = ([tuple(c) for c in about["checks"]], about["expected"], environment)
         yield p
@@ -268,6 +269,7 @@ class Runner:
                 environment[name] = os.path.join("%S", os.path.basename(value))
         log_path = os.path.join(folder, "log.txt")
         with open(log_path, "w") as log:
+            self.assemble(p, folder, log)
             app = self.compile(p, folder, log)
         if not app:
             return p.result.update(status="failed", why="does not compile")
@@ -275,19 +277,24 @@ class Runner:
             os.remove(path)
         with open(os.path.join(folder, "program.json"), "w") as f:
             json.dump({"group": p.group, "name": p.name, "force": p.force, "checks": checks, "expected": expected,
-                       "environment": environment}, f, indent=1)
+                       "environment": environment, "arguments": p.arguments}, f, indent=1)
         p.result.update(status="passed", why="")
+
+    def assemble(self, p, folder, log):
+        """Makes the bitcode that a program reads."""
+        if p.bitcode:
+            run([self.args.llvm_as, p.bitcode, "-o", os.path.join(folder, "module.bc")], log)
+            p.arguments = ["%S/module.bc" if a.endswith(".bc") else a for a in p.arguments]
 
     def run_frontend(self, p, folder):
         r = p.result
-        checks, _, environment = expectations(p)
+        checks, _, environment = p.about or expectations(p)
         environment["MNEME_JIT_CACHE"] = os.path.join(folder, "cache")
         with open(os.path.join(folder, "log.txt"), "w") as log:
-            if p.bitcode:
-                bitcode = os.path.join(folder, "module.bc")
-                run([self.args.llvm_as, p.bitcode, "-o", bitcode], log)
-                p.arguments = [bitcode if a.endswith(".bc") else a for a in p.arguments]
-            app = self.compile(p, folder, log)
+            if not p.app:
+                self.assemble(p, folder, log)
+            app = p.app or self.compile(p, folder, log)
+            p.arguments = [a.replace("%S", os.path.dirname(app)) for a in p.arguments]
             if not app:
                 return r.update(status="failed", why="does not compile")
             runs = []
@@ -437,7 +444,8 @@ def main():
     groups = args.groups.split(",")
     results = []
     for p in programs:
-        if p.group not in groups or (args.only and p.name not in args.only):
+        # What is prebuilt is for GPUs.
+        if p.group not in groups or (args.only and p.name not in args.only) or (args.prebuild and not p.kernels):
             continue
         if time.monotonic() > end:
             p.result.update(status="skipped", why="out of time")
