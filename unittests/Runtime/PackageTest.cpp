@@ -415,7 +415,7 @@ TEST(PackageTest, Images) {
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageOffset = ~0ull; }));
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageSize = ~0ull; }));
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageSize = 0; }));
-  EXPECT_EQ("is damaged: there is no kind of image 3",
+  EXPECT_EQ("is damaged: there is no kind of image 4",
             errorOfVariant([](auto &V) { V.ImageKind = 3; }));
   EXPECT_EQ("is damaged: there is no kind of CPU code 4",
             errorOfVariant([](auto &V) {
