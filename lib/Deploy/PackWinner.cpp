@@ -51,7 +51,7 @@ std::string mneme::findOwnVariable(const Module &M) {
     unsigned Space = G.getAddressSpace();
     // A __constant__ variable is a constant that the host writes.
     bool IsConst = G.isConstant() && !G.isExternallyInitialized();
-    if (G.getName().starts_with("llvm.") || IsConst ||
+    if (G.getName().starts_with("llvm.") || IsConst || isSpecialRegister(G) ||
         !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
       continue;
     return ("the kernel uses the variable '" + G.getName() + "', " +
@@ -99,7 +99,8 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   std::string Own = findOwnVariable(*M);
   if (Own.empty())
     return Error::success();
-  std::string Why = findUndeployable(*M);
+  std::string Why = Plan.isNVPTX() ? findUndeployable(*M)
+                                   : "--deployable is for NVIDIA GPUs";
   return refuse(Own + ": the code has a copy of its own; " +
                 (Why.empty() ? "tune with --deployable=on"
                              : Why + ": pass it as an argument"));
