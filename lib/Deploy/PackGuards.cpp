@@ -19,8 +19,8 @@
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/TargetParser/Triple.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -280,7 +280,8 @@ bool mneme::isPackageable(const Triple &T) {
   return T.isNVPTX() || T.isAMDGCN();
 }
 
-/// AMDGPU: at most so many threads of a block, and a block of exactly this shape.
+/// AMDGPU: at most so many threads of a block, and a block of exactly this
+/// shape.
 static Error limitWorkGroup(const Function &Kernel, std::optional<Dim3> Block,
                             PackagedVariant &V) {
   Attribute A = Kernel.getFnAttribute("amdgpu-flat-work-group-size");

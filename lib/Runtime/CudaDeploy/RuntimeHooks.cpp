@@ -27,8 +27,8 @@
 using namespace mneme;
 
 namespace {
-/// The functions of one CUDA runtime, or of HIP, that a loaded object calls. The
-/// others are null.
+/// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
+/// The others are null.
 struct CudaRuntime {
 #define ABSENT(Name, Parameters) int(*Name) Parameters;
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;

@@ -57,7 +57,7 @@ struct LaunchPlan {
 /// Limits of the device of a launch.
 struct DeployDevice {
   uint32_t ImageKind; ///< MNEME_IMAGE_*.
-  uint32_t Arch;      ///< 90 for sm_90, 0x90a for gfx90a; 0 for the host device.
+  uint32_t Arch; ///< 90 for sm_90, 0x90a for gfx90a; 0 for the host device.
   const char *Name;
   uint32_t MaxThreads; ///< Threads per block.
   uint32_t MaxBlock[3];

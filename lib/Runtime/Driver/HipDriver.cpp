@@ -108,8 +108,8 @@ static CUresult adaptedFuncSetAttribute(CUfunction, int, int) {
 namespace {
 constexpr int MaxDevices = 64;
 
-/// Code for all devices, each of which gets a module of its own. The image stays
-/// where it is.
+/// Code for all devices, each of which gets a module of its own. The image
+/// stays where it is.
 struct HipLibrary {
   const void *Image = nullptr;
   CUmodule Modules[MaxDevices] = {};

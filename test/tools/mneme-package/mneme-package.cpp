@@ -154,8 +154,7 @@ static std::string findArch(StringRef Image) {
   auto *Elf = dyn_cast<object::ELFObjectFileBase>(File->get());
   if (!Elf || Elf->getEMachine() != ELF::EM_AMDGPU)
     return "sm_90";
-  return Elf->tryGetCPUName()->str() +
-         getAMDSettings(Elf->getPlatformFlags());
+  return Elf->tryGetCPUName()->str() + getAMDSettings(Elf->getPlatformFlags());
 }
 
 static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {

@@ -53,8 +53,8 @@ LaunchDevice findServedDevice(LaunchDevice Device);
 /// separates packages in MNEME_TUNED.
 Expected<std::vector<std::string>> resolvePackages(ArrayRef<std::string> Paths);
 
-/// Returns the value of LD_PRELOAD that adds libmneme_deploy.so, or for AMD GPUs
-/// libmneme_deploy_hip.so.
+/// Returns the value of LD_PRELOAD that adds libmneme_deploy.so, or for AMD
+/// GPUs libmneme_deploy_hip.so.
 Expected<std::string> getPreloadValue(StringRef LibraryPath,
                                       LaunchDevice Device);
 
