@@ -125,15 +125,16 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   setEnvironment(*V);
   std::string LibraryPath = getLibraryFolder(Argv[0]);
   LaunchOptions Options = makeHostLaunch(std::move(V->Command), LibraryPath);
-  bool UseCuda = runsOnGPU(V->Device);
-  if (UseCuda) {
-    Expected<std::string> Preload = getPreloadValue(LibraryPath);
+  LaunchDevice Device = findServedDevice(V->Device);
+  bool UseGPU = Device != LaunchDevice::Host;
+  if (UseGPU) {
+    Expected<std::string> Preload = getPreloadValue(LibraryPath, Device);
     if (!Preload)
       return Preload.takeError();
     setVariable("LD_PRELOAD", *Preload);
   }
   bool IsVerified = Verify || Rate > 0;
-  if (UseCuda && !IsVerified)
+  if (UseGPU && !IsVerified)
     return becomeApplication(Options.Command);
   // Any process of the application adds a line for each difference.
   PrivateFolder Folder;
@@ -148,7 +149,7 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   }
   Options.ReportError = printError;
   Expected<int> Code =
-      UseCuda ? runApplication(Options.Command) : launchApplication(Options);
+      UseGPU ? runApplication(Options.Command) : launchApplication(Options);
   uint64_t Size = 0;
   if (Code && !*Code && IsVerified && !sys::fs::file_size(Log, Size) && Size)
     return Differs;

@@ -23,7 +23,8 @@ RunFlags::RunFlags(cl::SubCommand &Command)
                  clEnumValN(LaunchDevice::Auto, "auto",
                             "a GPU when there is one, else the host (default)"),
                  clEnumValN(LaunchDevice::Host, "host", "this machine's CPU"),
-                 clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU")),
+                 clEnumValN(LaunchDevice::Cuda, "cuda", "an NVIDIA GPU"),
+                 clEnumValN(LaunchDevice::Hip, "hip", "an AMD GPU")),
              cl::init(LaunchDevice::Auto), cl::sub(Command),
              cl::cat(CommandCategory)),
       Scope(

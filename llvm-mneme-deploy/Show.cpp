@@ -98,12 +98,14 @@ static json::Value makeDims(const uint32_t (&Dims)[3]) {
 
 static json::Value makeVariant(const PackagedVariant &V) {
   const MnemePackageVariant &F = V.Fields;
-  json::Object Image{
-      {"kind", F.ImageKind == MNEME_IMAGE_CUBIN ? "cubin" : "object"},
-      {"arch", json::fixUTF8(V.ArchName)},
-      {"size", F.ImageSize},
-      {"digest", toHexString(digest128(V.Image))},
-      {"entry", json::fixUTF8(V.Entry)}};
+  json::Object Image{{"kind", F.ImageKind == MNEME_IMAGE_CUBIN ? "cubin"
+                              : F.ImageKind == MNEME_IMAGE_OBJECT
+                                  ? "object"
+                                  : "code object"},
+                     {"arch", json::fixUTF8(V.ArchName)},
+                     {"size", F.ImageSize},
+                     {"digest", toHexString(digest128(V.Image))},
+                     {"entry", json::fixUTF8(V.Entry)}};
   json::Object Launch{{"rule", getRule(F)},
                       {"grade", getGradeName(F.Grade)},
                       {"block", nullptr},

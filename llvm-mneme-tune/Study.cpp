@@ -216,19 +216,6 @@ static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
 // Studies
 //===----------------------------------------------------------------------===//
 
-/// Fails if the study is to write a package, which no kernel of \p Plan can be
-/// in.
-static Error checkPackages(const TuneOptions &O, const ReplayPlan &Plan) {
-  bool IsWanted = any_of(O.Exports, [](const TuneOptions::Export &X) {
-    return X.Format == "package";
-  });
-  if (!IsWanted || Plan.isNVPTX())
-    return Error::success();
-  return createStringError("--export=package: packages are for CUDA programs, "
-                           "the kernel is for " +
-                           Plan.kernel().Triple + ": remove the option");
-}
-
 /// Output that needs no device.
 static Expected<int> runDry(const TuneOptions &O, const TunedKernel &K,
                             const Study &S, const SearchSpace &Space) {
@@ -461,8 +448,6 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
     return Farm.takeError();
   if (Error E =
           checkSpaces(O, *Spaces.front(), (*Farm)->plans().front()->compiler()))
-    return std::move(E);
-  if (Error E = checkPackages(O, *(*Farm)->plans().front()))
     return std::move(E);
   catchInterrupts();
   Expected<StudyVerification> Verification =

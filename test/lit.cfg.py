@@ -39,6 +39,9 @@ config.substitutions.append(
     ("%mneme_rt", os.path.join(config.mneme_lib_dir, "libmneme_rt.so"))
 )
 config.substitutions.append(
+    ("%mneme_deploy_hip", os.path.join(config.mneme_lib_dir, "libmneme_deploy_hip.so"))
+)
+config.substitutions.append(
     ("%mneme_deploy", os.path.join(config.mneme_lib_dir, "libmneme_deploy.so"))
 )
 # Passes that go wrong (test/tools/mneme-test-passes).
@@ -153,6 +156,7 @@ config.substitutions.append(
 config.substitutions.append(("%emulated_cuda", emulated_cuda))
 # test/Runtime/Hip runs some tests of CUDA for HIP.
 config.substitutions.append(("%gpu_kind", "cuda"))
+config.substitutions.append(("%other_gpu", "sm_100"))
 # In place of %cuda_static_libs.
 config.substitutions.append(
     (

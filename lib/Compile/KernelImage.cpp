@@ -115,6 +115,12 @@ selectCodeObject(StringRef Image, StringRef Kernel, StringRef Arch,
                  function_ref<bool(StringRef)> Runs) {
   std::vector<std::unique_ptr<MemoryBuffer>> Decompressed;
   std::vector<FatbinEntry> Entries;
+  // The runtime has found no more of it (Runtime/Driver/ImageBytes.cpp).
+  constexpr size_t HeaderSize = 20;
+  if (Image.starts_with("CCOB") && Image.size() == HeaderSize)
+    return createStringError(
+        "the code object is in a compressed bundle of version 1, which does "
+        "not have its size: compress it with a newer clang");
   if (Image.starts_with("\x7f")) {
     Entries.emplace_back();
     Entries.back().Arch = archOfCodeObject(Image);

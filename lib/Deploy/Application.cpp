@@ -136,10 +136,12 @@ Error mneme::checkSeconds(StringRef Option, double Seconds) {
                            Option.str().c_str(), Seconds);
 }
 
-bool mneme::runsOnGPU(LaunchDevice Device) {
-  return Device == LaunchDevice::Cuda ||
-         (Device == LaunchDevice::Auto &&
-          sys::fs::exists(LaunchOptions().CudaNode));
+LaunchDevice mneme::findServedDevice(LaunchDevice Device) {
+  if (Device != LaunchDevice::Auto)
+    return Device;
+  if (sys::fs::exists(LaunchOptions().CudaNode))
+    return LaunchDevice::Cuda;
+  return sys::fs::exists("/dev/kfd") ? LaunchDevice::Hip : LaunchDevice::Host;
 }
 
 Expected<std::vector<std::string>>
@@ -156,8 +158,11 @@ mneme::resolvePackages(ArrayRef<std::string> Paths) {
   return Packages;
 }
 
-Expected<std::string> mneme::getPreloadValue(StringRef LibraryPath) {
-  std::string Library = pathIn(LibraryPath, "libmneme_deploy.so");
+Expected<std::string> mneme::getPreloadValue(StringRef LibraryPath,
+                                             LaunchDevice Device) {
+  std::string Library =
+      pathIn(LibraryPath, Device == LaunchDevice::Hip ? "libmneme_deploy_hip.so"
+                                                      : "libmneme_deploy.so");
   if (!sys::fs::exists(Library))
     return createFileError(
         Library, std::make_error_code(std::errc::no_such_file_or_directory));
@@ -186,7 +191,7 @@ LaunchOptions mneme::makeHostLaunch(std::vector<std::string> Command,
 static Expected<Variables> makeVariables(const ApplicationOptions &O,
                                          const RunSettings &S,
                                          const ApplicationRun &R,
-                                         bool UsesCuda) {
+                                         LaunchDevice Device) {
   // An empty value hides that of the tool's environment.
   std::map<std::string, std::string> V;
   for (const char *Name : MNEME_ENV_TUNED_ALL)
@@ -199,8 +204,9 @@ static Expected<Variables> makeVariables(const ApplicationOptions &O,
   V[MNEME_ENV_TUNED_TIMES] = S.Times;
   if (!S.Packages.empty())
     V[MNEME_ENV_TUNED_REPORT] = R.Folder.pathOf("report.%p.json");
-  if (UsesCuda && !S.Packages.empty())
-    if (Error E = getPreloadValue(O.LibraryPath).moveInto(V["LD_PRELOAD"]))
+  if (Device != LaunchDevice::Host && !S.Packages.empty())
+    if (Error E =
+            getPreloadValue(O.LibraryPath, Device).moveInto(V["LD_PRELOAD"]))
       return std::move(E);
   return Variables(V.begin(), V.end());
 }
@@ -229,8 +235,8 @@ static void launchOnHost(const ApplicationOptions &O, const Variables &V,
 }
 
 Error Application::execute(const RunSettings &S, ApplicationRun &R) {
-  bool UsesCuda = usesCuda();
-  Expected<Variables> V = makeVariables(O, S, R, UsesCuda);
+  LaunchDevice Device = findServedDevice(O.Device);
+  Expected<Variables> V = makeVariables(O, S, R, Device);
   if (!V)
     return V.takeError();
   Descriptor Out, Err;
@@ -246,7 +252,7 @@ Error Application::execute(const RunSettings &S, ApplicationRun &R) {
   C.Err = Err.get();
   double Start = steadySeconds();
   Expected<Child> Process = [&]() -> Expected<Child> {
-    if (UsesCuda) {
+    if (Device != LaunchDevice::Host) {
       ErrorOr<std::string> Path = sys::findProgramByName(O.Command.front());
       if (!Path)
         return createFileError(O.Command.front(), Path.getError());

@@ -78,8 +78,8 @@ std::optional<WinnerLaunch> mneme::readWinnerLaunch(const json::Object &O) {
 }
 
 Error AheadCompilation::checkModule(const Module &M) const {
-  if (!M.getTargetTriple().isNVPTX())
-    return createStringError("packages are for CUDA programs");
+  if (!isPackageable(M.getTargetTriple()))
+    return createStringError("packages are for CUDA and HIP programs");
   if (P.IsRDC)
     if (Error E = checkComplete(M))
       return E;
@@ -202,7 +202,7 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
       !Pass.empty())
     return createStringError("no guards are known for the pass '" + Pass +
                              "' of the pipeline");
-  if (!O.OnHost)
+  if (!O.OnHost && StringRef(P.Arch).starts_with("sm_"))
     if (Error E =
             checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))
       return std::move(E);

@@ -102,9 +102,10 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
   A.Check = O->Check;
   A.OutputFiles = O->OutputFiles;
   A.Timeout = O->Timeout;
-  A.Device = StringRef(R.Device).starts_with("cuda") ? LaunchDevice::Cuda
-             : R.Device == "host"                    ? LaunchDevice::Host
-                                                     : LaunchDevice::Auto;
+  A.Device = StringRef(R.Device).starts_with("cuda")  ? LaunchDevice::Cuda
+             : StringRef(R.Device).starts_with("hip") ? LaunchDevice::Hip
+             : R.Device == "host"                     ? LaunchDevice::Host
+                                                      : LaunchDevice::Auto;
   A.LibraryPath = getLibraryFolder(Argv0);
   return A;
 }

@@ -14,6 +14,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
@@ -50,18 +51,41 @@ getLaunchRegister(const Value &V) {
     AXES(ntid, BlockSize)
     AXES(nctaid, GridSize)
 #undef AXES
+#define AXES(NAME, REGISTER)                                                   \
+  case Intrinsic::amdgcn_##NAME##_x:                                           \
+    return std::pair(LaunchRegister::REGISTER, 0u);                            \
+  case Intrinsic::amdgcn_##NAME##_y:                                           \
+    return std::pair(LaunchRegister::REGISTER, 1u);                            \
+  case Intrinsic::amdgcn_##NAME##_z:                                           \
+    return std::pair(LaunchRegister::REGISTER, 2u);
+    AXES(workitem_id, ThreadIndex)
+    AXES(workgroup_id, BlockIndex)
+#undef AXES
   default:
     return std::nullopt;
   }
+}
+
+/// AMDGPU: the dispatch packet and the implicit arguments have the sizes of
+/// blocks and grids. What is read from them is not followed.
+static bool readsSizesFromMemory(const Instruction &I) {
+  auto *Call = dyn_cast<CallBase>(&I);
+  return Call && (Call->getIntrinsicID() == Intrinsic::amdgcn_dispatch_ptr ||
+                  Call->getIntrinsicID() == Intrinsic::amdgcn_implicitarg_ptr);
 }
 
 std::set<std::pair<LaunchRegister, unsigned>>
 mneme::findLaunchRegisters(const Module &M) {
   std::set<std::pair<LaunchRegister, unsigned>> Found;
   for (const Function &F : M)
-    for (const Instruction &I : instructions(F))
+    for (const Instruction &I : instructions(F)) {
       if (auto R = getLaunchRegister(I))
         Found.insert(*R);
+      if (readsSizesFromMemory(I))
+        for (unsigned Axis = 0; Axis != 3; ++Axis)
+          Found.insert({{LaunchRegister::BlockSize, Axis},
+                        {LaunchRegister::GridSize, Axis}});
+    }
   return Found;
 }
 
@@ -179,6 +203,9 @@ static bool isHarmless(const IntrinsicInst &I) {
   if (I.isConvergent() || I.isVolatile())
     return false;
   StringRef Name = I.getCalledFunction()->getName();
+  // Most of them depend on the position in a grid or a wave.
+  if (Name.starts_with("llvm.amdgcn.") || Name.starts_with("llvm.r600."))
+    return false;
   bool IsOfTarget = Name.starts_with("llvm.nvvm.");
   if (IsOfTarget && (Name.starts_with("llvm.nvvm.read.ptx.") ||
                      Name.contains("isspacep") || Name.contains("mapa")))

@@ -9,6 +9,7 @@
 #include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
@@ -19,6 +20,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -274,6 +276,39 @@ Error GuardMaker::chooseLaunch() {
   return Error::success();
 }
 
+bool mneme::isPackageable(const Triple &T) {
+  return T.isNVPTX() || T.isAMDGCN();
+}
+
+/// AMDGPU: at most so many threads of a block, and a block of exactly this
+/// shape.
+static Error limitWorkGroup(const Function &Kernel, std::optional<Dim3> Block,
+                            PackagedVariant &V) {
+  Attribute A = Kernel.getFnAttribute("amdgpu-flat-work-group-size");
+  uint64_t Most = 0;
+  if (A.isValid()) {
+    if (A.getValueAsString().split(',').second.trim().getAsInteger(10, Most) ||
+        !Most)
+      return createStringError("the kernel has the invalid attribute "
+                               "amdgpu-flat-work-group-size=" +
+                               A.getValueAsString());
+    V.Fields.MaxThreads = std::min<uint64_t>(V.Fields.MaxThreads, Most);
+  }
+  const MDNode *Shape = Kernel.getMetadata("reqd_work_group_size");
+  for (unsigned Axis = 0; Shape && Axis != Shape->getNumOperands(); ++Axis) {
+    auto *N = mdconst::dyn_extract<ConstantInt>(Shape->getOperand(Axis));
+    if (!N || Axis > 2)
+      return createStringError(
+          "the kernel has invalid metadata reqd_work_group_size");
+    if (Block && N->getZExtValue() != (*Block)[Axis])
+      return make_error<PackRefusal>("the kernel requires another block");
+    if (V.Fields.Launch == MNEME_LAUNCH_SAME)
+      addGuard(V, MNEME_GUARD_BLOCK, Axis, N->getZExtValue(),
+               N->getZExtValue());
+  }
+  return Error::success();
+}
+
 /// The host device does not enforce attributes, but the code may rely on them.
 Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
                           PackagedVariant &V) {
@@ -299,6 +334,8 @@ Error mneme::limitThreads(const Function &Kernel, std::optional<Dim3> Block,
     }
     F.MaxThreads = std::min<uint64_t>(F.MaxThreads, Threads);
   }
+  if (Error E = limitWorkGroup(Kernel, Block, V))
+    return E;
   if (Block && Block->count() > F.MaxThreads)
     return make_error<PackRefusal>(
         formatv("a block has {0} threads, but the launch bounds of the kernel "

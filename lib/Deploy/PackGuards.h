@@ -13,14 +13,19 @@
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
+
 class Function;
 class Module;
+class Triple;
 namespace mneme {
 struct CompiledKernel;
 struct CompileOptions;
 struct KernelConfig;
 struct SpecializeOptions;
 struct WinnerLaunch;
+
+/// Returns true if packages have code for a target.
+bool isPackageable(const Triple &T);
 
 /// Returns the launch of \p Plan.
 WinnerLaunch getLaunch(const ReplayPlan &Plan);

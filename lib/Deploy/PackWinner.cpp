@@ -16,7 +16,9 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/AMDSettings.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -49,7 +51,7 @@ std::string mneme::findOwnVariable(const Module &M) {
     unsigned Space = G.getAddressSpace();
     // A __constant__ variable is a constant that the host writes.
     bool IsConst = G.isConstant() && !G.isExternallyInitialized();
-    if (G.getName().starts_with("llvm.") || IsConst ||
+    if (G.getName().starts_with("llvm.") || IsConst || isSpecialRegister(G) ||
         !is_contained({GenericSpace, GlobalSpace, ConstantSpace}, Space))
       continue;
     return ("the kernel uses the variable '" + G.getName() + "', " +
@@ -70,9 +72,9 @@ std::string mneme::describeLevelRefusal(CompareLevel Level, StringRef Command) {
 
 static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
                          const PackOptions &O) {
-  if (!Plan.isNVPTX())
-    return refuse("packages are for CUDA programs, the kernel is for " +
-                  Plan.kernel().Triple);
+  if (Triple Target(Plan.kernel().Triple); !isPackageable(Target))
+    return refuse("packages are for CUDA and HIP programs, the kernel is for " +
+                  Target.str());
   if (!Winner.IsJudgedByApp &&
       (!Plan.options().Verify || !Plan.options().Execute))
     return refuse("the results were not verified");
@@ -97,7 +99,8 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   std::string Own = findOwnVariable(*M);
   if (Own.empty())
     return Error::success();
-  std::string Why = findUndeployable(*M);
+  std::string Why =
+      Plan.isNVPTX() ? findUndeployable(*M) : "--deployable is for NVIDIA GPUs";
   return refuse(Own + ": the code has a copy of its own; " +
                 (Why.empty() ? "tune with --deployable=on"
                              : Why + ": pass it as an argument"));
@@ -160,11 +163,26 @@ static uint32_t limitByRegisters(uint64_t Registers) {
          (alignTo(std::max<uint64_t>(Registers, 1), Granule) * Warp) * Warp;
 }
 
+/// 90 for sm_90a, 0x90a for gfx90a.
 static uint32_t getArchNumber(StringRef Arch) {
   uint32_t Number = 0;
+  unsigned Radix = Arch.consume_front("gfx") ? 16 : 10;
   Arch.consume_front("sm_");
-  Arch.consumeInteger(10, Number);
+  Arch.consumeInteger(Radix, Number);
   return Number;
+}
+
+/// Returns the processor of a code object with the settings that it needs.
+static std::string getTargetName(const DeviceImage &Image) {
+  using Elf = object::ELF64LEFile;
+  if (StringRef(Image.Arch).contains(':'))
+    return Image.Arch;
+  Expected<Elf> File = Elf::create({Image.Object.data(), Image.Object.size()});
+  if (!File) {
+    consumeError(File.takeError());
+    return Image.Arch;
+  }
+  return Image.Arch + getAMDSettings(File->getHeader().e_flags);
 }
 
 void mneme::describeImage(const CompiledKernel &Code, bool OnHost,
@@ -186,15 +204,18 @@ void mneme::describeImage(const CompiledKernel &Code, bool OnHost,
     F.HostContextSize = Host.ContextSize;
     return;
   }
-  F.ImageKind = MNEME_IMAGE_CUBIN;
+  bool IsAMD = StringRef(Image.Arch).starts_with("gfx");
+  F.ImageKind = IsAMD ? MNEME_IMAGE_CODE_OBJECT : MNEME_IMAGE_CUBIN;
   F.Arch = getArchNumber(Image.Arch);
+  if (IsAMD)
+    V.ArchName = getTargetName(Image);
   V.Entry = Image.KernelName;
   const KernelResources &R = *Code.Resources;
   F.Registers = R.Registers.value_or(0);
   F.StaticShared = R.Shared.value_or(0);
   F.MaxThreads = std::min<uint64_t>(
       {F.MaxThreads, R.MaxThreads.value_or(F.MaxThreads),
-       R.Registers ? limitByRegisters(*R.Registers) : F.MaxThreads});
+       R.Registers && !IsAMD ? limitByRegisters(*R.Registers) : F.MaxThreads});
 }
 
 Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,

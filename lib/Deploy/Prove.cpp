@@ -145,7 +145,7 @@ Error Prover::readPromises() {
 /// The speed-ups that studies promise are those over kernels with the studies'
 /// --host-finish.
 Error Prover::chooseFinish() {
-  if (runsOnGPU(O.App.Device))
+  if (findServedDevice(O.App.Device) != LaunchDevice::Host)
     return Error::success();
   if (O.Finish) {
     Result.Finish = getHostFinishName(*O.Finish).str();

@@ -51,6 +51,12 @@ static bool usesTexture(const CallBase &Call) {
   return uses(Call, TextureInstructions) || usesSurface(Call);
 }
 
+/// AMDGPU: descriptors are in memory of the HIP runtime.
+static bool usesImage(const CallBase &Call) {
+  const Function *F = Call.getCalledFunction();
+  return F && F->getName().starts_with("llvm.amdgcn.image.");
+}
+
 //===----------------------------------------------------------------------===//
 // Addresses of code
 //===----------------------------------------------------------------------===//
@@ -200,6 +206,9 @@ std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel,
       !findHandles(*simplify(M), Kernel, Handles))
     return "its code uses textures or surfaces whose handles are not among its "
            "parameters";
+  if (!ForHost && findCall(M, usesImage))
+    return "its code uses textures or surfaces, which are not recorded on AMD "
+           "GPUs";
   if (!findCall(M, isIndirect) && !storesCodeAddress(M))
     return "";
   std::unique_ptr<Module> Simple = simplify(M);

@@ -102,3 +102,13 @@ TEST(KernelImage, RejectsDamagedImages) {
                                          "add", "sm_90", runs90),
                        Failed());
 }
+
+TEST(KernelImage, CompressedBundlesOfVersion1HaveNoSize) {
+  StringRef Header("CCOB\x01\0\x01\0\x10\0\0\0\1\2\3\4\5\6\7\10", 20);
+  EXPECT_THAT_EXPECTED(
+      selectKernelImage(Header, "add", "gfx90a",
+                        [](StringRef) { return true; }),
+      FailedWithMessage("the code object is in a compressed bundle of version "
+                        "1, which does not have its size: compress it with a "
+                        "newer clang"));
+}

@@ -336,7 +336,7 @@ TEST(PackageTest, ForeignAndFutureFiles) {
   EXPECT_EQ("is not a package of tuned kernels", errorOf("MNEMEPK"));
   EXPECT_EQ("is not a package of tuned kernels", errorOf("{\"a\": \"json\"}"));
   EXPECT_EQ("is damaged: it ends within its header", errorOf("MNEMEPKG"));
-  EXPECT_EQ("was written by a newer Mneme (format 2.1): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 2.2): update Mneme",
             errorOfHeader([](auto &H) { H.Major = 2; }));
   EXPECT_EQ("is damaged: there is no format 0",
             errorOfHeader([](auto &H) { H.Major = 0; }));
@@ -415,8 +415,8 @@ TEST(PackageTest, Images) {
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageOffset = ~0ull; }));
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageSize = ~0ull; }));
   EXPECT_EQ(Error, errorOfVariant([](auto &V) { V.ImageSize = 0; }));
-  EXPECT_EQ("is damaged: there is no kind of image 3",
-            errorOfVariant([](auto &V) { V.ImageKind = 3; }));
+  EXPECT_EQ("is damaged: there is no kind of image 4",
+            errorOfVariant([](auto &V) { V.ImageKind = 4; }));
   EXPECT_EQ("is damaged: there is no kind of CPU code 4",
             errorOfVariant([](auto &V) {
               V.ImageKind = MNEME_IMAGE_OBJECT;

@@ -8,6 +8,7 @@
 
 #include "BoundImage.h"
 #include "RelaxedCapture.h"
+#include "Vendor.h"
 
 #include <utility>
 
@@ -61,7 +62,7 @@ std::string BoundImage::prepare(const CudaDriver &Driver, int Device) {
                   std::to_string(V.Size));
     void *Apps = findVariable(Entry.Object, Shadow);
     if (!Apps)
-      return Fail("is unknown to the CUDA runtime");
+      return Fail(std::string("is unknown to the ") + VendorName + " runtime");
     Part New = {0, reinterpret_cast<CUdeviceptr>(Apps), V.Size, V.Name};
     if (V.Slot == MNEME_VARIABLE_COPY) {
       size_t Size = 0;

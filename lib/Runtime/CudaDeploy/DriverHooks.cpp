@@ -9,24 +9,20 @@
 /// \file
 /// The driver's functions that load kernels and launch them, for programs that
 /// link the driver or find them with dlsym(). The CUDA runtime gets them from
-/// the driver itself, and does not come here.
+/// the driver itself, and does not come here. Those of HIP are in the same
+/// library as its runtime.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "DriverKernels.h"
 #include "DriverSymbols.h"
 #include "GpuDeployment.h"
+#include "LastError.h"
+#include "Vendor.h"
 
 #include <cstring>
-#include <dlfcn.h>
 
 using namespace mneme;
-
-/// The driver's own function. Programs may have loaded it with RTLD_LOCAL.
-static void *findOriginal(const char *Symbol) {
-  void *Driver = loadedDriver();
-  return Driver ? dlsym(Driver, Symbol) : nullptr;
-}
 
 //===----------------------------------------------------------------------===//
 // Launches
@@ -36,25 +32,18 @@ static int launchFunction(const void *Function, GpuLaunch L, void **Extra,
                           OwnLaunch Own) {
   if (CallUnderWay::isInside())
     return Own();
-  // Arguments in a buffer are not known one by one.
-  L.Found = Extra ? nullptr : DriverKernels::get().find(Function);
-  if (L.Found)
-    return GpuDeployment::get().launch(L, Own);
-  int E = GpuDeployment::get().change(Own);
-  if (!E)
-    TunedKernels::get().countForeign();
-  return E;
+  return LastError::keep(/*IsInside=*/false, [&] {
+    // Arguments in a buffer are not known one by one.
+    L.Found = Extra ? nullptr : DriverKernels::get().find(Function);
+    return L.Found ? GpuDeployment::get().launch(L, Own)
+                   : GpuDeployment::get().launchForeign(Own);
+  });
 }
 
 #define SHAPE                                                                  \
   unsigned GridX, unsigned GridY, unsigned GridZ, unsigned BlockX,             \
       unsigned BlockY, unsigned BlockZ, unsigned Shared, void *Stream
 #define SHAPE_ARGS GridX, GridY, GridZ, BlockX, BlockY, BlockZ, Shared, Stream
-
-/// For functions whose stream 0 is the thread's own (CU_STREAM_PER_THREAD).
-static CUstream ownStream(void *Stream) {
-  return static_cast<CUstream>(Stream ? Stream : reinterpret_cast<void *>(2));
-}
 
 static CUstream sharedStream(void *Stream) {
   return static_cast<CUstream>(Stream);
@@ -84,29 +73,28 @@ static GpuLaunch describe(const CUlaunchConfig &C, void **Args,
 #define HOOK extern "C" __attribute__((visibility("default"))) int
 #define ORIGINAL(Symbol)                                                       \
   static auto Original =                                                       \
-      reinterpret_cast<decltype(&Symbol)>(findOriginal(#Symbol));              \
+      reinterpret_cast<decltype(&Symbol)>(findInDriver(#Symbol));              \
   if (!Original)                                                               \
   return CUDA_ERROR_NOT_INITIALIZED
 
-#define LAUNCHES(Suffix, Convert)                                              \
-  HOOK cuLaunchKernel##Suffix(void *Function, SHAPE, void **Args,              \
-                              void **Extra) {                                  \
-    ORIGINAL(cuLaunchKernel##Suffix);                                          \
+#define LAUNCHES(Launch, LaunchCooperative, LaunchEx, Convert)                 \
+  HOOK Launch(void *Function, SHAPE, void **Args, void **Extra) {              \
+    ORIGINAL(Launch);                                                          \
     auto Own = [&] { return Original(Function, SHAPE_ARGS, Args, Extra); };    \
     GpuLaunch L = describe(SHAPE_ARGS, Args, /*Cooperative=*/false);           \
     L.Stream = Convert(Stream);                                                \
     return launchFunction(Function, L, Extra, Own);                            \
   }                                                                            \
-  HOOK cuLaunchCooperativeKernel##Suffix(void *Function, SHAPE, void **Args) { \
-    ORIGINAL(cuLaunchCooperativeKernel##Suffix);                               \
+  HOOK LaunchCooperative(void *Function, SHAPE, void **Args) {                 \
+    ORIGINAL(LaunchCooperative);                                               \
     auto Own = [&] { return Original(Function, SHAPE_ARGS, Args); };           \
     GpuLaunch L = describe(SHAPE_ARGS, Args, /*Cooperative=*/true);            \
     L.Stream = Convert(Stream);                                                \
     return launchFunction(Function, L, nullptr, Own);                          \
   }                                                                            \
-  HOOK cuLaunchKernelEx##Suffix(const CUlaunchConfig *Config, void *Function,  \
-                                void **Args, void **Extra) {                   \
-    ORIGINAL(cuLaunchKernelEx##Suffix);                                        \
+  HOOK LaunchEx(const CUlaunchConfig *Config, void *Function, void **Args,     \
+                void **Extra) {                                                \
+    ORIGINAL(LaunchEx);                                                        \
     auto Own = [&] { return Original(Config, Function, Args, Extra); };        \
     /* Invalid, which the driver reports. */                                   \
     if (!Config || (Config->NumAttributes && !Config->Attributes))             \
@@ -114,19 +102,72 @@ static GpuLaunch describe(const CUlaunchConfig &C, void **Args,
     return launchFunction(Function,                                            \
                           describe(*Config, Args, Convert(Config->Stream)),    \
                           Extra, Own);                                         \
-  }                                                                            \
-  HOOK cuGraphLaunch##Suffix(void *Graph, void *Stream) {                      \
-    ORIGINAL(cuGraphLaunch##Suffix);                                           \
-    if (CallUnderWay::isInside())                                              \
-      return Original(Graph, Stream);                                          \
-    int E =                                                                    \
-        GpuDeployment::get().change([&] { return Original(Graph, Stream); });  \
-    if (!E)                                                                    \
-      TunedKernels::get().countForeign();                                      \
-    return E;                                                                  \
   }
-LAUNCHES(, sharedStream)
-LAUNCHES(_ptsz, ownStream)
+#ifdef MNEME_HIP
+LAUNCHES(hipModuleLaunchKernel, hipModuleLaunchCooperativeKernel,
+         hipDrvLaunchKernelEx, sharedStream)
+
+/// HIP's extended launches count threads, where others count blocks.
+static int launchThreads(const void *Function, SHAPE, void **Args, void **Extra,
+                         Fallback Obstacle, OwnLaunch Own) {
+  if (!BlockX || !BlockY || !BlockZ)
+    return Own();
+  GpuLaunch L = describe(GridX / BlockX, GridY / BlockY, GridZ / BlockZ, BlockX,
+                         BlockY, BlockZ, Shared, Stream, Args,
+                         /*Cooperative=*/false);
+  L.Obstacle = GridX % BlockX || GridY % BlockY || GridZ % BlockZ
+                   ? Fallback::LastBlock
+                   : Obstacle;
+  return launchFunction(Function, L, Extra, Own);
+}
+
+#define THREADS                                                                \
+  unsigned GridX, unsigned GridY, unsigned GridZ, unsigned BlockX,             \
+      unsigned BlockY, unsigned BlockZ, size_t Shared, void *Stream
+
+HOOK hipExtModuleLaunchKernel(void *Function, THREADS, void **Args,
+                              void **Extra, CUevent Start, CUevent Stop,
+                              unsigned Flags) {
+  ORIGINAL(hipExtModuleLaunchKernel);
+  auto Own = [&] {
+    return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop, Flags);
+  };
+  return launchThreads(Function, SHAPE_ARGS, Args, Extra,
+                       findObstacle(Start, Stop, Flags), Own);
+}
+
+HOOK hipHccModuleLaunchKernel(void *Function, THREADS, void **Args,
+                              void **Extra, CUevent Start, CUevent Stop) {
+  ORIGINAL(hipHccModuleLaunchKernel);
+  auto Own = [&] {
+    return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop);
+  };
+  return launchThreads(Function, SHAPE_ARGS, Args, Extra,
+                       findObstacle(Start, Stop, /*Flags=*/0), Own);
+}
+#undef THREADS
+#else
+/// For functions whose stream 0 is the thread's own (CU_STREAM_PER_THREAD).
+static CUstream ownStream(void *Stream) {
+  return static_cast<CUstream>(Stream ? Stream : reinterpret_cast<void *>(2));
+}
+
+LAUNCHES(cuLaunchKernel, cuLaunchCooperativeKernel, cuLaunchKernelEx,
+         sharedStream)
+LAUNCHES(cuLaunchKernel_ptsz, cuLaunchCooperativeKernel_ptsz,
+         cuLaunchKernelEx_ptsz, ownStream)
+
+#define GRAPHS(Launch)                                                         \
+  HOOK Launch(void *Graph, void *Stream) {                                     \
+    ORIGINAL(Launch);                                                          \
+    auto Own = [&] { return Original(Graph, Stream); };                        \
+    return CallUnderWay::isInside() ? Own()                                    \
+                                    : GpuDeployment::get().launchForeign(Own); \
+  }
+GRAPHS(cuGraphLaunch)
+GRAPHS(cuGraphLaunch_ptsz)
+#undef GRAPHS
+#endif
 #undef LAUNCHES
 #undef SHAPE
 #undef SHAPE_ARGS
@@ -135,36 +176,40 @@ LAUNCHES(_ptsz, ownStream)
 // Images and functions
 //===----------------------------------------------------------------------===//
 
-HOOK cuModuleLoadData(CUmodule *M, const void *Image) {
-  ORIGINAL(cuModuleLoadData);
-  int E = Original(M, Image);
-  if (!E)
-    DriverKernels::get().noteImage(*M, Image);
-  return E;
-}
-
-HOOK cuModuleLoadDataEx(CUmodule *M, const void *Image, unsigned Count,
-                        int *Options, void **Values) {
-  ORIGINAL(cuModuleLoadDataEx);
-  int E = Original(M, Image, Count, Options, Values);
-  if (!E)
-    DriverKernels::get().noteImage(*M, Image);
-  return E;
-}
-
-HOOK cuModuleUnload(CUmodule M) {
-  ORIGINAL(cuModuleUnload);
-  DriverKernels::get().forget(M);
-  return Original(M);
-}
-
-HOOK cuModuleGetFunction(CUfunction *F, CUmodule M, const char *Name) {
-  ORIGINAL(cuModuleGetFunction);
-  int E = Original(F, M, Name);
-  if (!E)
-    DriverKernels::get().noteFunction(*F, M, Name);
-  return E;
-}
+#define IMAGES(Load, LoadEx, Unload, GetFunction)                              \
+  HOOK Load(CUmodule *M, const void *Image) {                                  \
+    ORIGINAL(Load);                                                            \
+    int E = Original(M, Image);                                                \
+    if (!E)                                                                    \
+      DriverKernels::get().noteImage(*M, Image);                               \
+    return E;                                                                  \
+  }                                                                            \
+  HOOK LoadEx(CUmodule *M, const void *Image, unsigned Count, int *Options,    \
+              void **Values) {                                                 \
+    ORIGINAL(LoadEx);                                                          \
+    int E = Original(M, Image, Count, Options, Values);                        \
+    if (!E)                                                                    \
+      DriverKernels::get().noteImage(*M, Image);                               \
+    return E;                                                                  \
+  }                                                                            \
+  HOOK Unload(CUmodule M) {                                                    \
+    ORIGINAL(Unload);                                                          \
+    DriverKernels::get().forget(M);                                            \
+    return Original(M);                                                        \
+  }                                                                            \
+  HOOK GetFunction(CUfunction *F, CUmodule M, const char *Name) {              \
+    ORIGINAL(GetFunction);                                                     \
+    int E = Original(F, M, Name);                                              \
+    if (!E)                                                                    \
+      DriverKernels::get().noteFunction(*F, M, Name);                          \
+    return E;                                                                  \
+  }
+#ifdef MNEME_HIP
+IMAGES(hipModuleLoadData, hipModuleLoadDataEx, hipModuleUnload,
+       hipModuleGetFunction)
+#else
+IMAGES(cuModuleLoadData, cuModuleLoadDataEx, cuModuleUnload,
+       cuModuleGetFunction)
 
 HOOK cuLibraryLoadData(CUlibrary *L, const void *Image, int *JitOptions,
                        void **JitValues, unsigned NumJit, int *Options,
@@ -225,6 +270,8 @@ HOOK cuFuncSetCacheConfig(CUfunction F, int Config) {
                                          Config);
   return E;
 }
+#endif
+#undef IMAGES
 
 void *mneme::functionInPlaceOf(const char *Symbol) {
   static const struct {
@@ -232,6 +279,13 @@ void *mneme::functionInPlaceOf(const char *Symbol) {
     void *Function;
   } All[] = {
 #define FUNCTION(Symbol) {#Symbol, reinterpret_cast<void *>(Symbol)},
+#ifdef MNEME_HIP
+      FUNCTION(hipModuleLaunchKernel) FUNCTION(hipModuleLaunchCooperativeKernel)
+          FUNCTION(hipDrvLaunchKernelEx) FUNCTION(hipExtModuleLaunchKernel)
+              FUNCTION(hipHccModuleLaunchKernel) FUNCTION(hipModuleLoadData)
+                  FUNCTION(hipModuleLoadDataEx) FUNCTION(hipModuleUnload)
+                      FUNCTION(hipModuleGetFunction)
+#else
       FUNCTION(cuLaunchKernel) FUNCTION(cuLaunchKernel_ptsz) FUNCTION(
           cuLaunchKernelEx) FUNCTION(cuLaunchKernelEx_ptsz)
           FUNCTION(cuLaunchCooperativeKernel) FUNCTION(
@@ -244,10 +298,15 @@ void *mneme::functionInPlaceOf(const char *Symbol) {
                                   FUNCTION(cuKernelGetFunction)
                                       FUNCTION(cuFuncSetAttribute)
                                           FUNCTION(cuFuncSetCacheConfig)
+#endif
 #undef FUNCTION
   };
   for (const auto &F : All)
     if (!strcmp(F.Symbol, Symbol))
       return F.Function;
+#ifdef MNEME_HIP
+  return findRuntimeFunction(Symbol);
+#else
   return nullptr;
+#endif
 }

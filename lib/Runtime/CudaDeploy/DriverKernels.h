@@ -28,6 +28,9 @@ struct TunedStub;
 /// Whether a recorder is in the process, which takes precedence.
 bool isRecording();
 
+/// HIP: the function in place of the runtime's \p Symbol, or null.
+void *findRuntimeFunction(const char *Symbol);
+
 /// Thread-safe. Throws nothing: what cannot be noted is not served. An owner is
 /// a module or a library of the driver.
 class DriverKernels {

@@ -10,6 +10,7 @@
 #include "Message.h"
 #include "RelaxedCapture.h"
 #include "Shortage.h"
+#include "Vendor.h"
 
 #include <algorithm>
 #include <atomic>
@@ -46,6 +47,11 @@ GpuDeployment &GpuDeployment::get() {
 // Devices
 //===----------------------------------------------------------------------===//
 
+static const CudaDriver *loadDriver() {
+  std::string Error;
+  return ForHip ? CudaDriver::loadHip(Error) : CudaDriver::load(Error);
+}
+
 /// Lists the devices once the application has initialized the driver. \returns
 /// null before.
 const GpuDeployment::GpuList *GpuDeployment::findGpus() {
@@ -54,9 +60,8 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
     return Known;
   const GpuList *Found = nullptr;
   attempt([&] {
-    std::string Error;
     auto New = std::make_unique<GpuList>();
-    New->Driver = CudaDriver::load(Error);
+    New->Driver = loadDriver();
     int Count = 0;
     if (!New->Driver || New->Driver->DeviceGetCount(&Count))
       return;
@@ -72,10 +77,21 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
       if (New->Driver->DeviceGetName(G.Name, sizeof(G.Name) - 1, int(I)))
         G.Name[0] = 0;
       // MAX_THREADS_PER_BLOCK, MAX_BLOCK_DIM_X to Z, MAX_GRID_DIM_X to Z,
-      // COMPUTE_CAPABILITY_MAJOR and MINOR, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN.
-      G.Facts = {
-          MNEME_IMAGE_CUBIN,        Get(75) * 10 + Get(76),   G.Name, Get(1),
-          {Get(2), Get(3), Get(4)}, {Get(5), Get(6), Get(7)}, Get(97)};
+      // COMPUTE_CAPABILITY_MAJOR and MINOR, MAX_SHARED_MEMORY_PER_BLOCK_OPTIN,
+      // and without, as HIP knows no other.
+      G.Facts = {MNEME_IMAGE_CUBIN,
+                 Get(75) * 10 + Get(76),
+                 G.Name,
+                 Get(1),
+                 {Get(2), Get(3), Get(4)},
+                 {Get(5), Get(6), Get(7)},
+                 std::max(Get(97), Get(8))};
+      if (ForHip) {
+        G.Arch = New->Driver->archOf(int(I));
+        G.Facts.ImageKind = MNEME_IMAGE_CODE_OBJECT;
+        G.Facts.Arch = parseArchitecture(G.Arch.c_str());
+        G.Facts.ArchName = G.Arch.c_str();
+      }
       New->AreAlike &= G.Facts.Arch == New->All[0].Facts.Arch;
     }
     Found = New.release(); // Never deleted.
@@ -126,8 +142,7 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 /// Makes the context that the runtime would make for this launch: that of the
 /// selected device, which is 0 at first. \returns null without a driver.
 const GpuDeployment::GpuList *GpuDeployment::makeContext() {
-  std::string Error;
-  const CudaDriver *Driver = CudaDriver::load(Error);
+  const CudaDriver *Driver = loadDriver();
   CUcontext Context = nullptr;
   if (!Driver || Driver->Init(0) ||
       Driver->DevicePrimaryCtxRetain(&Context,
@@ -263,6 +278,9 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
 /// The attributes that mean the same to the driver and name nothing of the
 /// application's kernel. Later versions of CUDA have others.
 static bool isKnownAttribute(uint32_t Id) {
+  constexpr uint32_t Priority = 8;
+  if (ForHip)
+    return Id == CudaLaunchAttributeCooperative || Id == Priority;
   switch (Id) {
   case 0: // IGNORE
   case 1: // ACCESS_POLICY_WINDOW
@@ -272,7 +290,7 @@ static bool isKnownAttribute(uint32_t Id) {
   case 5:  // CLUSTER_SCHEDULING_POLICY_PREFERENCE
   case 6:  // PROGRAMMATIC_STREAM_SERIALIZATION
   case 7:  // PROGRAMMATIC_EVENT
-  case 8:  // PRIORITY
+  case Priority:
   case 9:  // MEM_SYNC_DOMAIN_MAP
   case 10: // MEM_SYNC_DOMAIN
   case 12: // LAUNCH_COMPLETION_EVENT
@@ -282,10 +300,18 @@ static bool isKnownAttribute(uint32_t Id) {
   return false;
 }
 
-static bool hasKnownAttributes(const GpuLaunch &L) {
-  return std::all_of(
+/// \returns what prevents that the launch is served, if anything.
+static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
+  if (L.Obstacle != Fallback::None)
+    return L.Obstacle;
+  bool Known = std::all_of(
       L.Attributes, L.Attributes + L.NumAttributes,
       [](const CudaLaunchAttribute &A) { return isKnownAttribute(A.Id); });
+  // Older releases of HIP have no launches with attributes.
+  if (!Known || (L.NumAttributes && !Driver.LaunchKernelEx) ||
+      (L.Facts.Cooperative && !Driver.LaunchCooperativeKernel))
+    return Fallback::UnknownAttribute;
+  return Fallback::None;
 }
 
 static bool isCaptureError(CUresult E) {
@@ -296,6 +322,11 @@ static bool isCaptureError(CUresult E) {
 static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
                            const GpuLaunch &L, const LaunchPlan &P) {
   void **Args = const_cast<void **>(L.Facts.Args);
+  // HIP has no kernels that belong to all devices.
+  if (ForHip)
+    if (CUresult E =
+            Driver.KernelGetFunction(&F, reinterpret_cast<CUkernel>(F)))
+      return E;
   if (L.NumAttributes) {
     CUlaunchConfig C = {
         P.Grid[0],  P.Grid[1],       P.Grid[2], P.Block[0],   P.Block[1],
@@ -314,8 +345,8 @@ static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
 /// Whether the variant can be launched now. Loads it if necessary.
 Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
   TunedVariant &V = *C.Variant;
-  if (!hasKnownAttributes(L))
-    return Fallback::UnknownAttribute;
+  if (Fallback F = checkLaunch(*list()->Driver, L); F != Fallback::None)
+    return F;
   int Status = 0;
   // Fails while a stream is captured that the default stream waits for.
   if (CUresult E = list()->Driver->StreamIsCapturing(L.Stream, &Status))
@@ -382,8 +413,8 @@ int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
     return launchOwn(Own);
   const CudaDriver &Driver = *All->Driver;
   Fallback F = findDevice(*All, L, Device);
-  if (F == Fallback::None && !hasKnownAttributes(L))
-    F = Fallback::UnknownAttribute;
+  if (F == Fallback::None)
+    F = checkLaunch(Driver, L);
   int Status = 0;
   if (F == Fallback::None &&
       (Driver.StreamIsCapturing(L.Stream, &Status) || Status))
@@ -536,6 +567,9 @@ static std::string loadImage(const CudaDriver &Driver, const TunedVariant &V,
     Driver.LibraryUnload(Library);
     return "the image does not have the kernel: " + Driver.describe(E);
   }
+  // HIP loads it again for other devices.
+  if (ForHip)
+    Image.release();
   return "";
 }
 
@@ -593,6 +627,10 @@ static Fallback prepareImage(const CudaDriver &Driver, TunedVariant &V,
 static std::string explainAttributes(const CudaDriver &Driver,
                                      const TunedVariant &V, CUkernel Code,
                                      int Device) {
+  CUfunction F;
+  if (ForHip)
+    if (CUresult E = Driver.KernelGetFunction(&F, Code))
+      return "the image cannot be loaded: " + Driver.describe(E);
   CUresult E = setAttributes(Driver, V, Code, Device);
   return E ? "an attribute cannot be set: " + Driver.describe(E) : "";
 }
@@ -748,6 +786,8 @@ void GpuDeployment::forget(int Device) {
     return;
   Buffers.forgetAll(Device);
   Preloaded[Device] = 0;
+  if (ForHip)
+    forgetHipCode(Device);
   if (LaunchCompiler *C = compiler())
     C->forget(Device);
   TunedKernels &Kernels = TunedKernels::get();

@@ -8,9 +8,10 @@
 ///
 /// \file
 /// Serves launches on NVIDIA GPUs through the CUDA driver, beside the
-/// application's own CUDA runtime: with tuned kernels of packages, and with
-/// code that is compiled while the program runs (LaunchCompiler.h). Images are
-/// loaded as libraries of the driver, which belong to no context.
+/// application's own CUDA runtime, and on AMD GPUs through HIP: with tuned
+/// kernels of packages, and with code that is compiled while the program runs
+/// (LaunchCompiler.h). Images are loaded as libraries of the driver, which
+/// belong to no context.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,6 +27,7 @@
 
 #include <atomic>
 #include <memory>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -39,10 +41,16 @@ struct GpuLaunch {
   const CudaLaunchAttribute *Attributes = nullptr;
   uint32_t NumAttributes = 0;
   TunedStub *Found = nullptr; ///< Through the driver: what it leads to.
+  Fallback Obstacle = Fallback::None; ///< Why it cannot be served, if so.
 
   /// Adds attributes, which mean the same to both.
   void addAttributes(const CudaLaunchAttribute *All, uint32_t Count);
 };
+
+/// Returns why an extended launch of HIP cannot be served, if so.
+inline Fallback findObstacle(CUevent Start, CUevent Stop, unsigned Flags) {
+  return Start || Stop || Flags ? Fallback::Extended : Fallback::None;
+}
 
 /// The application's own launch, which returns the runtime's error.
 class OwnLaunch {
@@ -117,6 +125,13 @@ public:
   /// error.
   int launch(const GpuLaunch &L, OwnLaunch Own);
 
+  /// Makes a call that launches what is never served.
+  template <typename Fn> int launchForeign(Fn Call) {
+    int E = change(Call);
+    if (!E)
+      TunedKernels::get().countForeign();
+    return E;
+  }
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
@@ -227,6 +242,7 @@ private:
   struct Gpu {
     DeployDevice Facts = {};
     char Name[256] = {};
+    std::string Arch; ///< HIP only.
   };
   struct GpuList {
     const CudaDriver *Driver = nullptr;

@@ -7,24 +7,30 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The application's CUDA runtime, whose launches are intercepted. A program
-/// may have several: each object that links the runtime statically has its own.
+/// The application's CUDA runtime, or HIP, whose launches are intercepted. A
+/// program may have several: each object that links the runtime statically has
+/// its own.
 ///
 //===----------------------------------------------------------------------===//
 
 #include "DriverKernels.h"
 #include "GpuDeployment.h"
+#include "LastError.h"
+#include "Vendor.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <cstdlib>
+#include <cstring>
 #include <dlfcn.h>
+#include <string_view>
 
 using namespace mneme;
 
 namespace {
-/// The functions of one CUDA runtime that a loaded object calls. The others are
-/// null.
+/// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
+/// The others are null.
 struct CudaRuntime {
+#define ABSENT(Name, Parameters) int(*Name) Parameters;
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
 #include "DeployedFunctions.def"
 };
@@ -91,6 +97,32 @@ static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
       {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}, Own);
 }
 
+#ifdef MNEME_HIP
+static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
+                             Dim3 Block, void **Args, size_t Shared,
+                             CudaStream *S, CUevent Start, CUevent Stop,
+                             int Flags) {
+  auto Own = [&] {
+    return R.ExtLaunchKernel(Stub, Grid, Block, Args, Shared, S, Start, Stop,
+                             Flags);
+  };
+  GpuLaunch L = {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)};
+  L.Obstacle = findObstacle(Start, Stop, Flags);
+  return GpuDeployment::get().launch(L, Own);
+}
+
+/// Launches on several devices at once are not served.
+#define LAUNCH_ON_DEVICES(Name)                                                \
+  static int on##Name(const CudaRuntime &R, const void *Launches, int Count,   \
+                      unsigned Flags) {                                        \
+    return GpuDeployment::get().launchForeign(                                 \
+        [&] { return R.Name(Launches, Count, Flags); });                       \
+  }
+LAUNCH_ON_DEVICES(LaunchCooperativeKernelMultiDevice)
+LAUNCH_ON_DEVICES(ExtLaunchMultiKernelMultiDevice)
+#undef LAUNCH_ON_DEVICES
+#endif
+
 /// cudaLaunchKernelExC.
 static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
                   CUstream (*Convert)(CudaStream *), OwnLaunch Own) {
@@ -111,12 +143,14 @@ static int onLaunchKernelExC(const CudaRuntime &R,
   return launch(Config, Stub, Args, toDriver, Own);
 }
 
+#ifndef MNEME_HIP
 static int onLaunchKernelExCPtsz(const CudaRuntime &R,
                                  const CudaLaunchConfig *Config,
                                  const void *Stub, void **Args) {
   auto Own = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
   return launch(Config, Stub, Args, toDriverPtsz, Own);
 }
+#endif
 
 //===----------------------------------------------------------------------===//
 // State of kernels and devices
@@ -198,6 +232,7 @@ ALLOCATE(MallocAsync)
 ALLOCATE(MallocAsyncPtsz)
 ALLOCATE(MallocFromPoolAsync)
 ALLOCATE(MallocFromPoolAsyncPtsz)
+ALLOCATE(ExtMallocWithFlags)
 #undef ALLOCATE
 
 #define FREE(Name)                                                             \
@@ -302,8 +337,33 @@ CAPTURE(DeviceSynchronize, waitForAll)
 #define TAP(Name, Symbol, Parameters, ...)
 #include "DeployedFunctions.def"
 
+/// Whether a call is part of another call: HIP is one library, whose functions
+/// may call each other.
+static bool isPart() { return ForHip && CallUnderWay::isInside(); }
+
+/// hipGetLastError or hipPeekAtLastError.
+static int readLastError(std::string_view Symbol) {
+  return Symbol == "hipGetLastError" ? LastError::get() : LastError::peek();
+}
+
 #define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
+#define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
+  (isPart() ? R.Name(__VA_ARGS__)                                              \
+   : LastError::isAbout(#Symbol)                                               \
+       ? GpuDeployment::get().noteError(readLastError(#Symbol))                \
+       : LastError::keep(/*IsInside=*/false,                                   \
+                         [&] { return on##Name(R, ##__VA_ARGS__); }))
 #include "InterceptedRuntimes.inc"
+
+#ifdef MNEME_HIP
+void *mneme::findRuntimeFunction(const char *Symbol) {
+#define TAP(Name, Function, Parameters, ...)                                   \
+  if (!strcmp(Symbol, #Function))                                              \
+    return reinterpret_cast<void *>(Function);
+#include "DeployedFunctions.def"
+  return nullptr;
+}
+#endif
 
 void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
   const CudaRuntime *R = nullptr;

@@ -9,6 +9,7 @@
 #include "Selector.h"
 
 #include <cstring>
+#include <string_view>
 
 using namespace mneme;
 
@@ -31,9 +32,34 @@ VariantTables mneme::describeVariant(const Package &P,
 
 /// A cubin runs on its own architecture and on later ones of the same major
 /// number.
+/// Whether \p Device, "gfx90a:sramecc+:xnack-", is the processor of \p Code and
+/// has all of its settings. A generic processor is not resolved.
+static bool isSuitedTo(const char *Code, const char *Device) {
+  auto Next = [](const char *&At) {
+    size_t Length = strcspn(At, ":");
+    std::string_view Part(At, Length);
+    At += Length + (At[Length] == ':');
+    return Part;
+  };
+  const char *Settings = Device;
+  if (Next(Code) != Next(Settings))
+    return false;
+  while (*Code) {
+    std::string_view Needed = Next(Code);
+    bool Has = false;
+    for (const char *At = Settings; *At && !Has;)
+      Has = Next(At) == Needed;
+    if (!Has)
+      return false;
+  }
+  return true;
+}
+
 bool mneme::runsOn(const VariantTables &V, const DeployDevice &D) {
   if (V.Fields->ImageKind != D.ImageKind)
     return false;
+  if (D.ImageKind == MNEME_IMAGE_CODE_OBJECT)
+    return isSuitedTo(V.From->text(V.Fields->ArchNameOffset), D.ArchName);
   uint32_t Arch = V.Fields->Arch;
   if (V.IsExact || Arch == D.Arch)
     return Arch == D.Arch;

@@ -57,12 +57,14 @@ struct LaunchPlan {
 /// Limits of the device of a launch.
 struct DeployDevice {
   uint32_t ImageKind; ///< MNEME_IMAGE_*.
-  uint32_t Arch;      ///< 90 for sm_90; 0 for the host device.
+  uint32_t Arch; ///< 90 for sm_90, 0x90a for gfx90a; 0 for the host device.
   const char *Name;
   uint32_t MaxThreads; ///< Threads per block.
   uint32_t MaxBlock[3];
   uint32_t MaxGrid[3];
   uint64_t MaxShared; ///< Static and dynamic bytes per block, opted in.
+  /// Of an AMD GPU: its processor and settings, "gfx90a:sramecc+:xnack-".
+  const char *ArchName = nullptr;
 };
 
 /// The launches that may be served, as the user set them.

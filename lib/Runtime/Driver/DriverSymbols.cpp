@@ -71,6 +71,19 @@ static void findOriginal() {
   dl_iterate_phdr(findOwnRange, nullptr);
 }
 
+static void findOriginalOnce() {
+  static bool Found = (findOriginal(), true);
+  (void)Found;
+}
+
+void *mneme::findInDriver(const char *Symbol) {
+  findOriginalOnce();
+  using Function = void *(*)(void *, const char *);
+  auto Original = reinterpret_cast<Function>(mneme_original_dlsym);
+  void *Driver = loadedDriver();
+  return Driver && Original ? Original(Driver, Symbol) : nullptr;
+}
+
 /// Whether \p Symbol, which may be any, is a name of the driver's.
 static bool isOfDriver(const char *Symbol) {
   return ForHip
@@ -79,8 +92,7 @@ static bool isOfDriver(const char *Symbol) {
 }
 
 void *mneme_find_symbol(void *Handle, const char *Symbol, void *Caller) {
-  static bool Found = (findOriginal(), true);
-  (void)Found;
+  findOriginalOnce();
   // Only functions of the driver, and only for others: this library wants the
   // driver's own.
   if (!Symbol || !isOfDriver(Symbol))

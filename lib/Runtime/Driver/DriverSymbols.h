@@ -37,6 +37,10 @@ inline constexpr const char *DriverLibraries[] = {
 /// The driver's handle, or null while it is not loaded.
 void *loadedDriver();
 
+/// The driver's own function \p Symbol, whatever other libraries of Mneme are
+/// in the process; null if it has none or is not loaded.
+void *findInDriver(const char *Symbol);
+
 /// The function in place of the driver's \p Symbol, or null. Each library has
 /// its own.
 void *functionInPlaceOf(const char *Symbol);

@@ -15,9 +15,12 @@
 #include "CudaTypes.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
+#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
+#include <memory>
 #include <mutex>
+#include <utility>
 
 using namespace mneme;
 
@@ -97,6 +100,151 @@ static CUresult adaptedCtxGetCurrent(CUcontext *C) {
 static CUresult adaptedFuncSetAttribute(CUfunction, int, int) {
   return CUDA_SUCCESS;
 }
+
+//===----------------------------------------------------------------------===//
+// Libraries
+//===----------------------------------------------------------------------===//
+
+namespace {
+constexpr int MaxDevices = 64;
+
+/// Code for all devices, each of which gets a module of its own. The image
+/// stays where it is.
+struct HipLibrary {
+  const void *Image = nullptr;
+  CUmodule Modules[MaxDevices] = {};
+  HipLibrary *Next = nullptr;
+
+  /// With the lock held. Loads the module of the current device \p Device.
+  CUresult load(CUdevice Device) {
+    CUmodule &M = Modules[Device];
+    return M ? CUDA_SUCCESS : Hip.ModuleLoadData(&M, Image);
+  }
+};
+
+/// Lives as long as its library.
+struct HipKernel {
+  HipLibrary *Of;
+  std::string Name;
+  std::atomic<CUfunction> Functions[MaxDevices] = {};
+  HipKernel *Next = nullptr;
+};
+
+/// All libraries and kernels. What is found in them is found without the lock.
+struct HipCode {
+  std::mutex Lock;
+  HipLibrary *Libraries = nullptr;
+  HipKernel *Kernels = nullptr;
+};
+} // namespace
+
+static HipCode &hipCode() {
+  // Never destroyed, because applications may use it while they exit.
+  static HipCode &C = *new HipCode;
+  return C;
+}
+
+static CUresult currentHipDevice(CUdevice &Device) {
+  CUresult R = Hip.GetDevice(&Device);
+  return R || (Device >= 0 && Device < MaxDevices) ? R
+                                                   : CUDA_ERROR_INVALID_DEVICE;
+}
+
+static CUresult adaptedLibraryLoadData(CUlibrary *Result, const void *Image,
+                                       int *, void **, unsigned, int *, void **,
+                                       unsigned) {
+  CUdevice Device = 0;
+  if (CUresult R = currentHipDevice(Device))
+    return R;
+  auto New = std::make_unique<HipLibrary>();
+  New->Image = Image;
+  HipCode &All = hipCode();
+  std::lock_guard<std::mutex> Guard(All.Lock);
+  if (CUresult R = New->load(Device))
+    return R;
+  New->Next = All.Libraries;
+  All.Libraries = New.release();
+  *Result = reinterpret_cast<CUlibrary>(All.Libraries);
+  return CUDA_SUCCESS;
+}
+
+/// Only the modules: kernels may refer to the library.
+static CUresult adaptedLibraryUnload(CUlibrary Handle) {
+  std::lock_guard<std::mutex> Guard(hipCode().Lock);
+  CUresult Result = CUDA_SUCCESS;
+  for (CUmodule &M : reinterpret_cast<HipLibrary *>(Handle)->Modules)
+    if (CUmodule Loaded = std::exchange(M, nullptr))
+      if (CUresult R = Hip.ModuleUnload(Loaded))
+        Result = R;
+  return Result;
+}
+
+static CUresult adaptedKernelGetFunction(CUfunction *F, CUkernel Handle) {
+  auto &K = *reinterpret_cast<HipKernel *>(Handle);
+  CUdevice Device = 0;
+  if (CUresult R = currentHipDevice(Device))
+    return R;
+  if ((*F = K.Functions[Device].load(std::memory_order_acquire)))
+    return CUDA_SUCCESS;
+  std::lock_guard<std::mutex> Guard(hipCode().Lock);
+  if (CUresult R = K.Of->load(Device))
+    return R;
+  if (CUresult R =
+          Hip.ModuleGetFunction(F, K.Of->Modules[Device], K.Name.c_str()))
+    return R;
+  K.Functions[Device].store(*F, std::memory_order_release);
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedLibraryGetKernel(CUkernel *Result, CUlibrary Library,
+                                        const char *Name) {
+  auto New = std::make_unique<HipKernel>();
+  New->Of = reinterpret_cast<HipLibrary *>(Library);
+  New->Name = Name;
+  CUfunction F = nullptr;
+  auto Handle = reinterpret_cast<CUkernel>(New.get());
+  if (CUresult R = adaptedKernelGetFunction(&F, Handle))
+    return R;
+  HipCode &All = hipCode();
+  std::lock_guard<std::mutex> Guard(All.Lock);
+  New->Next = All.Kernels;
+  All.Kernels = New.release();
+  *Result = Handle;
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
+                                        CUlibrary Handle, const char *Name) {
+  auto &L = *reinterpret_cast<HipLibrary *>(Handle);
+  CUdevice Device = 0;
+  if (CUresult R = currentHipDevice(Device))
+    return R;
+  std::lock_guard<std::mutex> Guard(hipCode().Lock);
+  if (CUresult R = L.load(Device))
+    return R;
+  return Hip.ModuleGetGlobal(Address, Size, L.Modules[Device], Name);
+}
+
+static CUresult adaptedKernelSetAttribute(int, int, CUkernel, CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+static CUresult adaptedKernelSetCacheConfig(CUkernel, int, CUdevice) {
+  return CUDA_SUCCESS;
+}
+
+void mneme::forgetHipCode(CUdevice Device) {
+  HipCode &All = hipCode();
+  std::lock_guard<std::mutex> Guard(All.Lock);
+  for (HipLibrary *L = All.Libraries; L; L = L->Next)
+    L->Modules[Device] = nullptr;
+  for (HipKernel *K = All.Kernels; K; K = K->Next)
+    K->Functions[Device] = nullptr;
+}
+
+//===----------------------------------------------------------------------===//
+// Streams and graphs
+//===----------------------------------------------------------------------===//
 
 /// Releases before 6.3 do not know the number of the legacy stream.
 static CUstream legacyIsNull(CUstream S) {

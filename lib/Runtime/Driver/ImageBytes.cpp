@@ -42,6 +42,10 @@ struct FatbinHeader {
 };
 static constexpr uint32_t FatbinMagic = 0xba55ed50;
 static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
+static constexpr char CompressedMagic[] = "CCOB";
+/// Of the first version: the magic, the version, the method, the size of the
+/// contents and their digest.
+static constexpr size_t CompressedHeaderSize = 4 + 2 + 2 + 4 + 8;
 
 const void *mneme::unwrapImage(const void *Image) {
   uint32_t Magic;
@@ -72,6 +76,25 @@ static size_t sizeOfBundle(const char *Bundle) {
   return Size;
 }
 
+/// A compressed bundle (--offload-compress). The first version of the format
+/// does not have its size: then that of the header.
+static size_t sizeOfCompressed(const char *Bundle) {
+  struct {
+    char Magic[4];
+    uint16_t Version, Method;
+  } H;
+  memcpy(&H, Bundle, sizeof(H));
+  if (H.Version == 1)
+    return CompressedHeaderSize;
+  auto Read = [&](auto Size) {
+    memcpy(&Size, Bundle + sizeof(H), sizeof(Size));
+    return size_t(Size);
+  };
+  return H.Version == 2   ? Read(uint32_t())
+         : H.Version == 3 ? Read(uint64_t())
+                          : 0;
+}
+
 size_t mneme::sizeOfImage(const void *Image) {
   auto *Bytes = static_cast<const char *>(Image);
   // Byte by byte: a text may be shorter than a header.
@@ -87,6 +110,8 @@ size_t mneme::sizeOfImage(const void *Image) {
     memcpy(&H, Image, sizeof(H));
     return H.Magic == FatbinMagic ? H.HeaderSize + H.Size : 0;
   }
+  if (ForHip && !strncmp(Bytes, CompressedMagic, sizeof(CompressedMagic) - 1))
+    return sizeOfCompressed(Bytes);
   if (ForHip)
     return strncmp(Bytes, BundleMagic, sizeof(BundleMagic) - 1)
                ? 0

@@ -8,7 +8,8 @@
 
 ///
 /// \file
-/// Images as programs pass them to the driver: cubins, PTX text, fat binaries.
+/// Images as programs pass them to the driver: cubins, PTX text, fat binaries,
+/// code objects and their bundles.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,7 +25,8 @@ namespace mneme {
 const void *unwrapImage(const void *Image);
 
 /// The size of an image in bytes, as its own headers give it; 0 if its form is
-/// unknown.
+/// unknown. Of a compressed bundle that does not have its size, that of the
+/// header.
 size_t sizeOfImage(const void *Image);
 
 /// XXH3-128, 16 bytes. May throw.

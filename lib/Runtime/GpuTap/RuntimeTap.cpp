@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverTap.h"
+#include "LastError.h"
 #include "Message.h"
 #include "Shortage.h"
 #include "TapSession.h"
@@ -1240,53 +1241,9 @@ static int onDeviceReset(const CudaRuntime &R) {
   return R.DeviceReset();
 }
 
-static const CudaRuntime &sharedRuntime();
+static int onGetLastError(const CudaRuntime &) { return LastError::get(); }
 
-//===----------------------------------------------------------------------===//
-// The last error
-//===----------------------------------------------------------------------===//
-
-/// The error that the program's next hipGetLastError() returns, if HIP has
-/// none.
-static thread_local int HiddenError __attribute__((tls_model("initial-exec"))) =
-    0;
-
-static int onGetLastError(const CudaRuntime &R) {
-  int Hidden = std::exchange(HiddenError, 0);
-  int E = R.GetLastError();
-  return E ? E : Hidden;
-}
-
-static int onPeekAtLastError(const CudaRuntime &R) {
-  int E = R.PeekAtLastError();
-  return E ? E : HiddenError;
-}
-
-static constexpr bool isAboutLastError(std::string_view Symbol) {
-  return Symbol == "hipGetLastError" || Symbol == "hipPeekAtLastError";
-}
-
-/// Makes a call of the program. Calls of CUDA's driver do not change the
-/// runtime's last error, but Mneme's calls of HIP do: afterwards it is the
-/// call's error again, or the one before the call.
-template <typename Fn> static int keepLastError(Fn Call) {
-  if constexpr (!ForHip)
-    return Call();
-  const CudaRuntime &R = sharedRuntime();
-  if (InterceptedCall::isInside() || !R.PeekAtLastError || !R.GetLastError)
-    return Call();
-  int Before = onPeekAtLastError(R);
-  int E = Call();
-  // HIP does not count this one as an error.
-  int Now = E && E != CUDA_ERROR_NOT_READY ? E : Before;
-  if (R.PeekAtLastError() == Now) {
-    HiddenError = 0;
-  } else {
-    R.GetLastError();
-    HiddenError = Now;
-  }
-  return E;
-}
+static int onPeekAtLastError(const CudaRuntime &) { return LastError::peek(); }
 
 #define MNEME_RUNTIME_FUNCTIONS "TappedFunctions.def"
 #define MNEME_EXPORTED_RUNTIME(Symbol)                                         \
@@ -1294,11 +1251,11 @@ template <typename Fn> static int keepLastError(Fn Call) {
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
   (isPartOfOthers(#Symbol) && InterceptedCall::isInside()                      \
        ? R.Name(__VA_ARGS__)                                                   \
-   : isAboutLastError(#Symbol) ? on##Name(R, ##__VA_ARGS__)                    \
-                               : keepLastError([&] {                           \
-                                   return InterceptedCall(),                   \
-                                          on##Name(R, ##__VA_ARGS__);          \
-                                 }))
+   : LastError::isAbout(#Symbol)                                               \
+       ? on##Name(R, ##__VA_ARGS__)                                            \
+       : LastError::keep(InterceptedCall::isInside(), [&] {                    \
+           return InterceptedCall(), on##Name(R, ##__VA_ARGS__);               \
+         }))
 #include "InterceptedRuntimes.inc"
 
 const ExportedFunction *mneme::exportedFunctions(size_t &Count) {

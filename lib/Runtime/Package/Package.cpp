@@ -188,9 +188,9 @@ std::string TableCheck::checkVariant(const MnemePackageKernel &K,
                                      const MnemePackageVariant &V) {
   if (!isNext(NextGuard, V.FirstGuard, V.NumGuards, H.NumGuards))
     return damaged("the guards of a variant are not in the table");
-  if (V.ImageKind != MNEME_IMAGE_CUBIN && V.ImageKind != MNEME_IMAGE_OBJECT)
+  if (V.ImageKind < MNEME_IMAGE_CUBIN || V.ImageKind > MNEME_IMAGE_CODE_OBJECT)
     return unknown("kind of image", V.ImageKind);
-  if ((V.ImageKind == MNEME_IMAGE_CUBIN) != (V.Arch != 0))
+  if ((V.ImageKind == MNEME_IMAGE_OBJECT) != (V.Arch == 0))
     return damaged("an image is of another architecture than its kind");
   if (V.ImageKind == MNEME_IMAGE_OBJECT && V.HostStrategy > MNEME_HOST_FIBER)
     return unknown("kind of CPU code", V.HostStrategy);

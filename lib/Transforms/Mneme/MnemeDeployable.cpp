@@ -35,9 +35,9 @@ enum class VariableUse {
 };
 } // namespace
 
-/// clang's objects for special registers, which nothing defines. Only a 'this'
-/// that is never used has their address.
-static bool isSpecialRegister(const GlobalVariable &G) {
+bool mneme::isSpecialRegister(const GlobalVariable &G) {
+  if (G.getName().starts_with("_ZN17__HIP_CoordinatesI"))
+    return true;
   return G.isDeclaration() &&
          is_contained({"threadIdx", "blockIdx", "blockDim", "gridDim"},
                       G.getName());

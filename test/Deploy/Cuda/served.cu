@@ -30,7 +30,7 @@
 // REPORT-NEXT: "through_driver": 0,
 // REPORT:      {"kernel": "_Z4fillPii", "static_hash": "{{[0-9a-f]+}}", "served": 1, "reasons": {},
 // REPORT-NEXT:   "variants": [
-// REPORT-NEXT:     {"package": "{{.*}}app.mneme", "variant": 1, "arch": "sm_90", "image": "[[IMAGE:[0-9a-f]+]]", "launch": "cover", "served": 1, "reasons": {"correct for other arguments only": 1}, "verified": 0, "unverified": {}, "failures": 0, "disabled": false}
+// REPORT-NEXT:     {"package": "{{.*}}app.mneme", "variant": 1, "arch": "{{sm_90|gfx90a}}", "image": "[[IMAGE:[0-9a-f]+]]", "launch": "cover", "served": 1, "reasons": {"correct for other arguments only": 1}, "verified": 0, "unverified": {}, "failures": 0, "disabled": false}
 //
 // One library was loaded, of these bytes.
 // RUN: cat %t/report %t/log | FileCheck %s --check-prefix=LOG
@@ -44,7 +44,7 @@
 // RUN: FileCheck %s --check-prefix=TEXT < %t/err
 // TEXT: mneme: launches: 1 served by tuned kernels, 1 fell back, 0 too early, 1 of kernels without a tuned one
 // TEXT-NEXT: mneme: kernel '_Z4fillPii': 1 served
-// TEXT-NEXT: mneme:   variant 1 of '{{.*}}app.mneme' (sm_90): 1 served
+// TEXT-NEXT: mneme:   variant 1 of '{{.*}}app.mneme' ({{sm_90|gfx90a}}): 1 served
 // TEXT-NEXT: mneme:     1 fell back: correct for other arguments only
 
 #ifdef TUNED
@@ -54,6 +54,7 @@ extern "C" __global__ void tuned(int *P, int N) {
 #else
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>
+#include <initializer_list>
 
 __global__ void fill(int *P, int N) {
   P[blockIdx.x * blockDim.x + threadIdx.x] = blockDim.x << 8;

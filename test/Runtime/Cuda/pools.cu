@@ -16,9 +16,9 @@
 // RUN: llvm-mneme-record show %t.rec | grep -A 5 'grid 3x1x1, block 1x' | grep ' buffer [0-9]*: ' | count 1
 // CHECK: all is well
 // ERR: 5 launches seen, 5 recorded, 0 skipped
-// REPLAY: add grid 1: Match
-// REPLAY-NEXT: add grid 2: Match
-// REPLAY-NEXT: add grid 3: Match
+// REPLAY: addTo grid 1: Match
+// REPLAY-NEXT: addTo grid 2: Match
+// REPLAY-NEXT: addTo grid 3: Match
 // REPLAY-NEXT: transpose grid 3: Match
 // REPLAY-NEXT: transpose grid 4: Match
 
@@ -28,7 +28,7 @@
 #include <thread>
 #include <unistd.h>
 
-__global__ void add(int *P, int N) { P[blockIdx.x] += N; }
+__global__ void addTo(int *P, int N) { P[blockIdx.x] += N; }
 
 /// Rows of one to slices of the other.
 __global__ void transpose(int *To, size_t ToPitch, const int *From,
@@ -141,7 +141,7 @@ int main(int Argc, char **) {
   OK(cudaMallocAsync((void **)&A, 4096, S));
   OK(cudaMemset(A, 0, 4096));
   CHECK(inArena(A) == Arena);
-  add<<<1, 1, 0, S>>>(A, 1);
+  addTo<<<1, 1, 0, S>>>(A, 1);
   cudaMemPool_t Pool;
   cudaMemPoolProps Props = {};
   Props.allocType = cudaMemAllocationTypePinned;
@@ -151,12 +151,12 @@ int main(int Argc, char **) {
   CHECK(inArena(B) == Arena);
   OK(cudaStreamSynchronize(S));
   OK(cudaMemcpy(B, H, sizeof(H), cudaMemcpyHostToDevice));
-  add<<<2, 1, 0, S>>>(B, 5);
+  addTo<<<2, 1, 0, S>>>(B, 5);
   OK(cudaStreamSynchronize(S));
   OK(cudaMemcpy(H, B, sizeof(H), cudaMemcpyDeviceToHost));
   CHECK(H[0] == 6 && H[1] == 7 && H[2] == 3);
   OK(cudaFreeAsync(B, S));
-  add<<<3, 1, 0, S>>>(A, 2);
+  addTo<<<3, 1, 0, S>>>(A, 2);
   OK(cudaStreamSynchronize(S));
   OK(cudaMemcpy(H, A, sizeof(H), cudaMemcpyDeviceToHost));
   CHECK(H[0] == 3 && H[1] == 2 && H[2] == 2);

@@ -1,8 +1,8 @@
 // Launches are recorded while other streams work on, which wait for what the program does
 // later, and change memory of theirs (--wait=stream).
 //
-// The emulated GPU runs one kernel at a time: there it is a function of the host that
-// waits. On a real one, run it with "arena".
+// A GPU that runs one kernel at a time, as the emulated one, runs a function of the host that
+// waits.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/app.bc
@@ -89,7 +89,11 @@ static void work() {
 }
 
 int main(int Argc, char **Argv) {
-  const bool IsFunction = Argc > 1 && !strcmp(Argv[1], "function");
+  int RunsSeveralKernels = 0;
+  OK(cudaDeviceGetAttribute(&RunsSeveralKernels, cudaDevAttrConcurrentKernels,
+                            0));
+  const bool IsFunction =
+      !RunsSeveralKernels || (Argc > 1 && !strcmp(Argv[1], "function"));
   // Else the driver waits for all streams to load the first kernel.
   setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   cudaStream_t A, B;

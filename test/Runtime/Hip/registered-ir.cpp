@@ -43,6 +43,15 @@
 // RUN: not %{gpu} llvm-mneme-replay %t/only --record-id=$(cat %t/id) --device=hip:0 --passes='default<O3>' 2>&1 | FileCheck %s --check-prefix=PASSES
 // PASSES: error: kernel 'add' was recorded without IR, with its code object alone: 'passes' cannot apply
 //
+// The same bundle compressed, in the versions of the format that have their size.
+// DEFINE: %{compress} = %hip_ir -O2 --offload-arch=gfx942 --offload-arch=gfx90a --gpu-bundle-output --offload-compress -c %s
+// RUN: env COMPRESSED_BUNDLE_FORMAT_VERSION=2 %{compress} -o %t/v2.hipfb
+// RUN: env COMPRESSED_BUNDLE_FORMAT_VERSION=3 %{compress} -o %t/v3.hipfb
+// RUN: %{record} -o %t/v2 -- %t/app %t/v2.hipfb add 2>&1 | FileCheck %s --check-prefix=ONLY
+// RUN: %python %S/../Cuda/Inputs/replay-all.py "%{gpu} llvm-mneme-replay" %t/v2 hip:0 | FileCheck %s --check-prefix=REPLAY
+// RUN: %{record} -o %t/v3 -- %t/app %t/v3.hipfb add %t/add.bc 2>&1 | FileCheck %s
+// RUN: %python %S/../Cuda/Inputs/replay-all.py llvm-mneme-replay %t/v3 | FileCheck %s --check-prefix=REPLAY
+//
 // IR that is not the code object's.
 // RUN: %hip_ir -O2 --offload-arch=gfx90a -DMORE=,int -emit-llvm -c %s -o %t/more.bc
 // RUN: %{record} -o %t/none -- %t/app %t/add.co add %t/more.bc 2>&1 | FileCheck %s --check-prefix=MORE

@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Object/OffloadBundle.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -472,6 +473,27 @@ CUresult emulated::Module::readBundle(const char *Bundle) {
   return CUDA_ERROR_NO_BINARY_FOR_GPU;
 }
 
+CUresult emulated::Module::readCompressed(const char *Bundle) {
+  using object::CompressedOffloadBundle;
+  constexpr size_t HeaderSize = 32;
+  auto Header = CompressedOffloadBundle::CompressedBundleHeader::tryParse(
+      StringRef(Bundle, HeaderSize));
+  // The first version of the format does not have its size.
+  if (!Header || !Header->FileSize) {
+    consumeError(Header.takeError());
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  auto Plain = CompressedOffloadBundle::decompress(
+      *MemoryBuffer::getMemBuffer(StringRef(Bundle, *Header->FileSize), "",
+                                  /*RequiresNullTerminator=*/false));
+  if (!Plain) {
+    consumeError(Plain.takeError());
+    return CUDA_ERROR_INVALID_IMAGE;
+  }
+  Copy = (*Plain)->getBuffer().str();
+  return readBundle(Copy.data());
+}
+
 //===----------------------------------------------------------------------===//
 // PTX
 //===----------------------------------------------------------------------===//
@@ -526,6 +548,8 @@ CUresult emulated::Module::load(CUdevice Device, const void *Image,
   CUresult R = CUDA_SUCCESS;
   if (StringRef(Bytes, 4) == "__CL") {
     R = M->readBundle(Bytes);
+  } else if (StringRef(Bytes, 4) == "CCOB") {
+    R = M->readCompressed(Bytes);
   } else if (isElf(Image) && isForAMD(Image)) {
     // Whether it is aligned is not the driver's concern.
     M->Copy.assign(Bytes, sizeOf(Image));

@@ -570,7 +570,6 @@ static int getDeviceAttribute(int Attribute, CUdevice Device) {
     return 1 << 20;
   case 39: // MAX_THREADS_PER_MULTIPROCESSOR
     return ThreadsPerMultiprocessor;
-  case 31: // CONCURRENT_KERNELS
   case 41: // UNIFIED_ADDRESSING
   case 83: // MANAGED_MEMORY
   case 88: // PAGEABLE_MEMORY_ACCESS

@@ -251,6 +251,7 @@ private:
   CUresult readCubin(llvm::StringRef Image);
   CUresult readCodeObject(llvm::StringRef Image);
   CUresult readBundle(const char *Bundle);
+  CUresult readCompressed(const char *Bundle);
   CUresult readPTX(llvm::StringRef Text);
   CUresult addVariable(llvm::StringRef Name, llvm::StringRef Contents,
                        uint64_t Size);

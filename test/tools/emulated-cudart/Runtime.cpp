@@ -57,6 +57,7 @@ struct State {
   std::map<int, CUcontext> Contexts; ///< By device.
   std::vector<FatBinary *> Binaries;
   std::map<const void *, Symbol> Symbols;
+  std::vector<const void *> Managed; ///< The pointers of the host.
   std::mutex Lock;
 };
 
@@ -130,8 +131,18 @@ static int load(const void *HostPtr, Symbol *&S, CUmodule &M) {
   if (int E = driver().CtxGetCurrent(&C))
     return E;
   CUmodule &Loaded = S->Binary->Modules[C];
+  bool IsNew = !Loaded;
   int E = Loaded ? 0 : driver().ModuleLoadData(&Loaded, S->Binary->Image);
   M = Loaded;
+  // A __managed__ variable of HIP is a pointer, in the device's code, too.
+  for (const void *Pointer : All.Managed) {
+    Symbol &V = All.Symbols[Pointer];
+    CUdeviceptr Address = 0;
+    size_t Size = 0;
+    if (!E && IsNew && V.Binary == S->Binary &&
+        !driver().ModuleGetGlobal(&Address, &Size, M, V.Name.c_str()))
+      E = driver().MemcpyHtoD(Address, Pointer, sizeof(void *));
+  }
   return E;
 }
 
@@ -862,6 +873,11 @@ API int cudaDeviceReset() {
 API int cudaGetDeviceCount(int *Count) {
   START();
   return done(driver().DeviceGetCount(Count));
+}
+
+API int cudaDeviceGetAttribute(int *Value, int Attribute, int Device) {
+  START();
+  return done(driver().DeviceGetAttribute(Value, Attribute, Device));
 }
 
 API int cudaGetDevice(int *Device) {

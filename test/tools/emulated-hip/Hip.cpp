@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+#include "llvm/Mneme/Support/Digest.h"
 
 #define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
 #define cudaMalloc hipMalloc
@@ -41,6 +42,7 @@
 #define cudaGetSymbolAddress hipGetSymbolAddress
 #define cudaMemcpyToSymbol hipMemcpyToSymbol
 #define cudaMemcpyFromSymbol hipMemcpyFromSymbol
+#define cudaMemcpyToSymbolAsync hipMemcpyToSymbolAsync
 #define cudaStreamCreate hipStreamCreate
 #define cudaStreamCreateWithFlags hipStreamCreateWithFlags
 #define cudaLaunchHostFunc hipLaunchHostFunc
@@ -264,6 +266,10 @@ API int hipMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
   DRIVER(cuMemsetD8Async(To, Value, Count, S));
 }
 
+API int hipMemsetD32Async(CUdeviceptr To, int Value, size_t Count, CUstream S) {
+  DRIVER(cuMemsetD32Async(To, Value, Count, S));
+}
+
 API int hipPointerGetAttribute(void *Data, int Attribute, CUdeviceptr P) {
   DRIVER(cuPointerGetAttribute(Data, Attribute, P));
 }
@@ -317,8 +323,32 @@ API int hipMemSetAccess(CUdeviceptr Address, size_t Size,
 // Code
 //===----------------------------------------------------------------------===//
 
+/// The emulated device reaches all memory of the host.
+API void __hipRegisterManagedVar(void **Handle, void **Pointer,
+                                 const void *Initial, const char *Name,
+                                 size_t Size, unsigned) {
+  *Pointer = malloc(Size);
+  memcpy(*Pointer, Initial, Size);
+  state().Symbols[Pointer] = {reinterpret_cast<FatBinary *>(Handle), Name,
+                              sizeof(void *)};
+  state().Managed.push_back(Pointer);
+}
+
 API int hipModuleLoadData(CUmodule *M, const void *Image) {
-  DRIVER(cuModuleLoadData(M, Image));
+  START();
+  int E = cuModuleLoadData(M, Image);
+  constexpr char Magic[] = "\x7f"
+                           "ELF";
+  if (!E && !memcmp(Image, Magic, sizeof(Magic) - 1))
+    emulated::log("library " + llvm::mneme::toHexString(llvm::mneme::digest128(
+                                   {static_cast<const char *>(Image),
+                                    emulated::Module::sizeOf(Image)})));
+  return done(E);
+}
+
+API int hipModuleLoadDataEx(CUmodule *M, const void *Image, unsigned, int *,
+                            void **) {
+  return hipModuleLoadData(M, Image);
 }
 
 API int hipModuleUnload(CUmodule M) { DRIVER(cuModuleUnload(M)); }
@@ -376,6 +406,14 @@ API int hipModuleLaunchCooperativeKernel(CUfunction F, unsigned GridX,
     return done(E);
   return done(cuLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX, BlockY,
                                         BlockZ, Shared, S, Args));
+}
+
+API int hipDrvLaunchKernelEx(const CUlaunchConfig *Config, CUfunction F,
+                             void **Args, void **Extra) {
+  START();
+  if (int E = allowShared(F, Config->DynamicShared))
+    return done(E);
+  return done(cuLaunchKernelEx(Config, F, Args, Extra));
 }
 
 /// The grid is counted in threads; its last blocks may have fewer.

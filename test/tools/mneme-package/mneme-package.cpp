@@ -29,6 +29,8 @@
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/AMDSettings.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/WithColor.h"
@@ -131,10 +133,28 @@ static void setVariant(PackagedVariant &V, StringRef Key, StringRef Value) {
   if (Arch.consume_front("sm_")) {
     F.Arch = number(Arch.take_while(llvm::isDigit));
     F.ImageKind = MNEME_IMAGE_CUBIN;
+  } else if (Arch.consume_front("gfx")) {
+    if (Arch.consumeInteger(16, F.Arch))
+      fail("invalid architecture '" + V.ArchName + "'");
+    F.ImageKind = MNEME_IMAGE_CODE_OBJECT;
   } else {
     F.Arch = 0;
     F.ImageKind = MNEME_IMAGE_OBJECT;
   }
+}
+
+/// The architecture of a code object; of other images, sm_90.
+static std::string findArch(StringRef Image) {
+  Expected<std::unique_ptr<object::ObjectFile>> File =
+      object::ObjectFile::createELFObjectFile(MemoryBufferRef(Image, ""));
+  if (!File) {
+    consumeError(File.takeError());
+    return "sm_90";
+  }
+  auto *Elf = dyn_cast<object::ELFObjectFileBase>(File->get());
+  if (!Elf || Elf->getEMachine() != ELF::EM_AMDGPU)
+    return "sm_90";
+  return Elf->tryGetCPUName()->str() + getAMDSettings(Elf->getPlatformFlags());
 }
 
 static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {
@@ -223,11 +243,11 @@ int main(int Argc, char **Argv) {
       V->Fields.HostWaveSize = 32;
       V->Entry = K->Name;
       V->Provenance = "{}";
-      setVariant(*V, "arch", "sm_90");
       V->Image =
           ExitOnErr(errorOrToExpected(MemoryBuffer::getFile(Value)))
               ->getBuffer()
               .str();
+      setVariant(*V, "arch", findArch(V->Image));
     } else if (Key == "guard" && V) {
       G = &V->Guards.emplace_back();
       G->Fields.What = choose(Value, {"", "arg", "grid", "block", "shared",

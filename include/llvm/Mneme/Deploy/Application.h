@@ -46,15 +46,17 @@ std::string getLibraryFolder(const char *Argv0);
 /// Fails if \p Seconds, the value of --\p Option, is no time limit.
 Error checkSeconds(StringRef Option, double Seconds);
 
-/// Returns true if kernels run on a GPU.
-bool runsOnGPU(LaunchDevice Device);
+/// Returns the device that kernels run on: for Auto, that of this machine.
+LaunchDevice findServedDevice(LaunchDevice Device);
 
 /// Returns the absolute paths of packages. Fails for a path with a colon, which
 /// separates packages in MNEME_TUNED.
 Expected<std::vector<std::string>> resolvePackages(ArrayRef<std::string> Paths);
 
-/// Returns the value of LD_PRELOAD that adds libmneme_deploy.so.
-Expected<std::string> getPreloadValue(StringRef LibraryPath);
+/// Returns the value of LD_PRELOAD that adds libmneme_deploy.so, or for AMD
+/// GPUs libmneme_deploy_hip.so.
+Expected<std::string> getPreloadValue(StringRef LibraryPath,
+                                      LaunchDevice Device);
 
 /// Returns the options for an application on the host device that is not
 /// recorded. ReportError is the caller's.
@@ -129,7 +131,9 @@ public:
   Error comparePlain(const ApplicationRun &R);
 
   /// Returns true if kernels run on a GPU.
-  bool usesCuda() const { return runsOnGPU(O.Device); }
+  bool usesGPU() const {
+    return findServedDevice(O.Device) != LaunchDevice::Host;
+  }
   /// Returns a path in a private folder that lives as long as this object.
   std::string pathOf(StringRef Name) const { return Folder.pathOf(Name); }
 

@@ -50,7 +50,7 @@ public:
   Expected<ApplicationVerdict>
   judge(const ReplayPlan &Base, const json::Object &Config, bool Anew = false);
 
-  bool isOnHost() const { return !App->usesCuda(); }
+  bool isOnHost() const { return !App->usesGPU(); }
   unsigned numRuns() const { return NumRuns; }
 
 private:

@@ -243,6 +243,10 @@ struct CudaDriver {
 /// HIP's name of a device's architecture. After CudaDriver::loadHip().
 std::string readHipArch(CUdevice Device);
 
+/// After a reset of \p Device, which unloads its modules: the libraries of
+/// CudaDriver::LibraryLoadData are loaded again when they are used next.
+void forgetHipCode(CUdevice Device);
+
 /// Device memory at fixed addresses: a reserved range of addresses, parts of
 /// which are mapped. Physical memory is mapped in granules, usually of 2 MiB.
 /// Ranges may share a granule, which is in use until the last of them is

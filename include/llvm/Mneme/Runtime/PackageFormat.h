@@ -39,7 +39,7 @@
 
 #define MNEME_PACKAGE_MAGIC "MNEMEPKG" /* 8 characters, no NUL stored */
 #define MNEME_PACKAGE_MAJOR 1          /* readers refuse another major */
-#define MNEME_PACKAGE_MINOR 1
+#define MNEME_PACKAGE_MINOR 2
 
 /// Section of a linked executable that contains a package.
 #define MNEME_PACKAGE_SECTION "mneme_package"
@@ -101,6 +101,7 @@ typedef struct {
 enum {
   MNEME_IMAGE_CUBIN = 1,  ///< Machine code for NVIDIA GPUs.
   MNEME_IMAGE_OBJECT = 2, ///< Relocatable x86-64 object, for the host device.
+  MNEME_IMAGE_CODE_OBJECT = 3, ///< Machine code for AMD GPUs. Since 1.2.
 };
 
 /// The launch of a variant.
@@ -122,12 +123,14 @@ typedef struct {
   uint32_t FirstGuard;
   uint32_t NumGuards;
   uint32_t ImageKind; ///< MNEME_IMAGE_*.
-  uint32_t Arch;      ///< 90 for sm_90; 0 for the host device.
+  uint32_t Arch; ///< 90 for sm_90, 0x90a for gfx90a; 0 for the host device.
   uint64_t ImageOffset;
   uint64_t ImageSize;
   uint8_t ImageDigest[16]; ///< XXH3-128 of the image; what a replay reports.
   uint32_t EntryOffset;    ///< Symbol of the kernel in the image.
-  uint32_t ArchNameOffset; ///< "sm_90a"; of an object, LLVM's name of the CPU.
+  /// "sm_90a"; "gfx90a:xnack-", with the settings that the image needs; of an
+  /// object, LLVM's name of the CPU.
+  uint32_t ArchNameOffset;
   uint32_t Launch;         ///< MNEME_LAUNCH_*.
   uint32_t Grade;          ///< MNEME_GRADE_*.
   uint32_t Block[3];

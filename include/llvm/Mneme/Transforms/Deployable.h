@@ -45,6 +45,10 @@ struct SharedVariable {
   uint64_t Size = 0; ///< Bytes.
 };
 
+/// Returns true for the objects that clang's and HIP's headers have for special
+/// registers. Only a 'this' that is never used has their address.
+bool isSpecialRegister(const GlobalVariable &G);
+
 /// Returns why mneme-deployable cannot be applied to the module of an extracted
 /// kernel; empty if it can.
 std::string findUndeployable(const Module &M);

@@ -64,6 +64,23 @@ struct hipMemsetParams {
   unsigned value;
   size_t width;
 };
+enum { cudaDevAttrConcurrentKernels = 8 };
+enum { cudaLaunchAttributePriority = 8 };
+enum { cudaFuncAttributeMaxDynamicSharedMemorySize = 8 };
+struct cudaLaunchAttribute {
+  int id;
+  union {
+    char pad[64];
+    int priority;
+  } val alignas(8);
+};
+struct cudaLaunchConfig_t {
+  dim3 gridDim, blockDim;
+  size_t dynamicSmemBytes;
+  hipStream_t stream;
+  cudaLaunchAttribute *attrs;
+  unsigned numAttrs;
+};
 /// The members are in another order than HIP's.
 struct cudaMemsetParams {
   void *dst;
@@ -169,6 +186,8 @@ hipError_t hipLaunchHostFunc(hipStream_t, void (*)(void *), void *);
 hipError_t hipDeviceReset();
 #define cudaGetDeviceCount hipGetDeviceCount
 hipError_t hipGetDeviceCount(int *);
+#define cudaDeviceGetAttribute hipDeviceGetAttribute
+hipError_t hipDeviceGetAttribute(int *, int, int);
 #define cudaSetDevice hipSetDevice
 hipError_t hipSetDevice(int);
 #define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
@@ -189,6 +208,14 @@ hipError_t hipMallocFromPoolAsync(void **, size_t, hipMemPool_t, hipStream_t);
 hipError_t hipMallocManaged(void **, size_t, unsigned);
 hipError_t hipHostMalloc(void **, size_t, unsigned);
 hipError_t hipHostGetDevicePointer(void **, void *, unsigned);
+#define cudaLaunchKernelExC hipLaunchKernelExC
+hipError_t hipLaunchKernelExC(const cudaLaunchConfig_t *, const void *, void **);
+hipError_t hipLaunchCooperativeKernel(const void *, dim3, dim3, void **,
+                                      unsigned, hipStream_t);
+hipError_t hipFuncSetAttribute(const void *, int, int);
+hipError_t hipGetSymbolAddress(void **, const void *);
+hipError_t hipMemcpyToSymbolAsync(const void *, const void *, size_t, size_t,
+                                  hipMemcpyKind, hipStream_t);
 }
 
 // As HIP's headers: pointers of any type.
@@ -237,6 +264,33 @@ hipError_t cudaMemcpyFromSymbol(void *To, const T &Symbol, size_t Size,
                                 hipMemcpyKind Kind = cudaMemcpyDeviceToHost) {
   return hipMemcpyFromSymbol(To, &Symbol, Size, Offset, Kind);
 }
+template <typename T>
+hipError_t cudaMemcpyToSymbolAsync(const T &Symbol, const void *From,
+                                   size_t Size, size_t Offset,
+                                   hipMemcpyKind Kind, hipStream_t S) {
+  return hipMemcpyToSymbolAsync(&Symbol, From, Size, Offset, Kind, S);
+}
+template <typename T>
+hipError_t cudaGetSymbolAddress(void **P, const T &Symbol) {
+  return hipGetSymbolAddress(P, &Symbol);
+}
+template <typename T>
+hipError_t cudaLaunchKernel(T *F, dim3 Grid, dim3 Block, void **Args,
+                            size_t Shared, hipStream_t S) {
+  return hipLaunchKernel(reinterpret_cast<const void *>(F), Grid, Block, Args,
+                         Shared, S);
+}
+template <typename T>
+hipError_t cudaLaunchCooperativeKernel(T *F, dim3 Grid, dim3 Block, void **Args,
+                                       size_t Shared, hipStream_t S) {
+  return hipLaunchCooperativeKernel(reinterpret_cast<const void *>(F), Grid,
+                                    Block, Args, Shared, S);
+}
+template <typename T>
+hipError_t cudaFuncSetAttribute(T *F, int Attribute, int Value) {
+  return hipFuncSetAttribute(reinterpret_cast<const void *>(F), Attribute,
+                             Value);
+}
 inline hipError_t cudaGraphInstantiate(cudaGraphExec_t *Exec, cudaGraph_t Graph,
                                        unsigned long long = 0) {
   return hipGraphInstantiate(Exec, Graph, nullptr, nullptr, 0);
@@ -263,6 +317,9 @@ struct MiniHipGridDim {
   __declspec(property(get = getX)) unsigned x;
 };
 static constexpr __device__ MiniHipGridDim gridDim{};
+
+__device__ inline void __trap() { __builtin_trap(); }
+__device__ inline long long clock64() { return __builtin_readcyclecounter(); }
 
 template <typename T> __device__ T atomicAdd(T *P, T V) {
   return __hip_atomic_fetch_add(P, V, __ATOMIC_RELAXED,
