@@ -151,11 +151,11 @@ public:
                     void *Stream, A... Args) const {
     void *Places[sizeof...(A) + 1] = {(void *)&Args...};
     unsigned Dims[] = {Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y, Block.Z};
-    return Launch(Stub, Dims, SharedBytes, Stream, Places);
+    return Stub ? Launch(Stub, Dims, SharedBytes, Stream, Places) : -1;
   }
-  /// Sets an attribute (cudaFuncAttribute). \returns a cudaError_t.
+  /// Sets an attribute (cudaFuncAttribute). \returns a cudaError_t, or -1.
   int set_attribute(int Name, int Value) const {
-    return Attribute(Stub, Name, Value);
+    return Stub ? Attribute(Stub, Name, Value) : -1;
   }
 
 private:

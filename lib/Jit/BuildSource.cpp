@@ -62,14 +62,12 @@ Expected<SourceTools> SourceTools::find(StringRef Program) {
   SourceTools T;
   if (Error E = findClang("").moveInto(T.Clang))
     return std::move(E);
-  SmallString<128> Plugin(Program);
-  if (std::error_code EC = sys::fs::real_path(Program, Plugin))
-    return createFileError(Program, EC);
-  for (int Up = 0; Up != 2; ++Up)
-    sys::path::remove_filename(Plugin);
-  sys::path::append(Plugin, "lib", "MnemePass.so");
-  T.Plugin = std::string(Plugin);
   SmallString<128> Real;
+  if (std::error_code EC = sys::fs::real_path(Program, Real))
+    return createFileError(Program, EC);
+  StringRef Prefix = sys::path::parent_path(sys::path::parent_path(Real));
+  T.Plugin = (Prefix + "/lib/MnemePass.so").str();
+  T.Include = (Prefix + "/include").str();
   T.HasLLD = !sys::fs::real_path(T.Clang, Real) &&
              sys::findProgramByName("ld.lld", sys::path::parent_path(Real));
   return std::move(T);
@@ -221,7 +219,9 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   if (Tools.HasLLD)
     W.push_back("-fuse-ld=lld");
   if (Language != "ir")
-    W.push_back("-std=c++17");
+    W.insert(W.end(), {"-std=c++17", "-fpass-plugin=" + Tools.Plugin,
+                       // For annotations: mneme/jit.h.
+                       "-idirafter", Tools.Include});
   else
     W.push_back("-Wno-override-module");
   if (hasKernels(Source)) {
@@ -229,12 +229,14 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
              {"--offload-arch=" + Source.Arch, "--no-offload-new-driver",
               "-Wno-unknown-cuda-version",
               // Otherwise, names would contain that of a folder.
-              "-fuse-cuid=none", "-fpass-plugin=" + Tools.Plugin, "-lcudart"});
+              "-fuse-cuid=none", "-lcudart"});
     // Where ptxas is, is the toolkit.
     if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
       std::string Toolkit =
           sys::path::parent_path(sys::path::parent_path(*Ptxas)).str();
-      W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64"});
+      W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64",
+                         // The application may not have the CUDA runtime.
+                         "-Wl,-rpath," + Toolkit + "/lib64"});
     } else {
       consumeError(Ptxas.takeError());
     }
@@ -486,9 +488,11 @@ Error SourceBuild::runNvcc() {
   if (!Ptxas)
     return Ptxas.takeError();
   std::string Dependencies = pathOf("nvcc.d");
-  Words Command = {(sys::path::parent_path(*Ptxas) + "/nvcc").str(), "-shared",
-                   "-Xcompiler", "-fPIC", "-std=c++17", "-O3",
-                   "-arch=" + Source.Arch, "-cudart=shared",
+  StringRef Folder = sys::path::parent_path(*Ptxas);
+  std::string Lib = (sys::path::parent_path(Folder) + "/lib64").str();
+  Words Command = {(Folder + "/nvcc").str(), "-shared", "-Xcompiler", "-fPIC",
+                   "-std=c++17", "-O3", "-arch=" + Source.Arch,
+                   "-cudart=shared", "-Xlinker", "-rpath=" + Lib,
                    // Stubs are found by name.
                    "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
                    Dependencies, "-I" + Job.Folder};

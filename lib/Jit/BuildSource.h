@@ -50,6 +50,7 @@ struct BuildResult {
 struct SourceTools {
   std::string Clang;
   std::string Plugin;  ///< MnemePass.so
+  std::string Include; ///< The folder with mneme/jit.h.
   bool HasLLD = false; ///< clang finds ld.lld, which takes less time than ld.
   /// \param Program  the server.
   static Expected<SourceTools> find(StringRef Program);

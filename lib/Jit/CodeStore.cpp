@@ -156,8 +156,7 @@ Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
     if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
       return std::move(E);
     Files.push_back(Tools.Clang);
-    if (Target == JitTarget::CudaLibrary)
-      Files.push_back(Tools.Plugin);
+    Files.push_back(Tools.Plugin);
   }
   if (usesCuda(Target)) {
     // Without ptxas, there may be the library that was linked.
