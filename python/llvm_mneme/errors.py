@@ -5,7 +5,12 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from .jit import Diagnostic
 
 
 class MnemeError(Exception):
@@ -38,6 +43,22 @@ class ClosedError(MnemeError):
 
 class ForkedError(MnemeError):
     """The object belongs to the parent of this process."""
+
+
+class CompileError(MnemeError):
+    """A source does not compile. ``diagnostics`` has the messages of the compiler (:class:`llvm_mneme.jit.Diagnostic`)."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        super().__init__("\n".join(str(d) for d in self.diagnostics) or "the source does not compile")
+
+
+class LaunchError(MnemeError):
+    """CUDA refused a launch, or a copy for it. ``error`` is the cudaError_t."""
+
+    def __init__(self, text: str, error: int) -> None:
+        self.error = error
+        super().__init__(text)
 
 
 class MissingExtraError(MnemeError, ImportError):
