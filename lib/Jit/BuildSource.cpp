@@ -225,11 +225,10 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   else
     W.push_back("-Wno-override-module");
   if (hasKernels(Source)) {
-    W.insert(W.end(),
-             {"--offload-arch=" + Source.Arch, "--no-offload-new-driver",
-              "-Wno-unknown-cuda-version",
-              // Otherwise, names would contain that of a folder.
-              "-fuse-cuid=none", "-lcudart"});
+    W.insert(W.end(), {"--offload-arch=" + Source.Arch,
+                       "--no-offload-new-driver", "-Wno-unknown-cuda-version",
+                       // Otherwise, names would contain that of a folder.
+                       "-fuse-cuid=none", "-lcudart"});
     // Where ptxas is, is the toolkit.
     if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
       std::string Toolkit =

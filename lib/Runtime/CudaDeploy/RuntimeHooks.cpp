@@ -348,8 +348,8 @@ bool mneme::isRecording() {
 MNEME_EXPORT char __mneme_packages = 0;
 
 /// The first of the process's runtimes serves packages: libmneme_deploy.so may
-/// be preloaded into a program that is linked with libmneme_jit.so. A second one
-/// would overwrite the report.
+/// be preloaded into a program that is linked with libmneme_jit.so. A second
+/// one would overwrite the report.
 static bool servesPackages() {
   static bool IsFirst = [] {
     Dl_info First, Own;
