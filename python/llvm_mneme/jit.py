@@ -439,7 +439,8 @@ class _Launch:
     def pointer(self, memory: _Memory, to: _Type) -> int:
         self.held.append(memory)
         if memory.is_device:
-            if memory.stream is not None and memory.stream != self.stream:
+            # 1 is the default stream.
+            if memory.stream is not None and memory.stream != (self.stream or 1):
                 self.cuda.wait(memory.stream)
             return memory.address
         if not memory.nbytes:
