@@ -736,7 +736,12 @@ private:
 /// several can compile it, call its functions and launch its kernels.
 class Module {
 public:
-  explicit Module(jit_target Target = jit_target::host) : Target(Target) {}
+  /// \param Options  of the compiler.
+  explicit Module(jit_target Target = jit_target::host,
+                  std::vector<std::string> Options = {})
+      : Target(Target), Options(std::move(Options)) {
+    this->Options.insert(this->Options.begin(), "-fno-math-errno");
+  }
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
@@ -829,8 +834,7 @@ private:
 
   bool compileLocked() {
     if (!Compiled)
-      Compiled = std::make_unique<jit_module>(
-          Target, text(), std::vector<std::string>{"-fno-math-errno"});
+      Compiled = std::make_unique<jit_module>(Target, text(), Options);
     return Problem.empty() && Compiled->compile();
   }
   /// Gets a function or kernel from the code unless that was done.
@@ -867,6 +871,7 @@ private:
   }
 
   jit_target Target;
+  std::vector<std::string> Options;
   std::deque<std::unique_ptr<FuncBase>> Functions;
   mutable std::mutex Lock; ///< Of the rest.
   std::unique_ptr<jit_module> Compiled;

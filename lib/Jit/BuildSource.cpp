@@ -42,7 +42,16 @@ using ::mneme::JitSource;
 using ::mneme::JitTarget;
 
 static bool hasKernels(const JitSource &S) {
-  return S.Target == JitTarget::CudaLibrary;
+  return S.Target != JitTarget::Library;
+}
+
+static bool isHip(const JitSource &S) {
+  return S.Target == JitTarget::HipLibrary;
+}
+
+/// Returns the language of sources with kernels.
+static StringRef kernelLanguage(const JitSource &S) {
+  return isHip(S) ? "hip" : "cuda";
 }
 
 /// What kernels are launched with, by their stubs.
@@ -55,6 +64,21 @@ extern "C" int __mneme_launch(const void *Kernel, const unsigned *D,
 }
 extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
   return cudaFuncSetAttribute(Kernel, (cudaFuncAttribute)Name, Value);
+}
+)";
+
+/// Likewise. It depends on no header of ROCm.
+static constexpr StringLiteral HipLaunchCode = R"(
+# 1 "mneme"
+struct __mneme_dim3 { unsigned X, Y, Z; };
+extern "C" {
+int __mneme_launch_kernel(const void *, __mneme_dim3, __mneme_dim3, void **, decltype(sizeof(0)), void *) __asm__("hipLaunchKernel");
+int __mneme_set(const void *, int, int) __asm__("hipFuncSetAttribute");
+int __mneme_last_error() __asm__("hipGetLastError");
+int __mneme_launch(const void *Kernel, const unsigned *D, decltype(sizeof(0)) Shared, void *Stream, void **Args) {
+  return __mneme_launch_kernel(Kernel, {D[0], D[1], D[2]}, {D[3], D[4], D[5]}, Args, Shared, Stream);
+}
+int __mneme_set_attribute(const void *Kernel, int Name, int Value) { return __mneme_set(Kernel, Name, Value); }
 }
 )";
 
@@ -116,10 +140,13 @@ private:
   /// Returns the text that sources have in common.
   std::string common() const {
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
-           (hasKernels(Source) ? LaunchCode.str() : "");
+           (hasKernels(Source) ? launchCode().str() : "");
   }
   std::string pathOf(const Twine &Name) const {
     return Work.pathOf(Name.str());
+  }
+  StringRef launchCode() const {
+    return isHip(Source) ? HipLaunchCode : LaunchCode;
   }
   Error write(StringRef Path, StringRef Text) {
     return writeFileAtomically(Path, Text, /*Sync=*/false);
@@ -225,12 +252,17 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   else
     W.push_back("-Wno-override-module");
   if (hasKernels(Source)) {
-    W.insert(W.end(), {"--offload-arch=" + Source.Arch,
-                       "--no-offload-new-driver", "-Wno-unknown-cuda-version",
-                       // Otherwise, names would contain that of a folder.
-                       "-fuse-cuid=none", "-lcudart"});
-    // Where ptxas is, is the toolkit.
-    if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
+    W.insert(W.end(),
+             {"--offload-arch=" + Source.Arch, "--no-offload-new-driver",
+              "-Wno-unknown-cuda-version",
+              // Otherwise, names would contain that of a folder.
+              "-fuse-cuid=none", isHip(Source) ? "-lamdhip64" : "-lcudart"});
+    if (isHip(Source)) {
+      // As hipcc.
+      if (!is_contained(Source.Options, "-nogpuinc"))
+        W.insert(W.end(), {"-include", "hip/hip_runtime.h"});
+      // Where ptxas is, is the toolkit.
+    } else if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
       std::string Toolkit =
           sys::path::parent_path(sys::path::parent_path(*Ptxas)).str();
       W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64",
@@ -483,6 +515,10 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
 //===----------------------------------------------------------------------===//
 
 Error SourceBuild::runNvcc() {
+  if (isHip(Source)) {
+    addError("nvcc does not compile HIP: use clang");
+    return Error::success();
+  }
   Expected<std::string> Ptxas = findPtxas(Job.CudaPath);
   if (!Ptxas)
     return Ptxas.takeError();
@@ -546,7 +582,8 @@ static std::string describeKernels(const Module &M) {
     Kernels += "extern \"C\" __global__ void " + F.getName().str() + "(" +
                join(Parameters, ", ") + ") {}\n";
   }
-  return "#ifndef __CUDA_ARCH__\n" + Types + Kernels + "#endif\n";
+  return "#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n" +
+         Types + Kernels + "#endif\n";
 }
 
 Error SourceBuild::compileIR(MemoryBufferRef Text) {
@@ -570,25 +607,27 @@ Error SourceBuild::compileIR(MemoryBufferRef Text) {
       return E;
     return runClang("ir");
   }
-  Triple T("nvptx64-nvidia-cuda");
+  Triple T(isHip(Source) ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda");
   M->setTargetTriple(T);
   M->setDataLayout(T.computeDataLayout());
+  // Features follow the name of an AMD GPU.
+  StringRef Cpu = StringRef(Source.Arch).split(':').first;
   for (Function &F : *M)
     if (!F.isDeclaration() && !F.hasFnAttribute("target-cpu"))
-      F.addFnAttr("target-cpu", Source.Arch);
+      F.addFnAttr("target-cpu", Cpu);
   if (none_of(*M, [](const Function &F) {
         return !F.isDeclaration() && isKernel(F);
       })) {
-    addError("the module has no kernels: give them the calling convention "
-             "ptx_kernel");
+    addError("the module has no kernels: give them the calling convention " +
+             Twine(isHip(Source) ? "amdgpu_kernel" : "ptx_kernel"));
     return Error::success();
   }
   std::string DeviceIR = pathOf("device.bc");
   if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*M))))
     return E;
-  if (Error E = write(Main, describeKernels(*M) + LaunchCode.str()))
+  if (Error E = write(Main, describeKernels(*M) + launchCode().str()))
     return E;
-  return runClang("cuda", DeviceIR);
+  return runClang(kernelLanguage(Source), DeviceIR);
 }
 
 /// Returns a program of LLVM, beside clang or in PATH.
@@ -624,6 +663,10 @@ static std::string readString(StringRef Text) {
 }
 
 Error SourceBuild::compileMLIR() {
+  if (isHip(Source)) {
+    addError("MLIR for AMD GPUs is not supported: lower it to LLVM IR");
+    return Error::success();
+  }
   Expected<std::string> Opt = findTool("mlir-opt");
   if (!Opt)
     return Opt.takeError();
@@ -698,7 +741,7 @@ Error SourceBuild::compile() {
     return E;
   if (Source.Compiler == ::mneme::JitCompiler::Nvcc)
     return runNvcc();
-  return runClang(hasKernels(Source) ? "cuda" : "c++");
+  return runClang(hasKernels(Source) ? kernelLanguage(Source) : "c++");
 }
 
 Error SourceBuild::open() {
@@ -715,7 +758,7 @@ Error SourceBuild::compileAhead() {
   if (Error E = open())
     return E;
   Expected<std::vector<Words>> Jobs =
-      listJobs(hasKernels(Source) ? "cuda" : "c++");
+      listJobs(hasKernels(Source) ? kernelLanguage(Source) : "c++");
   return Jobs ? usePrefix(*Jobs) : Jobs.takeError();
 }
 

@@ -152,7 +152,7 @@ Expected<JitToolchain> llvm::mneme::findToolchain(const std::string &Program,
                                                   SourceTools &Tools) {
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
   std::vector<std::string> Files = findOwnFiles();
-  if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
+  if (isLibrary(Target)) {
     if (Error E = SourceTools::find("/proc/self/exe").moveInto(Tools))
       return std::move(E);
     Files.push_back(Tools.Clang);

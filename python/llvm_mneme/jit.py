@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     Dims = Union[int, Sequence[int]]
 
 _FRONTENDS = {"cpp": 0, "llvm_ir": 1, "mlir": 2}
-_TARGETS = {"host": 0, "cuda": 1, "host_cuda": 2}
+# Whether there are kernels: none, of CUDA, of HIP.
+_TARGETS = {"host": 0, "cuda": 1, "host_cuda": 1, "hip": 2, "host_hip": 2}
 _COMPILERS = {"clang": 0, "nvcc": 1}
 # The front end and the target of files.
 _SUFFIXES = {
@@ -32,6 +33,7 @@ _SUFFIXES = {
     ".cc": ("cpp", "host"),
     ".cxx": ("cpp", "host"),
     ".cu": ("cpp", "cuda"),
+    ".hip": ("cpp", "hip"),
     ".ll": ("llvm_ir", "host"),
     ".bc": ("llvm_ir", "host"),
     ".mlir": ("mlir", "host"),
@@ -237,15 +239,19 @@ class _DLTensor(ctypes.Structure):
     ]
 
 
-_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED = 1, 2, 3, 13  # DLDeviceType
+# DLDeviceType
+_CPU = 1
+_GPU_MEMORY = (2, 10, 13)  # kDLCUDA, kDLROCM, kDLCUDAManaged
+_PINNED_MEMORY = (3, 11)  # kDLCUDAHost, kDLROCMHost
 
 
 def _of_dlpack(array: Any, stream: int) -> _Memory:
     kind = int(array.__dlpack_device__()[0])
-    if kind not in (_CPU, _CUDA, _CUDA_HOST, _CUDA_MANAGED):
-        raise TypeError(f"a DLPack tensor on a device of type {kind}: expected the CPU or CUDA")
-    # The producer makes the stream wait. 1 is the default stream.
-    capsule = array.__dlpack__(stream=stream or 1) if kind in (_CUDA, _CUDA_MANAGED) else array.__dlpack__()
+    if kind not in (_CPU, *_GPU_MEMORY, *_PINNED_MEMORY):
+        raise TypeError(f"a DLPack tensor on a device of type {kind}: expected the CPU, CUDA or ROCm")
+    # The producer makes the stream wait. The default stream is 1 in CUDA, and 0 in HIP.
+    default = 0 if kind == 10 else 1
+    capsule = array.__dlpack__(stream=stream or default) if kind in _GPU_MEMORY else array.__dlpack__()
     get = ctypes.pythonapi.PyCapsule_GetPointer
     get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
     tensor = _DLTensor.from_address(get(capsule, b"dltensor"))
@@ -367,6 +373,9 @@ class Function:
 # ----------------------------------------------------------------------------
 
 
+_MAX_SHARED = 8  # cudaFuncAttributeMaxDynamicSharedMemorySize, also of HIP
+
+
 def _stream_of(stream: Any) -> int:
     """Returns the handle of a stream of CUDA Python, CuPy, PyTorch or Numba, or of a number."""
     if stream is None:
@@ -390,49 +399,48 @@ def _dims_of(dims: Dims, what: str) -> tuple[int, int, int]:
     return x, y, z
 
 
-class _Cuda:
-    """Functions of the CUDA runtime that a module launches its kernels with."""
+class _Runtime:
+    """Functions of the CUDA or HIP runtime that a module launches its kernels with."""
 
-    def __init__(self, module: ctypes.CDLL) -> None:
+    def __init__(self, module: ctypes.CDLL, prefix: str) -> None:
         # The host device and preloaded runtimes come first, as for the module.
         everywhere = ctypes.CDLL(None)
-        self._library = everywhere if hasattr(everywhere, "cudaMemcpy") else module
+        self.prefix = prefix
+        self._library = everywhere if hasattr(everywhere, f"{prefix}Memcpy") else module
 
-    def text(self, error: int) -> str:
-        get = self._library.cudaGetErrorString
-        get.restype, get.argtypes = _C.c_char_p, [_C.c_int]
-        return (get(error) or b"").decode()
+    def _call(self, name: str, *args: Any) -> None:
+        self.check(self._library[self.prefix + name](*args), self.prefix + name)
 
     def check(self, error: int, what: str) -> None:
-        if error:
-            # The application's next call must not get it.
-            self._library.cudaGetLastError()
-            raise LaunchError(f"{what}: {self.text(error)}", error)
+        if not error:
+            return
+        # The application's next call must not get it.
+        self._library[f"{self.prefix}GetLastError"]()
+        get = self._library[f"{self.prefix}GetErrorString"]
+        get.restype, get.argtypes = _C.c_char_p, [_C.c_int]
+        raise LaunchError(f"{what}: {(get(error) or b'').decode()}", error)
 
     def wait(self, stream: int) -> None:
-        self.check(self._library.cudaStreamSynchronize(_C.c_void_p(stream)), "cudaStreamSynchronize")
+        self._call("StreamSynchronize", _C.c_void_p(stream))
 
     def allocate(self, nbytes: int) -> int:
         place = _C.c_void_p()
-        self.check(self._library.cudaMalloc(_C.byref(place), _C.c_size_t(nbytes)), f"cudaMalloc of {nbytes} bytes")
+        self._call("Malloc", _C.byref(place), _C.c_size_t(nbytes))
         return place.value or 0
 
     def free(self, address: int) -> None:
-        self._library.cudaFree(_C.c_void_p(address))
+        self._library[f"{self.prefix}Free"](_C.c_void_p(address))
 
     def copy(self, to: int, source: int, nbytes: int, to_device: bool) -> None:
         kind = 1 if to_device else 2  # cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost
-        self.check(
-            self._library.cudaMemcpy(_C.c_void_p(to), _C.c_void_p(source), _C.c_size_t(nbytes), _C.c_int(kind)),
-            "cudaMemcpy",
-        )
+        self._call("Memcpy", _C.c_void_p(to), _C.c_void_p(source), _C.c_size_t(nbytes), _C.c_int(kind))
 
 
 class _Launch:
     """One launch: its arguments, and copies of host arrays on the device."""
 
-    def __init__(self, cuda: _Cuda, stream: int) -> None:
-        self.cuda, self.stream = cuda, stream
+    def __init__(self, runtime: _Runtime, stream: int) -> None:
+        self.runtime, self.stream = runtime, stream
         self.held: list[_Memory] = []
         self.copies: list[tuple[int, _Memory, bool]] = []  #: device address, host memory, whether it may be written
 
@@ -441,28 +449,28 @@ class _Launch:
         if memory.is_device:
             # 1 is the default stream.
             if memory.stream is not None and memory.stream != (self.stream or 1):
-                self.cuda.wait(memory.stream)
+                self.runtime.wait(memory.stream)
             return memory.address
         if not memory.nbytes:
             return 0
         source = _host_pointer(memory, to)
-        address = self.cuda.allocate(memory.nbytes)
+        address = self.runtime.allocate(memory.nbytes)
         self.copies.append((address, memory, not to.is_const))
-        self.cuda.copy(address, source, memory.nbytes, True)
+        self.runtime.copy(address, source, memory.nbytes, True)
         return address
 
     def finish(self) -> None:
         """Copies back what the kernel may have written."""
         if not self.copies:
             return
-        self.cuda.wait(self.stream)
+        self.runtime.wait(self.stream)
         for address, memory, is_written in self.copies:
             if is_written:
-                self.cuda.copy(memory.address, address, memory.nbytes, False)
+                self.runtime.copy(memory.address, address, memory.nbytes, False)
 
     def close(self) -> None:
         for address, _, _ in self.copies:
-            self.cuda.free(address)
+            self.runtime.free(address)
 
 
 class Kernel:
@@ -473,30 +481,29 @@ class Kernel:
     back: such a launch waits.
     """
 
-    def __init__(self, name: str, signature: _Signature, cuda: _Cuda, enqueue: Callable[..., int],
+    def __init__(self, name: str, signature: _Signature, runtime: _Runtime, enqueue: Callable[..., int],
                  attribute: Optional[Callable[[int, int], int]] = None) -> None:
         if signature.result.ctype is not None:
             raise ValueError(f"kernel {name!r}: expected a signature that begins with void")
         self.name = name
-        self._signature, self._cuda, self._enqueue, self._attribute = signature, cuda, enqueue, attribute
+        self._signature, self._runtime, self._enqueue, self._attribute = signature, runtime, enqueue, attribute
         self._max_shared = 0
 
     def set_max_shared(self, nbytes: int) -> None:
         """Raises the limit of dynamic shared memory."""
         self._max_shared = nbytes
         if self._attribute is not None:
-            # cudaFuncAttributeMaxDynamicSharedMemorySize
-            self._cuda.check(self._attribute(8, nbytes), f"{self.name}: shared memory of {nbytes} bytes")
+            self._runtime.check(self._attribute(_MAX_SHARED, nbytes), f"{self.name}: shared memory of {nbytes} bytes")
 
     def launch(self, grid: Dims, block: Dims, *args: Any, shared_mem: int = 0, stream: Any = None) -> None:
         """Launches the kernel. Raises :class:`LaunchError` if the launch is refused."""
         dims = (_C.c_uint * 6)(*_dims_of(grid, "grid"), *_dims_of(block, "block"))
         handle = _stream_of(stream)
-        launch = _Launch(self._cuda, handle)
+        launch = _Launch(self._runtime, handle)
         try:
             converted = _convert_all(args, self._signature, self.name, launch.pointer, handle)
             error = self._enqueue(dims, shared_mem, handle, self._max_shared, converted)
-            self._cuda.check(error, f"{self.name}: launch failed")
+            self._runtime.check(error, f"{self.name}: launch failed")
             launch.finish()
         finally:
             launch.close()
@@ -541,12 +548,13 @@ class Instance:
     def launch(self, grid: Dims, block: Dims, *args: Any, shared_mem: int = 0, stream: Any = None) -> None:
         """Launches the kernel, as :meth:`Kernel.launch`."""
         if self._kernel is None:
+            is_hip = self._module._is_hip
             entry = self._entry(
-                "int __mneme_entry(const unsigned *D, size_t Shared, void *Stream, int MaxShared, ...)",
-                f"if (MaxShared) if (int E = cudaFuncSetAttribute((const void *){self.name}, "
-                "cudaFuncAttributeMaxDynamicSharedMemorySize, MaxShared)) return E; "
-                f"{self.name}<<<dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]), Shared, (cudaStream_t)Stream>>>"
-                f"({self._arguments()}); return cudaGetLastError();",
+                "int __mneme_entry(const unsigned *D, decltype(sizeof(0)) Shared, void *Stream, int MaxShared, ...)",
+                f"if (MaxShared) if (int E = __mneme_set_attribute((const void *){self.name}, {_MAX_SHARED}, MaxShared)) return E; "
+                f"{self.name}<<<dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]), Shared, "
+                f"({'hip' if is_hip else 'cuda'}Stream_t)Stream>>>({self._arguments()}); "
+                f"return {'__mneme_last_error' if is_hip else 'cudaGetLastError'}();",
             )
             entry.restype = _C.c_int
             entry.argtypes = [
@@ -556,7 +564,7 @@ class Instance:
             def enqueue(dims: Any, shared: int, stream: int, max_shared: int, args: list[Any]) -> int:
                 return int(entry(dims, shared, stream, max_shared, *args))
 
-            self._kernel = Kernel(self.name, self._signature, self._module._cuda, enqueue)
+            self._kernel = Kernel(self.name, self._signature, self._module._runtime, enqueue)
             self._kernel.set_max_shared(self._max_shared)
         self._kernel.launch(grid, block, *args, shared_mem=shared_mem, stream=stream)
 
@@ -566,18 +574,19 @@ class Module:
 
     def __init__(self, text: bytes, frontend: str, target: str, options: Iterable[str], compiler: str) -> None:
         self.frontend, self.target = frontend, target
+        self._is_hip = _TARGETS[target] == 2
         #: The messages of the compiler so far.
         self.diagnostics: list[Diagnostic] = []
         self._text, self._options, self._compiler = text, [os.fsencode(o) for o in options], compiler
         self._library = self._load("")
-        self._cuda = _Cuda(self._library)
+        self._runtime = _Runtime(self._library, "hip" if self._is_hip else "cuda")
 
     def _load(self, tail: str) -> ctypes.CDLL:
         """Compiles the text with another at its end. Returns the library."""
         words = (_C.c_char_p * len(self._options))(*self._options)
         end = tail.encode()
         source = _Source(
-            _C.sizeof(_Source), self.target != "host", _FRONTENDS[self.frontend], _COMPILERS[self._compiler],
+            _C.sizeof(_Source), _TARGETS[self.target], _FRONTENDS[self.frontend], _COMPILERS[self._compiler],
             self._text, len(self._text), end, len(end), words, len(self._options),
         )
         found: list[Diagnostic] = []
@@ -609,15 +618,16 @@ class Module:
         if self.target == "host":
             raise ValueError(f"kernel {name!r} in a module for the host: compile it with target='cuda'")
         parsed = _parse_signature(signature)
-        # nvcc's stubs have the name of the kernel.
-        stub = _C.cast(self._symbol([f"__device_stub__{name}", name], "kernel"), _C.c_void_p)
+        # nvcc's stubs have the name of the kernel, as HIP's handles.
+        names = [name] if self._is_hip else [f"__device_stub__{name}", name]
+        stub = _C.cast(self._symbol(names, "kernel"), _C.c_void_p)
         launch, attribute = self._library["__mneme_launch"], self._library["__mneme_set_attribute"]
 
         def enqueue(dims: Any, shared: int, stream: int, _: int, args: list[Any]) -> int:
             places = (_C.c_void_p * (len(args) + 1))(*(_C.addressof(a) for a in args))
             return int(launch(stub, dims, _C.c_size_t(shared), _C.c_void_p(stream), places))
 
-        return Kernel(name, parsed, self._cuda, enqueue, lambda what, value: int(attribute(stub, what, value)))
+        return Kernel(name, parsed, self._runtime, enqueue, lambda what, value: int(attribute(stub, what, value)))
 
     def instantiate(self, name: str, *args: object, signature: str) -> Instance:
         """Returns the instance of a template with arguments that are written as in C++: ``instantiate("power", 3, ...)``."""
@@ -637,11 +647,12 @@ def compile(source: Source, frontend: Optional[str] = None, *, target: Optional[
             options: Iterable[str] = (), compiler: str = "clang") -> Module:
     """Compiles a source: its text or bitcode, or the path of a file.
 
-    A path is a :class:`os.PathLike`, or a string that ends with ``.cpp``, ``.cc``, ``.cxx``, ``.cu``, ``.ll``, ``.bc`` or ``.mlir``.
+    A path is a :class:`os.PathLike`, or a string that ends with ``.cpp``, ``.cc``, ``.cxx``, ``.cu``, ``.hip``, ``.ll``,
+    ``.bc`` or ``.mlir``.
 
     :param frontend: ``"cpp"``, ``"llvm_ir"`` or ``"mlir"``; for paths, that of the suffix, otherwise ``"cpp"``
-    :param target: ``"host"``, ``"cuda"`` (kernels) or ``"host_cuda"`` (and functions that launch them); ``"cuda"`` for ``.cu``,
-        otherwise ``"host"``
+    :param target: ``"host"``, ``"cuda"`` or ``"hip"`` (kernels), ``"host_cuda"`` or ``"host_hip"`` (and functions that launch
+        them); ``"cuda"`` for ``.cu``, ``"hip"`` for ``.hip``, otherwise ``"host"``
     :param options: of the compiler, such as ``-DNAME``
     :param compiler: of C++ for GPUs: ``"clang"`` or ``"nvcc"``
 
