@@ -403,20 +403,23 @@ class _Runtime:
     """Functions of the CUDA or HIP runtime that a module launches its kernels with."""
 
     def __init__(self, module: ctypes.CDLL, prefix: str) -> None:
-        # The host device and preloaded runtimes come first, as for the module.
-        everywhere = ctypes.CDLL(None)
         self.prefix = prefix
-        self._library = everywhere if hasattr(everywhere, f"{prefix}Memcpy") else module
+        self._everywhere, self._module = ctypes.CDLL(None), module
+
+    def _find(self, name: str) -> Any:
+        """Returns a function as the module finds it: the host device and preloaded runtimes come first."""
+        full = self.prefix + name
+        return self._everywhere[full] if hasattr(self._everywhere, full) else self._module[full]
 
     def _call(self, name: str, *args: Any) -> None:
-        self.check(self._library[self.prefix + name](*args), self.prefix + name)
+        self.check(self._find(name)(*args), self.prefix + name)
 
     def check(self, error: int, what: str) -> None:
         if not error:
             return
         # The application's next call must not get it.
-        self._library[f"{self.prefix}GetLastError"]()
-        get = self._library[f"{self.prefix}GetErrorString"]
+        self._find("GetLastError")()
+        get = self._find("GetErrorString")
         get.restype, get.argtypes = _C.c_char_p, [_C.c_int]
         raise LaunchError(f"{what}: {(get(error) or b'').decode()}", error)
 
@@ -429,7 +432,7 @@ class _Runtime:
         return place.value or 0
 
     def free(self, address: int) -> None:
-        self._library[f"{self.prefix}Free"](_C.c_void_p(address))
+        self._find("Free")(_C.c_void_p(address))
 
     def copy(self, to: int, source: int, nbytes: int, to_device: bool) -> None:
         kind = 1 if to_device else 2  # cudaMemcpyHostToDevice, cudaMemcpyDeviceToHost

@@ -3,12 +3,15 @@
 import ctypes
 
 
-def cudart():
-    """The CUDA runtime of this process."""
-    everywhere = ctypes.CDLL(None)
-    if hasattr(everywhere, "cudaMalloc"):
-        return everywhere
-    return ctypes.CDLL(next(l.split()[-1] for l in open("/proc/self/maps") if "libcudart.so" in l))
+class cudart:
+    """The CUDA runtime of this process, as libraries find it."""
+
+    def __getattr__(self, name):
+        everywhere = ctypes.CDLL(None)
+        if hasattr(everywhere, name):
+            return getattr(everywhere, name)
+        path = next(l.split()[-1] for l in open("/proc/self/maps") if "libcudart.so" in l)
+        return getattr(ctypes.CDLL(path), name)
 
 
 class GPUArray:
