@@ -34,6 +34,7 @@
 #ifndef MNEME_JIT_BUILDER_H
 #define MNEME_JIT_BUILDER_H
 
+#include <atomic>
 #include <cctype>
 #include <cmath>
 #include <cstdio>
@@ -41,6 +42,7 @@
 #include <limits>
 #include <memory>
 #include <mneme/jit_module.h>
+#include <mutex>
 #include <optional>
 #include <tuple>
 
@@ -311,13 +313,14 @@ MNEME_OPERATOR(/)
 MNEME_OPERATOR(%)
 #undef MNEME_OPERATOR
 
-// Comparisons.
+// Comparisons, likewise.
 #define MNEME_OPERATOR(Op)                                                     \
   template <typename L, typename R,                                            \
             typename = std::enable_if_t<detail::are_operands_v<L, R>>>         \
   Var<bool> operator Op(const L &A, const R &B) {                              \
-    return detail::combine<bool>(                                              \
-        #Op, detail::typeName<typename detail::Operand<L>::Type>(), A, B);     \
+    using Common = std::common_type_t<typename detail::Operand<L>::Type,       \
+                                      typename detail::Operand<R>::Type>;      \
+    return detail::combine<bool>(#Op, detail::typeName<Common>(), A, B);       \
   }
 MNEME_OPERATOR(<)
 MNEME_OPERATOR(<=)
@@ -391,9 +394,11 @@ Var<float> powf(const Var<T> &X, const Var<U> &Y) {
 }
 
 namespace detail {
-template <typename T>
+template <typename T, typename U>
 Var<remove_cvref_t<T>> choose(const char *Operator, const Var<T> &X,
-                              const Var<T> &Y) {
+                              const Var<U> &Y) {
+  static_assert(std::is_same_v<remove_cvref_t<T>, remove_cvref_t<U>>,
+                "min, max: expected operands of the same type");
   Var<remove_cvref_t<T>> Result(*X.B, X.B->declare(typeName<T>()));
   Result.store(X.Place + Operator + Y.Place + " ? " + X.Place + " : " +
                Y.Place);
@@ -401,12 +406,12 @@ Var<remove_cvref_t<T>> choose(const char *Operator, const Var<T> &X,
 }
 } // namespace detail
 
-template <typename T>
-Var<remove_cvref_t<T>> min(const Var<T> &X, const Var<T> &Y) {
+template <typename T, typename U>
+Var<remove_cvref_t<T>> min(const Var<T> &X, const Var<U> &Y) {
   return detail::choose(" < ", X, Y);
 }
-template <typename T>
-Var<remove_cvref_t<T>> max(const Var<T> &X, const Var<T> &Y) {
+template <typename T, typename U>
+Var<remove_cvref_t<T>> max(const Var<T> &X, const Var<U> &Y) {
   return detail::choose(" > ", X, Y);
 }
 
@@ -609,20 +614,21 @@ public:
     return std::invoke(std::forward<Fn>(Builtin), *this);
   }
 
-  template <typename T>
-  Var<T> atomicAdd(const Var<T *> &Address, const Var<T> &Value) {
+  /// Atomic operations, of relaxed order. They return the old value.
+  template <typename P, typename V>
+  auto atomicAdd(const Var<P> &Address, const V &Value) {
     return atomic("__atomic_fetch_add", Address, Value);
   }
-  template <typename T>
-  Var<T> atomicSub(const Var<T *> &Address, const Var<T> &Value) {
+  template <typename P, typename V>
+  auto atomicSub(const Var<P> &Address, const V &Value) {
     return atomic("__atomic_fetch_sub", Address, Value);
   }
-  template <typename T>
-  Var<T> atomicMax(const Var<T *> &Address, const Var<T> &Value) {
+  template <typename P, typename V>
+  auto atomicMax(const Var<P> &Address, const V &Value) {
     return atomic("__atomic_fetch_max", Address, Value);
   }
-  template <typename T>
-  Var<T> atomicMin(const Var<T *> &Address, const Var<T> &Value) {
+  template <typename P, typename V>
+  auto atomicMin(const Var<P> &Address, const V &Value) {
     return atomic("__atomic_fetch_min", Address, Value);
   }
 
@@ -642,6 +648,7 @@ public:
 protected:
   friend class Module;
   template <typename... A> friend class KernelHandle;
+  template <typename T, typename Fn> friend class ForLoopBuilder;
   inline void fail(const std::string &Text);
   inline std::string callee(const std::string &Callee,
                             const std::string &Result,
@@ -650,12 +657,16 @@ protected:
     if (!B.close())
       fail(std::string(Name) + "() without a beginning");
   }
-  template <typename T>
-  Var<T> atomic(const char *Function, const Var<T *> &Address,
-                const Var<T> &Value) {
+  template <typename P, typename V>
+  auto atomic(const char *Function, const Var<P> &Address, const V &Value) {
+    static_assert(std::is_pointer_v<remove_cvref_t<P>> &&
+                      detail::Operand<V>::IsValid,
+                  "atomics: expected a pointer and a number");
+    using T = std::remove_pointer_t<remove_cvref_t<P>>;
     Var<T> Result = declVar<T>();
-    Result.store(std::string(Function) + "(" + Address.Place + ", " +
-                 Value.Place + ", __ATOMIC_RELAXED)");
+    Result.store(std::string(Function) + "(" + Address.Place + ", (" +
+                 detail::typeName<T>() + ")" + detail::Operand<V>::text(Value) +
+                 ", __ATOMIC_RELAXED)");
     return Result;
   }
 
@@ -664,6 +675,7 @@ protected:
   Body B;
   std::string Head;
   std::function<void()> OnFailure;
+  std::atomic<bool> IsReady{false}; ///< It can be called or launched.
 };
 
 /// A function with its type.
@@ -677,7 +689,8 @@ public:
   template <size_t I> auto &getArg() { return std::get<I>(Args); }
   std::tuple<Var<A>...> getArgs() { return Args; }
 
-  /// Compiles the module if that was not done, and calls the function.
+  /// Compiles the module if that was not done, and calls the function. Several
+  /// threads may do so at a time.
   R operator()(A... Values);
 
 private:
@@ -700,6 +713,7 @@ private:
 
   std::tuple<Var<A>...> Args;
   jit_function<R(A...)> Compiled;
+  jit_kernel<void(A...)> CompiledKernel;
 };
 
 /// A kernel of a module.
@@ -709,19 +723,25 @@ public:
   Func<void, A...> &F;
   FuncBase *operator->() { return &F; }
   inline void setLaunchBounds(int MaxThreads, int MinBlocks = 0);
-  /// Compiles the module if that was not done, and launches the kernel.
+  /// Compiles the module if that was not done, and launches the kernel. Several
+  /// threads may do so at a time.
   [[nodiscard]] jit_result launch(jit_dims Grid, jit_dims Block,
                                   size_t SharedBytes, void *Stream, A... Args);
 
 private:
   Module &M;
-  jit_kernel<void(A...)> Compiled;
 };
 
-/// Functions, or kernels and their functions.
+/// Functions, or kernels and their functions. One thread builds a module; then
+/// several can compile it, call its functions and launch its kernels.
 class Module {
 public:
-  explicit Module(jit_target Target = jit_target::host) : Target(Target) {}
+  /// \param Options  of the compiler.
+  explicit Module(jit_target Target = jit_target::host,
+                  std::vector<std::string> Options = {})
+      : Target(Target), Options(std::move(Options)) {
+    this->Options.insert(this->Options.begin(), "-fno-math-errno");
+  }
   Module(const Module &) = delete;
   Module &operator=(const Module &) = delete;
 
@@ -749,19 +769,33 @@ public:
   }
   /// Compiles unless that was done. \returns false on failure.
   bool compile() {
-    if (!Compiled)
-      Compiled = std::make_unique<jit_module>(
-          Target, text(), std::vector<std::string>{"-fno-math-errno"});
-    return Problem.empty() && Compiled->compile();
+    std::lock_guard<std::mutex> Guard(Lock);
+    return compileLocked();
   }
-  bool isCompiled() const { return bool(Compiled); }
+  bool isCompiled() const {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return bool(Compiled);
+  }
   /// Returns the errors; empty if there are none.
   std::string error() const {
+    std::lock_guard<std::mutex> Guard(Lock);
     if (!Problem.empty())
       return "error: " + Problem + "\n";
     return Compiled ? Compiled->error() : "";
   }
-  jit_module &module() { return *Compiled; }
+  /// Returns a function by name, or nothing, with an error, if there is none or
+  /// the module does not compile.
+  template <typename Sig> jit_function<Sig> function(const std::string &Name) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return compileLocked() ? Compiled->function<Sig>(symbolOf(Name))
+                           : jit_function<Sig>();
+  }
+  /// Likewise, a kernel.
+  template <typename Sig> jit_kernel<Sig> kernel(const std::string &Name) {
+    std::lock_guard<std::mutex> Guard(Lock);
+    return compileLocked() ? Compiled->kernel<Sig>(symbolOf(Name))
+                           : jit_kernel<Sig>();
+  }
   bool isDevice() const { return Target != jit_target::host; }
 
   // For functions.
@@ -795,6 +829,29 @@ public:
   }
 
 private:
+  template <typename R, typename... A> friend class Func;
+  template <typename... A> friend class KernelHandle;
+
+  bool compileLocked() {
+    if (!Compiled)
+      Compiled = std::make_unique<jit_module>(Target, text(), Options);
+    return Problem.empty() && Compiled->compile();
+  }
+  /// Gets a function or kernel from the code unless that was done.
+  template <typename C, typename Fn>
+  bool prepare(FuncBase &F, C &Result, Fn Get) {
+    if (F.IsReady.load(std::memory_order_acquire))
+      return true;
+    {
+      std::lock_guard<std::mutex> Guard(Lock);
+      if (!F.IsReady && compileLocked() && (Result = Get(symbolOf(F.Name))))
+        F.IsReady.store(true, std::memory_order_release);
+    }
+    if (!F.IsReady && F.OnFailure)
+      F.OnFailure();
+    return F.IsReady;
+  }
+
   template <typename R, typename... A>
   Func<R, A...> &add(const std::string &Name, const std::string &Attributes,
                      R (*)(A...)) {
@@ -814,7 +871,9 @@ private:
   }
 
   jit_target Target;
+  std::vector<std::string> Options;
   std::deque<std::unique_ptr<FuncBase>> Functions;
+  mutable std::mutex Lock; ///< Of the rest.
   std::unique_ptr<jit_module> Compiled;
   std::string Problem;
 };
@@ -835,15 +894,14 @@ std::string FuncBase::callee(const std::string &Callee,
 }
 
 template <typename R, typename... A> R Func<R, A...>::operator()(A... Values) {
-  if (!Compiled && M.compile())
-    Compiled = M.module().template function<R(A...)>(Module::symbolOf(Name));
-  if (!Compiled && OnFailure)
-    OnFailure();
+  bool Ok = M.prepare(*this, Compiled, [&](const std::string &Symbol) {
+    return M.Compiled->template function<R(A...)>(Symbol);
+  });
   if constexpr (std::is_void_v<R>) {
-    if (Compiled)
+    if (Ok)
       Compiled(std::forward<A>(Values)...);
   } else {
-    return Compiled ? Compiled(std::forward<A>(Values)...) : R();
+    return Ok ? Compiled(std::forward<A>(Values)...) : R();
   }
 }
 
@@ -862,35 +920,34 @@ template <typename... A>
 jit_result KernelHandle<A...>::launch(jit_dims Grid, jit_dims Block,
                                       size_t SharedBytes, void *Stream,
                                       A... Args) {
-  if (!Compiled && M.compile())
-    Compiled =
-        M.module().template kernel<void(A...)>(Module::symbolOf(F.getName()));
-  if (!Compiled && F.OnFailure)
-    F.OnFailure();
-  if (!Compiled)
+  bool Ok = M.prepare(F, F.CompiledKernel, [&](const std::string &Symbol) {
+    return M.Compiled->template kernel<void(A...)>(Symbol);
+  });
+  if (!Ok)
     return -1;
-  return Compiled.launch(Grid, Block, SharedBytes, Stream, Args...);
+  return F.CompiledKernel.launch(Grid, Block, SharedBytes, Stream, Args...);
 }
 
 /// A loop that is written with emit(), or by a loop nest.
 template <typename T, typename Fn> class [[nodiscard]] ForLoopBuilder {
 public:
   using Index = remove_cvref_t<T>;
-  ForLoopBuilder(FuncBase &F, const Var<T> &Iter, const Var<Index> &Init,
-                 const Var<Index> &Upper, const Var<Index> &Step, Fn Inner)
-      : F(F), Iter(Iter), Init(Init), Upper(Upper), Step(Step),
-        Inner(std::move(Inner)) {}
+  template <typename I, typename U, typename S>
+  ForLoopBuilder(FuncBase &F, const Var<T> &Iter, const Var<I> &Init,
+                 const Var<U> &Upper, const Var<S> &Step, Fn Inner)
+      : F(F), Iter(Iter), Init(later(Init)), Upper(later(Upper)),
+        Step(later(Step)), Inner(std::move(Inner)) {}
 
   /// Splits the loop into blocks of \p Size iterations.
   ForLoopBuilder &tile(int Size) {
     if (Hints.Unroll)
-      F.body().append("#error \"an unrolled loop cannot be tiled\"");
+      F.fail("an unrolled loop cannot be tiled");
     TileSize = Size;
     return *this;
   }
   ForLoopBuilder &unroll() {
     if (TileSize)
-      F.body().append("#error \"a tiled loop cannot be unrolled\"");
+      F.fail("a tiled loop cannot be unrolled");
     Hints.Unroll = true;
     return *this;
   }
@@ -902,18 +959,23 @@ public:
 
 private:
   template <typename... L> friend class LoopNestBuilder;
+  /// Returns an expression for the value that a variable has where the loop is.
+  template <typename U> static Var<Index> later(const Var<U> &V) {
+    return {*V.B, "(" + detail::typeName<Index>() + ")" + V.Place};
+  }
   /// Opens the loop over tiles.
   void openTiles() {
     if (!TileSize)
       return;
     Tile.emplace(F.declVar<Index>());
-    Var<Index> Size = F.defVar<Index>(*TileSize);
-    F.beginFor(*Tile, Init, Upper, Size);
+    Length.emplace(F.declVar<Index>());
+    *Length = Step * Index(*TileSize);
+    F.beginFor(*Tile, Init, Upper, *Length);
   }
   void open() {
     if (!TileSize)
       return F.beginFor(Iter, Init, Upper, Step, Hints);
-    Var<Index> End = min(*Tile + Index(*TileSize), Upper);
+    Var<Index> End = min(*Tile + *Length, Upper);
     F.beginFor(Iter, *Tile, End, Step);
   }
 
@@ -923,7 +985,7 @@ private:
   Fn Inner;
   LoopHints Hints;
   std::optional<int> TileSize;
-  std::optional<Var<Index>> Tile;
+  std::optional<Var<Index>> Tile, Length;
 };
 
 /// Loops in loops. The loops over tiles are outside.
@@ -952,18 +1014,37 @@ private:
   std::tuple<L...> Loops;
 };
 
-/// Returns the module for a key. \p Build builds it the first time that the
-/// process asks for it: void(Module &).
+namespace detail {
+/// A module of lookup().
+struct KnownModule {
+  std::mutex Lock; ///< Held while it is built.
+  std::unique_ptr<Module> M;
+};
+
+inline KnownModule &findKnown(const std::string &Key) {
+  // Never destroyed, because programs may use modules while they exit.
+  static auto &Lock = *new std::mutex;
+  static auto &Known = *new std::map<std::string, KnownModule>;
+  std::lock_guard<std::mutex> Guard(Lock);
+  return Known[Key];
+}
+} // namespace detail
+
+/// Returns the module for a key and a target. \p Build builds it the first time
+/// that the process asks for it: void(Module &). Other threads that ask for the
+/// same wait until it is built; \p Build may look other keys up. If it throws,
+/// the next call builds.
 template <typename Fn>
 Module &lookup(const std::string &Key, jit_target Target, Fn &&Build) {
-  static std::map<std::string, std::unique_ptr<Module>> &Known =
-      *new std::map<std::string, std::unique_ptr<Module>>;
-  std::unique_ptr<Module> &M = Known[std::to_string(int(Target)) + Key];
-  if (!M) {
-    M = std::make_unique<Module>(Target);
+  detail::KnownModule &Known =
+      detail::findKnown(std::to_string(int(Target)) + Key);
+  std::lock_guard<std::mutex> Guard(Known.Lock);
+  if (!Known.M) {
+    auto M = std::make_unique<Module>(Target);
     std::forward<Fn>(Build)(*M);
+    Known.M = std::move(M);
   }
-  return *M;
+  return *Known.M;
 }
 
 namespace builtins {

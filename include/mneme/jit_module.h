@@ -43,7 +43,8 @@ extern "C" {
 /// A source for __mneme_jit_build().
 typedef struct mneme_jit_source {
   size_t size; ///< sizeof(mneme_jit_source)
-  uint32_t has_kernels, language, compiler;
+  uint32_t has_kernels; ///< 0: no; 1: of CUDA; 2: of HIP.
+  uint32_t language, compiler;
   const char *text; ///< Compiled ahead if sources share it.
   size_t text_size;
   const char *tail;
@@ -70,7 +71,7 @@ __attribute__((section("mneme_hooks"),
 
 /// The code that a module has: of the CPU; kernels; or kernels and functions
 /// that launch them.
-enum class jit_target : uint32_t { host, cuda, host_cuda };
+enum class jit_target : uint32_t { host, cuda, host_cuda, hip, host_hip };
 enum class jit_language : uint32_t { cpp, llvm_ir, mlir };
 /// The compiler of C++. nvcc compiles only for GPUs.
 enum class jit_compiler : uint32_t { clang, nvcc };
@@ -96,7 +97,8 @@ struct jit_dims {
   constexpr jit_dims(const T &D) : X(D.x), Y(D.y), Z(D.z) {}
 };
 
-/// The result of a launch: a cudaError_t, or -1 if the code does not compile.
+/// The result of a launch: a cudaError_t or hipError_t, or -1 if the code does
+/// not compile.
 struct jit_result {
   int Error;
   jit_result(int Error) : Error(Error) {}
@@ -151,11 +153,11 @@ public:
                     void *Stream, A... Args) const {
     void *Places[sizeof...(A) + 1] = {(void *)&Args...};
     unsigned Dims[] = {Grid.X, Grid.Y, Grid.Z, Block.X, Block.Y, Block.Z};
-    return Launch(Stub, Dims, SharedBytes, Stream, Places);
+    return Stub ? Launch(Stub, Dims, SharedBytes, Stream, Places) : -1;
   }
-  /// Sets an attribute (cudaFuncAttribute). \returns a cudaError_t.
+  /// Sets an attribute (cudaFuncAttribute). \returns a cudaError_t, or -1.
   int set_attribute(int Name, int Value) const {
-    return Attribute(Stub, Name, Value);
+    return Stub ? Attribute(Stub, Name, Value) : -1;
   }
 
 private:
@@ -230,21 +232,7 @@ private:
            parameters<A...>() + ") { return " + Name + "(" +
            arguments(sizeof...(A)) + "); }";
   }
-  template <typename... A> std::string kernelEntry() const {
-    std::string Own = parameters<A...>();
-    return "extern \"C\" int __mneme_entry(const unsigned *D, size_t Shared, "
-           "void *Stream, int MaxShared" +
-           (Own.empty() ? "" : ", " + Own) +
-           ") {\n  if (MaxShared)\n    if (int E = "
-           "cudaFuncSetAttribute((const void *)" +
-           Name +
-           ", cudaFuncAttributeMaxDynamicSharedMemorySize, MaxShared))\n"
-           "      return E;\n  " +
-           Name +
-           "<<<dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]), Shared, "
-           "(cudaStream_t)Stream>>>(" +
-           arguments(sizeof...(A)) + ");\n  return cudaGetLastError();\n}";
-  }
+  template <typename... A> inline std::string kernelEntry() const;
   template <typename Fn, typename Make> void *find(Make MakeEntry) {
     const void *Id = &jit_detail::TypesId<Fn>::Id;
     for (const auto &[Known, Address] : Entries)
@@ -276,6 +264,9 @@ public:
   jit_module &operator=(const jit_module &) = delete;
 
   jit_target target() const { return Target; }
+  bool is_hip() const {
+    return Target == jit_target::hip || Target == jit_target::host_hip;
+  }
 
   /// Compiles the source, or finds it in the cache, unless that was done.
   /// \returns false if it does not compile.
@@ -314,8 +305,9 @@ public:
   }
   /// Returns a kernel that is extern "C". \p Sig is its type: void(...).
   template <typename Sig> jit_kernel<Sig> kernel(const std::string &Name) {
-    // nvcc's stubs have the name of the kernel.
-    void *Stub = lookUp(Name, {"__device_stub__", ""}, "kernel");
+    // nvcc's stubs have the name of the kernel, as HIP's handles.
+    void *Stub =
+        lookUp(Name, {is_hip() ? "" : "__device_stub__", ""}, "kernel");
     return {Stub, (jit_detail::LaunchFn *)symbol("__mneme_launch"),
             (jit_detail::AttributeFn *)symbol("__mneme_set_attribute")};
   }
@@ -344,11 +336,11 @@ private:
     std::vector<const char *> Words;
     for (const std::string &Option : Options)
       Words.push_back(Option.c_str());
-    mneme_jit_source S = {sizeof(S),          Target != jit_target::host,
-                          uint32_t(Language), uint32_t(Compiler),
-                          Text.data(),        Text.size(),
-                          Tail.data(),        Tail.size(),
-                          Words.data(),       Words.size()};
+    uint32_t HasKernels = is_hip() ? 2 : Target != jit_target::host;
+    mneme_jit_source S = {sizeof(S),          HasKernels,  uint32_t(Language),
+                          uint32_t(Compiler), Text.data(), Text.size(),
+                          Tail.data(),        Tail.size(), Words.data(),
+                          Words.size()};
     auto *Build = jit_detail::find(jit_detail::Build, __mneme_jit_build);
     if (!Build) {
       fail(
@@ -387,6 +379,22 @@ private:
   std::vector<jit_message> Messages;
   std::deque<jit_instance> Instances; ///< Addresses stay.
 };
+
+template <typename... A> std::string jit_instance::kernelEntry() const {
+  bool IsHip = M.is_hip();
+  std::string Own = parameters<A...>();
+  // 8: cudaFuncAttributeMaxDynamicSharedMemorySize, also of HIP.
+  return "extern \"C\" int __mneme_entry(const unsigned *D, "
+         "decltype(sizeof(0)) Shared, void *Stream, int MaxShared" +
+         (Own.empty() ? "" : ", " + Own) +
+         ") {\n  if (MaxShared)\n    if (int E = "
+         "__mneme_set_attribute((const void *)" +
+         Name + ", 8, MaxShared))\n      return E;\n  " + Name +
+         "<<<dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]), Shared, (" +
+         (IsHip ? "hip" : "cuda") + "Stream_t)Stream>>>(" +
+         arguments(sizeof...(A)) + ");\n  return " +
+         (IsHip ? "__mneme_last_error" : "cudaGetLastError") + "();\n}";
+}
 
 void *jit_instance::add(const void *Id, const std::string &Tail) {
   void *Handle = M.build(Tail);

@@ -46,7 +46,16 @@ using ::mneme::JitSource;
 using ::mneme::JitTarget;
 
 static bool hasKernels(const JitSource &S) {
-  return S.Target == JitTarget::CudaLibrary;
+  return S.Target != JitTarget::Library;
+}
+
+static bool isHip(const JitSource &S) {
+  return S.Target == JitTarget::HipLibrary;
+}
+
+/// Returns the language of sources with kernels.
+static StringRef kernelLanguage(const JitSource &S) {
+  return isHip(S) ? "hip" : "cuda";
 }
 
 /// What kernels are launched with, by their stubs.
@@ -62,21 +71,34 @@ extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
 }
 )";
 
+/// Likewise. It depends on no header of ROCm.
+static constexpr StringLiteral HipLaunchCode = R"(
+# 1 "mneme"
+struct __mneme_dim3 { unsigned X, Y, Z; };
+extern "C" {
+int __mneme_launch_kernel(const void *, __mneme_dim3, __mneme_dim3, void **, decltype(sizeof(0)), void *) __asm__("hipLaunchKernel");
+int __mneme_set(const void *, int, int) __asm__("hipFuncSetAttribute");
+int __mneme_last_error() __asm__("hipGetLastError");
+int __mneme_launch(const void *Kernel, const unsigned *D, decltype(sizeof(0)) Shared, void *Stream, void **Args) {
+  return __mneme_launch_kernel(Kernel, {D[0], D[1], D[2]}, {D[3], D[4], D[5]}, Args, Shared, Stream);
+}
+int __mneme_set_attribute(const void *Kernel, int Name, int Value) { return __mneme_set(Kernel, Name, Value); }
+}
+)";
+
 Expected<SourceTools> SourceTools::find(StringRef Program, std::string Clang) {
   SourceTools T;
   T.Clang = std::move(Clang);
   if (T.Clang.empty())
     if (Error E = findClang("").moveInto(T.Clang))
       return std::move(E);
-  SmallString<128> Libraries(Program);
-  if (std::error_code EC = sys::fs::real_path(Program, Libraries))
-    return createFileError(Program, EC);
-  for (int Up = 0; Up != 2; ++Up)
-    sys::path::remove_filename(Libraries);
-  sys::path::append(Libraries, "lib");
-  T.Plugin = (Libraries + "/MnemePass.so").str();
-  T.Warm = (Libraries + "/libmneme_warm.so").str();
   SmallString<128> Real;
+  if (std::error_code EC = sys::fs::real_path(Program, Real))
+    return createFileError(Program, EC);
+  StringRef Prefix = sys::path::parent_path(sys::path::parent_path(Real));
+  T.Plugin = (Prefix + "/lib/MnemePass.so").str();
+  T.Warm = (Prefix + "/lib/libmneme_warm.so").str();
+  T.Include = (Prefix + "/include").str();
   if (!sys::fs::real_path(T.Clang, Real))
     if (ErrorOr<std::string> Found =
             sys::findProgramByName("ld.lld", sys::path::parent_path(Real)))
@@ -127,7 +149,7 @@ private:
   /// Returns the text that sources have in common.
   std::string common() const {
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
-           (hasKernels(Source) ? LaunchCode.str() : "");
+           (hasKernels(Source) ? launchCode().str() : "");
   }
   std::string tail() const {
     return Source.Tail.empty() ? ""
@@ -135,6 +157,9 @@ private:
   }
   std::string pathOf(const Twine &Name) const {
     return Work.pathOf(Name.str());
+  }
+  StringRef launchCode() const {
+    return isHip(Source) ? HipLaunchCode : LaunchCode;
   }
   Error write(StringRef Path, StringRef Text) {
     return writeFileAtomically(Path, Text, /*Sync=*/false);
@@ -261,7 +286,9 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   if (!Tools.Linker.empty())
     W.push_back("-fuse-ld=lld");
   if (Language != "ir")
-    W.push_back("-std=c++17");
+    W.insert(W.end(), {"-std=c++17", "-fpass-plugin=" + Tools.Plugin,
+                       // For annotations: mneme/jit.h.
+                       "-idirafter", Tools.Include});
   else
     W.push_back("-Wno-override-module");
   if (hasKernels(Source)) {
@@ -269,12 +296,18 @@ SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
              {"--offload-arch=" + Source.Arch, "--no-offload-new-driver",
               "-Wno-unknown-cuda-version",
               // Otherwise, names would contain that of a folder.
-              "-fuse-cuid=none", "-fpass-plugin=" + Tools.Plugin, "-lcudart"});
-    // Where ptxas is, is the toolkit.
-    if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
+              "-fuse-cuid=none", isHip(Source) ? "-lamdhip64" : "-lcudart"});
+    if (isHip(Source)) {
+      // As hipcc.
+      if (!is_contained(Source.Options, "-nogpuinc"))
+        W.insert(W.end(), {"-include", "hip/hip_runtime.h"});
+      // Where ptxas is, is the toolkit.
+    } else if (Expected<std::string> Ptxas = findPtxas(Job.CudaPath)) {
       std::string Toolkit =
           sys::path::parent_path(sys::path::parent_path(*Ptxas)).str();
-      W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64"});
+      W.insert(W.end(), {"--cuda-path=" + Toolkit, "-L" + Toolkit + "/lib64",
+                         // The application may not have the CUDA runtime.
+                         "-Wl,-rpath," + Toolkit + "/lib64"});
     } else {
       consumeError(Ptxas.takeError());
     }
@@ -516,13 +549,19 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
 //===----------------------------------------------------------------------===//
 
 Error SourceBuild::runNvcc() {
+  if (isHip(Source)) {
+    addError("nvcc does not compile HIP: use clang");
+    return Error::success();
+  }
   Expected<std::string> Ptxas = findPtxas(Job.CudaPath);
   if (!Ptxas)
     return Ptxas.takeError();
   std::string Dependencies = pathOf("nvcc.d");
-  Words Command = {(sys::path::parent_path(*Ptxas) + "/nvcc").str(), "-shared",
-                   "-Xcompiler", "-fPIC", "-std=c++17", "-O3",
-                   "-arch=" + Source.Arch, "-cudart=shared",
+  StringRef Folder = sys::path::parent_path(*Ptxas);
+  std::string Lib = (sys::path::parent_path(Folder) + "/lib64").str();
+  Words Command = {(Folder + "/nvcc").str(), "-shared", "-Xcompiler", "-fPIC",
+                   "-std=c++17", "-O3", "-arch=" + Source.Arch,
+                   "-cudart=shared", "-Xlinker", "-rpath=" + Lib,
                    // Stubs are found by name.
                    "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
                    Dependencies, "-I" + Job.Folder};
@@ -577,7 +616,8 @@ static std::string describeKernels(const Module &M) {
     Kernels += "extern \"C\" __global__ void " + F.getName().str() + "(" +
                join(Parameters, ", ") + ") {}\n";
   }
-  return "#ifndef __CUDA_ARCH__\n" + Types + Kernels + "#endif\n";
+  return "#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n" +
+         Types + Kernels + "#endif\n";
 }
 
 Error SourceBuild::compileIR(MemoryBufferRef Text) {
@@ -601,25 +641,27 @@ Error SourceBuild::compileIR(MemoryBufferRef Text) {
       return E;
     return runClang("ir");
   }
-  Triple T("nvptx64-nvidia-cuda");
+  Triple T(isHip(Source) ? "amdgcn-amd-amdhsa" : "nvptx64-nvidia-cuda");
   M->setTargetTriple(T);
   M->setDataLayout(T.computeDataLayout());
+  // Features follow the name of an AMD GPU.
+  StringRef Cpu = StringRef(Source.Arch).split(':').first;
   for (Function &F : *M)
     if (!F.isDeclaration() && !F.hasFnAttribute("target-cpu"))
-      F.addFnAttr("target-cpu", Source.Arch);
+      F.addFnAttr("target-cpu", Cpu);
   if (none_of(*M, [](const Function &F) {
         return !F.isDeclaration() && isKernel(F);
       })) {
-    addError("the module has no kernels: give them the calling convention "
-             "ptx_kernel");
+    addError("the module has no kernels: give them the calling convention " +
+             Twine(isHip(Source) ? "amdgpu_kernel" : "ptx_kernel"));
     return Error::success();
   }
   std::string DeviceIR = pathOf("device.bc");
   if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*M))))
     return E;
-  if (Error E = write(Main, describeKernels(*M) + LaunchCode.str()))
+  if (Error E = write(Main, describeKernels(*M) + launchCode().str()))
     return E;
-  return runClang("cuda", DeviceIR);
+  return runClang(kernelLanguage(Source), DeviceIR);
 }
 
 /// Returns a program of LLVM, beside clang or in PATH.
@@ -655,6 +697,10 @@ static std::string readString(StringRef Text) {
 }
 
 Error SourceBuild::compileMLIR() {
+  if (isHip(Source)) {
+    addError("MLIR for AMD GPUs is not supported: lower it to LLVM IR");
+    return Error::success();
+  }
   Expected<std::string> Opt = findTool("mlir-opt");
   if (!Opt)
     return Opt.takeError();
@@ -726,7 +772,7 @@ Error SourceBuild::compile() {
     return E;
   if (Source.Compiler == ::mneme::JitCompiler::Nvcc)
     return runNvcc();
-  return runClang(hasKernels(Source) ? "cuda" : "c++");
+  return runClang(hasKernels(Source) ? kernelLanguage(Source) : "c++");
 }
 
 Error SourceBuild::open() {

@@ -54,9 +54,10 @@ struct BuildResult {
 /// The programs that compile sources.
 struct SourceTools {
   std::string Clang;
-  std::string Plugin; ///< MnemePass.so
-  std::string Linker; ///< ld.lld beside clang, which takes less time than ld.
-  std::string Warm;   ///< libmneme_warm.so
+  std::string Plugin;  ///< MnemePass.so
+  std::string Include; ///< The folder with mneme/jit.h.
+  std::string Linker;  ///< ld.lld beside clang, which takes less time than ld.
+  std::string Warm;    ///< libmneme_warm.so
   /// \param Program  the server.
   /// \param Clang  empty: it is looked for.
   static Expected<SourceTools> find(StringRef Program, std::string Clang);

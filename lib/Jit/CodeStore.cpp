@@ -176,12 +176,11 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
     const std::string &Program, const std::string &CudaPath, JitTarget Target,
     SourceTools &Tools, const std::string &Folder, CodeStore &Store) {
   std::vector<std::string> Files = findOwnFiles();
-  if (Target == JitTarget::Library || Target == JitTarget::CudaLibrary) {
+  if (isLibrary(Target)) {
     if (Error E = findTools(Folder, Store).moveInto(Tools))
       return std::move(E);
     Files.push_back(Tools.Clang);
-    if (Target == JitTarget::CudaLibrary)
-      Files.push_back(Tools.Plugin);
+    Files.push_back(Tools.Plugin);
   }
   if (usesCuda(Target)) {
     // Without ptxas, there may be the library that was linked.

@@ -21,7 +21,9 @@ _PLACES = {
     "config": ("Config",),
     "errors": (
         "ClosedError",
+        "CompileError",
         "ForkedError",
+        "LaunchError",
         "MissingExtraError",
         "MnemeError",
         "MnemeWarning",
@@ -32,6 +34,7 @@ _PLACES = {
     ),
     "executor": ("Comparison", "EvaluationFuture", "Executor"),
     "ir": ("Module", "Table"),
+    "jit": ("compile",),
     "recording": ("Annotation", "Argument", "Buffer", "Dim3", "Instance", "Kernel", "Recording", "open"),
     "result": ("Result",),
     "space": ("Bool", "Choice", "Float", "Int", "Pipeline", "Space"),
@@ -40,19 +43,21 @@ _PLACES = {
     "tuning": ("Sampler", "Study", "Trial", "tune"),
 }
 _PLACE_OF = {name: module for module, names in _PLACES.items() for name in names}
-_MODULES = ("dataset", "engine", "plots")
+_MODULES = ("dataset", "engine", "jit", "plots")
 
-# `from llvm_mneme import *` must not replace the built-in open().
-__all__ = ["__version__", *(n for n in _PLACE_OF if n != "open"), *_MODULES]
+# `from llvm_mneme import *` must not replace the built-in open() and compile().
+__all__ = ["__version__", *(n for n in _PLACE_OF if n not in ("open", "compile")), *_MODULES]
 
 if TYPE_CHECKING:
-    from . import dataset, engine, plots
+    from . import dataset, engine, jit, plots
     from ._tables import PROTOCOL, VERSION
     from ._tables import VERSION as __version__
     from .config import Config
     from .errors import (
         ClosedError,
+        CompileError,
         ForkedError,
+        LaunchError,
         MissingExtraError,
         MnemeError,
         MnemeWarning,
@@ -63,6 +68,7 @@ if TYPE_CHECKING:
     )
     from .executor import Comparison, EvaluationFuture, Executor
     from .ir import Module, Table
+    from .jit import compile
     from .recording import Annotation, Argument, Buffer, Dim3, Instance, Kernel, Recording, open
     from .result import Result
     from .space import Bool, Choice, Float, Int, Pipeline, Space
@@ -87,4 +93,4 @@ def __getattr__(name: str) -> object:
 
 
 def __dir__() -> list[str]:
-    return sorted([*__all__, "open"])
+    return sorted([*__all__, "compile", "open"])

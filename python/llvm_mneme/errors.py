@@ -8,7 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .jit import Diagnostic
 
 
 class MnemeError(Exception):
@@ -41,6 +44,22 @@ class ClosedError(MnemeError):
 
 class ForkedError(MnemeError):
     """The object belongs to the parent of this process."""
+
+
+class CompileError(MnemeError):
+    """A source does not compile. ``diagnostics`` has the messages of the compiler (:class:`llvm_mneme.jit.Diagnostic`)."""
+
+    def __init__(self, diagnostics: Sequence[Diagnostic]) -> None:
+        self.diagnostics = list(diagnostics)
+        super().__init__("\n".join(str(d) for d in self.diagnostics) or "the source does not compile")
+
+
+class LaunchError(MnemeError):
+    """CUDA refused a launch, or a copy for it. ``error`` is the cudaError_t."""
+
+    def __init__(self, text: str, error: int) -> None:
+        self.error = error
+        super().__init__(text)
 
 
 class MissingExtraError(MnemeError, ImportError):

@@ -45,8 +45,13 @@ inline TargetModelType parseTargetModel(const std::string &Target) {
     return TargetModelType::CUDA;
   if (Target == "host_cuda")
     return TargetModelType::HOST_CUDA;
+  if (Target == "hip")
+    return TargetModelType::HIP;
+  if (Target == "host_hip")
+    return TargetModelType::HOST_HIP;
   reportFatalError("unknown target '" + Target +
-                   "': expected 'host', 'cuda' or 'host_cuda'");
+                   "': expected 'host', 'cuda', 'host_cuda', 'hip' or "
+                   "'host_hip'");
 }
 
 inline bool isHostTargetModel(TargetModelType T) {
@@ -66,9 +71,12 @@ inline mneme::jit_target toTarget(TargetModelType T) {
     return mneme::jit_target::cuda;
   case TargetModelType::HOST_CUDA:
     return mneme::jit_target::host_cuda;
-  default:
-    reportFatalError("modules for HIP are not supported");
+  case TargetModelType::HIP:
+    return mneme::jit_target::hip;
+  case TargetModelType::HOST_HIP:
+    return mneme::jit_target::host_hip;
   }
+  return mneme::jit_target::host;
 }
 
 inline int toCuda(JitFuncAttribute) {

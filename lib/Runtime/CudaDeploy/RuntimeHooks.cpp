@@ -404,8 +404,24 @@ bool mneme::isRecording() {
   return Found;
 }
 
+/// Exported by all runtimes that serve packages.
+MNEME_EXPORT char __mneme_packages = 0;
+
+/// The first of the process's runtimes serves packages: libmneme_deploy.so may
+/// be preloaded into a program that is linked with libmneme_jit.so. A second
+/// one would overwrite the report.
+static bool servesPackages() {
+  static bool IsFirst = [] {
+    Dl_info First, Own;
+    return !dladdr(dlsym(RTLD_DEFAULT, "__mneme_packages"), &First) ||
+           !dladdr(reinterpret_cast<void *>(servesPackages), &Own) ||
+           First.dli_fbase == Own.dli_fbase;
+  }();
+  return IsFirst;
+}
+
 __attribute__((constructor)) static void checkPackages() {
-  if (!isRecording())
+  if (!isRecording() && servesPackages())
     TunedKernels::get().startIfStrict();
 }
 
@@ -416,8 +432,10 @@ void mneme::patchSlots(MnemeHook *Begin, MnemeHook *End) {
       H->Fn = Fn;
   if (Begin >= End || isRecording())
     return;
-  TunedKernels::get().start();
-  TunedKernels::get().noteKernels();
+  if (servesPackages()) {
+    TunedKernels::get().start();
+    TunedKernels::get().noteKernels();
+  }
   GpuDeployment::get().setCompiler(startCompiler());
   if (!GpuDeployment::get().isActive())
     return;

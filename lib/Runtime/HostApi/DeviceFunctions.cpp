@@ -217,8 +217,9 @@ MNEME_API rt_hipGetDevicePropertiesR0600(HipDeviceProp6 *P, int Id) {
   fill(*P);
   P->clockRate = P->memoryClockRate = P->clockInstructionRate = clockRate();
   P->maxSharedMemoryPerMultiProcessor = P->sharedMemPerMultiprocessor;
+  // A program without code for AMD GPUs may compile some.
   snprintf(P->gcnArchName, sizeof(P->gcnArchName), "gfx%x",
-           Program::get().architecture());
+           Program::get().isAMD() ? Program::get().architecture() : 0x90a);
   P->arch = 0x1ffff & ~(1u << 13 | 1u << 16); // All but funnel shift and
                                               // nesting.
   P->isLargeBar = 1;

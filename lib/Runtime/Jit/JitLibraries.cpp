@@ -7,10 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "JitLibraries.h"
+#include "../Driver/CudaTypes.h"
 #include "Descriptor.h"
 #include "Jit.h"
 #include "Shortage.h"
 
+#include <algorithm>
 #include <atomic>
 #include <climits>
 #include <cstring>
@@ -80,6 +82,33 @@ LinkStatus Jit::build(const JitSource &Source, JitBuilt &Built) {
 // Loading libraries
 //===----------------------------------------------------------------------===//
 
+/// Returns the architecture of the current device of HIP: "gfx90a"; empty
+/// without one.
+static std::string findHipArchitecture() {
+  int Device = 0;
+  void *Runtime = RTLD_DEFAULT;
+  if (!dlsym(Runtime, "hipGetDevice"))
+    for (const char *Name : {"libamdhip64.so", "libamdhip64.so.7",
+                             "libamdhip64.so.6", "libamdhip64.so.5"})
+      if ((Runtime = dlopen(Name, RTLD_LAZY | RTLD_LOCAL)))
+        break;
+  auto Find = [&](const char *Name) { return dlsym(Runtime, Name); };
+  auto *GetDevice = reinterpret_cast<int (*)(int *)>(Find("hipGetDevice"));
+  if (!GetDevice || GetDevice(&Device))
+    return "";
+  auto Ask = [&](auto &Properties, const char *Name) {
+    auto *Get = reinterpret_cast<int (*)(void *, int)>(Find(Name));
+    // Features follow the name.
+    return Get && !Get(&Properties, Device)
+               ? std::string(Properties.gcnArchName)
+               : "";
+  };
+  HipDeviceProp6 Six = {};
+  HipDeviceProp5 Five = {};
+  std::string Name = Ask(Six, "hipGetDevicePropertiesR0600");
+  return Name.empty() ? Ask(Five, "hipGetDeviceProperties") : Name;
+}
+
 /// Returns the architecture of the current device: "sm_90"; empty without one.
 static std::string findArchitecture() {
   // cudaDevAttrComputeCapabilityMajor and CU_DEVICE_ATTRIBUTE_...
@@ -143,7 +172,9 @@ static std::string makeText(const char *Text, size_t Size) {
 
 static JitSource readSource(const mneme_jit_source &From) {
   JitSource S;
-  S.Target = From.has_kernels ? JitTarget::CudaLibrary : JitTarget::Library;
+  static constexpr JitTarget Targets[] = {
+      JitTarget::Library, JitTarget::CudaLibrary, JitTarget::HipLibrary};
+  S.Target = Targets[std::min(From.has_kernels, 2u)];
   S.Language = JitLanguage(From.language);
   S.Compiler = JitCompiler(From.compiler);
   S.Text = makeText(From.text, From.text_size);
@@ -180,8 +211,9 @@ template <typename Fn> void *Libraries::find(JitSource S, Fn Report) {
     Report(JitMessage{"error", "", Text});
     return nullptr;
   };
-  if (S.Target == JitTarget::CudaLibrary) {
-    S.Arch = findArchitecture();
+  if (S.Target != JitTarget::Library) {
+    S.Arch = S.Target == JitTarget::HipLibrary ? findHipArchitecture()
+                                               : findArchitecture();
     if (S.Arch.empty())
       return Fail("no device for kernels: run the program on a GPU, or with "
                   "llvm-mneme-record --no-record --device=host "

@@ -28,6 +28,8 @@ static const char *nameOf(JitTarget T) {
     return "library";
   case JitTarget::CudaLibrary:
     return "library with kernels";
+  case JitTarget::HipLibrary:
+    return "library with HIP kernels";
   }
   return "";
 }

@@ -81,11 +81,18 @@ enum class JitTarget : uint32_t {
   Cuda,        ///< A kernel on an NVIDIA GPU.
   Library,     ///< A source for the CPU.
   CudaLibrary, ///< A source with kernels, for any device.
+  HipLibrary,  ///< Likewise, of HIP.
 };
 
 /// Whether code for a target depends on the CUDA toolkit.
 constexpr bool usesCuda(JitTarget T) {
   return T == JitTarget::Cuda || T == JitTarget::CudaLibrary;
+}
+
+/// Whether a target is that of a source.
+constexpr bool isLibrary(JitTarget T) {
+  return T == JitTarget::Library || T == JitTarget::CudaLibrary ||
+         T == JitTarget::HipLibrary;
 }
 
 /// Which properties of a launch may become constants.
@@ -428,7 +435,7 @@ struct JitSource {
   JitTarget Target = JitTarget::Library;
   JitLanguage Language = JitLanguage::Cpp;
   JitCompiler Compiler = JitCompiler::Clang;
-  std::string Arch; ///< "sm_90"; empty for the CPU.
+  std::string Arch; ///< "sm_90", "gfx90a"; empty for the CPU.
   std::string Text;
   /// C++ behind Text. Sources with the same Text have it compiled ahead.
   std::string Tail;
@@ -459,8 +466,7 @@ inline bool readSource(WireReader &R, JitSource &S) {
   for (uint32_t N = R.u32(); N && R.ok(); --N)
     S.Options.push_back(R.str());
   return R.ok() && Language <= uint32_t(JitLanguage::MLIR) &&
-         Compiler <= uint32_t(JitCompiler::Nvcc) &&
-         (S.Target == JitTarget::Library || S.Target == JitTarget::CudaLibrary);
+         Compiler <= uint32_t(JitCompiler::Nvcc) && isLibrary(S.Target);
 }
 
 /// A message of a compiler.
