@@ -30,8 +30,6 @@ VariantTables mneme::describeVariant(const Package &P,
   return {&P, &V, P.guards(V), Last < '0' || Last > '9'};
 }
 
-/// A cubin runs on its own architecture and on later ones of the same major
-/// number.
 /// Whether \p Device, "gfx90a:sramecc+:xnack-", is the processor of \p Code and
 /// has all of its settings. A generic processor is not resolved.
 static bool isSuitedTo(const char *Code, const char *Device) {
@@ -55,6 +53,8 @@ static bool isSuitedTo(const char *Code, const char *Device) {
   return true;
 }
 
+/// A cubin runs on its own architecture and on later ones of the same major
+/// number.
 bool mneme::runsOn(const VariantTables &V, const DeployDevice &D) {
   if (V.Fields->ImageKind != D.ImageKind)
     return false;
