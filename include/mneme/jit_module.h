@@ -131,6 +131,10 @@ template <typename T> std::string typeName() {
       Name.substr(Begin, Name.find_first_of(";]", Begin) - Begin));
 }
 
+/// Options and pragmas may hide what says nothing else.
+inline const std::string EntryStart =
+    "extern \"C\" __attribute__((visibility(\"default\"))) ";
+
 /// An address that is unique for the types.
 template <typename... T> struct TypesId {
   static inline const char Id = 0;
@@ -226,14 +230,15 @@ private:
     return Text;
   }
   template <typename R, typename... A> std::string functionEntry() const {
-    return "extern \"C\" " + jit_detail::typeName<R>() + " __mneme_entry(" +
-           parameters<A...>() + ") { return " + Name + "(" +
+    return jit_detail::EntryStart + jit_detail::typeName<R>() +
+           " __mneme_entry(" + parameters<A...>() + ") { return " + Name + "(" +
            arguments(sizeof...(A)) + "); }";
   }
   template <typename... A> std::string kernelEntry() const {
     std::string Own = parameters<A...>();
-    return "extern \"C\" int __mneme_entry(const unsigned *D, size_t Shared, "
-           "void *Stream, int MaxShared" +
+    return jit_detail::EntryStart +
+           "int __mneme_entry(const unsigned *D, size_t Shared, void *Stream, "
+           "int MaxShared" +
            (Own.empty() ? "" : ", " + Own) +
            ") {\n  if (MaxShared)\n    if (int E = "
            "cudaFuncSetAttribute((const void *)" +
