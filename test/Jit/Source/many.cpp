@@ -1,14 +1,14 @@
 // A server that compiles more modules at a time than it keeps compilers for keeps those that are in use.
 //
-// RUN: rm -rf %t && mkdir %t && rm -rf %servers/many && mkdir %servers/many
+// RUN: rm -rf %t && mkdir %t && rm -rf %servers/texts && mkdir %servers/texts
 // RUN: %source_cxx -pthread %s -o %t/app
-// DEFINE: %{run} = env XDG_RUNTIME_DIR=%servers/many MNEME_JIT_CACHE=none
+// DEFINE: %{run} = env XDG_RUNTIME_DIR=%servers/texts MNEME_JIT_CACHE=none
 //
 // The first server tells the path of the socket.
 // RUN: %{run} MNEME_JIT_IDLE=0.1 %t/app 1 | FileCheck %s --check-prefix=ONE
 // ONE: 1 right
-// RUN: flock %servers/many/mneme-jit/*.lock true
-// RUN: mkfifo %t/ready && llvm-mneme-jitd --socket="$(ls %servers/many/mneme-jit/*.lock | sed 's/.lock$//')" \
+// RUN: flock %servers/texts/mneme-jit/*.lock true
+// RUN: mkfifo %t/ready && llvm-mneme-jitd --socket="$(ls %servers/texts/mneme-jit/*.lock | sed 's/.lock$//')" \
 // RUN:   --program="$(which llvm-mneme-jitd)" --jobs=24 --idle=0.1 --ready-fd=3 3> %t/ready & \
 // RUN:   until test -p %t/ready; do :; done; read -rn 1 < %t/ready; %{run} %t/app 24 > %t/out; wait
 // RUN: FileCheck %s < %t/out
