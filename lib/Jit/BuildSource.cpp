@@ -61,12 +61,12 @@ static StringRef kernelLanguage(const JitSource &S) {
 /// What kernels are launched with, by their stubs.
 static constexpr StringLiteral LaunchCode = R"(
 # 1 "mneme"
-extern "C" int __mneme_launch(const void *Kernel, const unsigned *D,
+extern "C" __attribute__((visibility("default"))) int __mneme_launch(const void *Kernel, const unsigned *D,
                               size_t Shared, void *Stream, void **Args) {
   return cudaLaunchKernel(Kernel, dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]),
                           Args, Shared, (cudaStream_t)Stream);
 }
-extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
+extern "C" __attribute__((visibility("default"))) int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
   return cudaFuncSetAttribute(Kernel, (cudaFuncAttribute)Name, Value);
 }
 )";
@@ -120,6 +120,7 @@ private:
   using MaybeRun = std::optional<Expected<CompilerRun>>;
 
   Error open();
+  void addFilesOfOptions();
   Error compile();
   Error compileIR(MemoryBufferRef Text);
   Error compileMLIR();
@@ -144,6 +145,11 @@ private:
   void addMessages(StringRef Text);
   void addError(const Twine &Text) {
     Result.Built.Messages.push_back({"error", "", Text.str()});
+  }
+  bool hasErrors() const {
+    return any_of(Result.Built.Messages, [](const JitMessage &M) {
+      return StringRef(M.Severity).contains("error");
+    });
   }
   Error addInclusions(StringRef DependencyFile);
   /// Returns the text that sources have in common.
@@ -173,12 +179,20 @@ private:
   bool Stops = false; ///< Front ends stop after the common text.
   PrivateFolder Work;
   std::string Main, Library;
+  timespec Start; ///< Files that change later may be read before or after it.
   BuildResult Result;
 };
 } // namespace
 
 static bool isFrontEnd(ArrayRef<std::string> Job) {
   return Job.size() > 2 && Job[1] == "-cc1";
+}
+
+/// Returns true for a front end that says what it includes.
+static bool readsSource(ArrayRef<std::string> Job) {
+  auto Language = find(reverse(Job), "-x");
+  return isFrontEnd(Job) && Language != Job.rend() &&
+         Language != Job.rbegin() && *std::prev(Language) != "ir";
 }
 
 static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
@@ -234,9 +248,7 @@ Expected<bool> SourceBuild::finish(const Words &Command,
   addMessages(Run->Messages);
   if (Run->succeeded())
     return true;
-  if (none_of(Result.Built.Messages, [](const JitMessage &M) {
-        return StringRef(M.Severity).contains("error");
-      }))
+  if (!hasErrors())
     addError(sys::path::filename(Command.front()) + ": " +
              Run->describeFailure());
   return false;
@@ -256,7 +268,7 @@ Error SourceBuild::addInclusions(StringRef DependencyFile) {
                           [&](const auto &F) { return F.Path == Path; });
     if (!Path.empty() && !IsOwn && !IsKnown)
       // A file that is gone has changed.
-      Result.Inclusions.add(Path, Job.Folder);
+      Result.Inclusions.add(Path, Job.Folder, &Start);
     Path.clear();
   };
   for (size_t I = 0; I < Text.size(); ++I) {
@@ -435,17 +447,29 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
       Image != Command.end() && Image[1] != StandardInput)
     return std::nullopt;
   size_t Number = isFrontEndOfHost(Command) ? Warm.FrontEnds.size() - 1 : 0;
-  // Files of a run are descriptors: their names are those of the first one.
+  // Files of a run are descriptors: their names are those of the first one. The
+  // last word is the source.
   auto Replace = [&](StringRef Option, const char *By) {
-    auto It = llvm::find(Command, Option) + 1;
-    Descriptor D(::open(It->c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-                        S_IRUSR | S_IWUSR));
-    *It = By;
-    return D;
+    auto It = llvm::find(reverse(Command), Option);
+    return It == Command.rend() || It == Command.rbegin()
+               ? std::string()
+               : std::exchange(*std::prev(It), By);
   };
   static_assert(MNEME_WARM_OUTPUT == 3);
-  Descriptor Out = Replace("-o", "-"),
-             Dependencies = Replace("-dependency-file", "/proc/self/fd/3");
+  std::string OutPath = Replace("-o", "-"),
+              DependencyPath = Replace("-dependency-file", "/proc/self/fd/3");
+  // The start of the names of other files, which options can ask for.
+  Replace("-dumpdir", "module-");
+  if (OutPath.empty() || DependencyPath.empty() ||
+      any_of(drop_end(Command),
+             [&](StringRef Word) { return Word.contains(Work.path()); }))
+    return std::nullopt;
+  auto Open = [](const std::string &Path) {
+    return Descriptor(::open(Path.c_str(),
+                             O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                             S_IRUSR | S_IWUSR));
+  };
+  Descriptor Out = Open(OutPath), Dependencies = Open(DependencyPath);
   if (!Out || !Dependencies)
     return std::nullopt;
   CompilerSetup Setup;
@@ -523,7 +547,7 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     return pathOf(formatv("{0}.d", Number));
   };
   for (auto [I, Command] : enumerate(*Jobs))
-    if (isFrontEnd(Command) && Language != "ir")
+    if (readsSource(Command))
       Command.insert(Command.end() - 1, {"-dependency-file", DependenciesOf(I),
                                          "-MT", "x", "-sys-header-deps"});
   std::vector<MaybeRun> Runs(Jobs->size());
@@ -537,7 +561,7 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
       return Ok.takeError();
     if (!*Ok)
       return Error::success();
-    if (isFrontEnd(Command) && Language != "ir")
+    if (readsSource(Command))
       if (Error E = addInclusions(DependenciesOf(I)))
         return E;
   }
@@ -775,7 +799,21 @@ Error SourceBuild::compile() {
   return runClang(hasKernels(Source) ? kernelLanguage(Source) : "c++");
 }
 
+/// Adds files that the options name.
+void SourceBuild::addFilesOfOptions() {
+  for (StringRef Option : Source.Options)
+    for (StringRef Path :
+         {Option, Option.split('=').second,
+          Option.starts_with("@") ? Option.drop_front() : ""}) {
+      SmallString<128> Full(Path);
+      sys::path::make_absolute(Job.Folder, Full);
+      if (!Path.empty() && sys::fs::is_regular_file(Full))
+        Result.Inclusions.add(Path.str(), Job.Folder, &Start);
+    }
+}
+
 Error SourceBuild::open() {
+  ::clock_gettime(CLOCK_REALTIME, &Start);
   if (Error E = PrivateFolder::createTemporary().moveInto(Work))
     return E;
   // For temporary files of the compilers.
@@ -788,7 +826,10 @@ Error SourceBuild::open() {
 Expected<BuildResult> SourceBuild::run() {
   if (Error E = open())
     return std::move(E);
-  Result.Inclusions = Warm.Inclusions;
+  if (Warm.Inclusions.Files.empty())
+    addFilesOfOptions();
+  else
+    Result.Inclusions = Warm.Inclusions;
   if (Error E = compile())
     return std::move(E);
   if (sys::fs::exists(Library)) {
@@ -796,6 +837,9 @@ Expected<BuildResult> SourceBuild::run() {
     if (!Bytes)
       return Bytes.takeError();
     Result.Built.Library = (*Bytes)->getBuffer().str();
+  } else if (!hasErrors()) {
+    addError("the compiler made no library: remove options such as "
+             "-fsyntax-only");
   }
   return std::move(Result);
 }
@@ -820,7 +864,7 @@ std::string BuildJob::commonKey() const {
   JitSource Common = Source;
   Common.Tail.clear();
   return ::mneme::jitDigest(
-      ::mneme::makeSourceKey(Tools + Folder + '\n' + CudaPath, Common));
+      ::mneme::makeSourceKey(Tools + Folder + '\n' + CudaPath, Common, ""));
 }
 
 Expected<BuildJob> BuildJob::decode(StringRef Body) {

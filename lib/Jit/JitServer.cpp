@@ -207,7 +207,7 @@ Error JitServer::handle(Peer &P, StringRef Body) {
         Job->Source.Target, Job->CudaPath, Job->CacheFolder, Job->CacheLimit);
     if (!Identity)
       return Identity.takeError();
-    P.SourceKey = ::mneme::makeSourceKey(*Identity, Job->Source);
+    P.SourceKey = ::mneme::makeSourceKey(*Identity, Job->Source, Job->Folder);
     Job->Tools = std::move(*Identity);
     P.Source = std::move(*Job);
     return Error::success();
@@ -458,8 +458,11 @@ Error JitServer::addCommonText(std::string Key, size_t FrontEnds) {
     New.FrontEnds.push_back(std::move(*Ends));
   }
   Texts.push_front(std::move(New));
-  if (Texts.size() > MaxCommonTexts)
-    Texts.pop_back();
+  // The builds of others are in their folders.
+  for (auto It = Texts.end();
+       Texts.size() > MaxCommonTexts && It-- != Texts.begin();)
+    if (It->IsReady)
+      It = Texts.erase(It);
   return Error::success();
 }
 
@@ -675,6 +678,9 @@ void JitServer::run() {
 Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
+  // Requests have those of their processes.
+  for (const char *Name : {"CPATH", "CPLUS_INCLUDE_PATH"})
+    ::unsetenv(Name);
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;

@@ -185,6 +185,8 @@ std::optional<CompilerRun> mneme::runWarm(int Socket,
   if (Status.size() != sizeof(Run.Status))
     return std::nullopt;
   std::memcpy(&Run.Status, Status.data(), sizeof(Run.Status));
+  if (WIFEXITED(Run.Status) && WEXITSTATUS(Run.Status) == MNEME_WARM_NOT_RUN)
+    return std::nullopt;
   Run.Seconds = secondsSince(Start);
   return std::move(Run);
 }

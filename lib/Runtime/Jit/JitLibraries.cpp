@@ -47,7 +47,7 @@ LinkStatus Jit::build(const JitSource &Source, JitBuilt &Built) {
   LinkStatus S = identify(Source.Target, Identity);
   if (S.K != LinkStatus::Ok)
     return S;
-  std::string Key = makeSourceKey(Identity, Source);
+  std::string Key = makeSourceKey(Identity, Source, Folder);
   JitInclusions Inclusions;
   if (findInCache(Key, JitFile::Facts, Bytes) &&
       JitInclusions::decode(Bytes, Inclusions) &&
@@ -170,6 +170,21 @@ static std::string makeText(const char *Text, size_t Size) {
   return Size ? std::string(Text, Size) : std::string();
 }
 
+/// Adds the folders that the environment names: that of the server is of
+/// another process.
+static void addFoldersOfEnvironment(std::vector<std::string> &Options) {
+  static constexpr const char *Variables[][2] = {
+      {"CPATH", "-I"}, {"CPLUS_INCLUDE_PATH", "-isystem"}};
+  for (auto [Name, Option] : Variables) {
+    const char *Value = secure_getenv(Name);
+    for (std::string Rest = Value ? Value : ""; !Rest.empty();) {
+      std::string Path = Rest.substr(0, Rest.find(':'));
+      Rest.erase(0, Path.size() + 1);
+      Options.push_back(Option + (Path.empty() ? "." : Path));
+    }
+  }
+}
+
 static JitSource readSource(const mneme_jit_source &From) {
   JitSource S;
   static constexpr JitTarget Targets[] = {
@@ -180,6 +195,8 @@ static JitSource readSource(const mneme_jit_source &From) {
   S.Text = makeText(From.text, From.text_size);
   S.Tail = makeText(From.tail, From.tail_size);
   S.Options.assign(From.options, From.options + From.num_options);
+  if (S.Language == JitLanguage::Cpp)
+    addFoldersOfEnvironment(S.Options);
   return S;
 }
 

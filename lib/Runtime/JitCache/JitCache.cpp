@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
+#include <tuple>
 #include <unistd.h>
 
 using namespace mneme;
@@ -159,12 +160,16 @@ static std::string pathFrom(const std::string &Folder,
   return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
 }
 
-bool JitInclusions::add(const std::string &Path, const std::string &Folder) {
-  std::string Digest = jitFileDigest(pathFrom(Folder, Path));
-  if (Digest.empty())
-    return false;
-  Files.push_back({Path, std::move(Digest)});
-  return true;
+void JitInclusions::add(const std::string &Path, const std::string &Folder,
+                        const timespec *Read) {
+  std::string Full = pathFrom(Folder, Path);
+  struct stat Status;
+  bool IsSame =
+      !stat(Full.c_str(), &Status) &&
+      (!Read || std::tie(Status.st_ctim.tv_sec, Status.st_ctim.tv_nsec) <=
+                    std::tie(Read->tv_sec, Read->tv_nsec));
+  std::string Digest = IsSame ? jitFileDigest(Full) : "";
+  Files.push_back({Path, Digest.empty() ? "changed" : std::move(Digest)});
 }
 
 bool JitInclusions::isCurrent(const std::string &Folder) const {
@@ -194,12 +199,40 @@ bool JitInclusions::decode(const std::string &Bytes, JitInclusions &Result) {
   return R.ok() && R.atEnd();
 }
 
+/// Returns true if the text has a directive whose file may be searched in the
+/// current folder: other than <...>.
+static bool includesFromFolder(const std::string &Text) {
+  for (const char *Word : {"include", "embed", "import"})
+    for (size_t At = Text.find(Word); At != std::string::npos;
+         At = Text.find(Word, At)) {
+      At = Text.find_first_not_of(" \t", At + strlen(Word));
+      if (At == std::string::npos || Text[At] != '<')
+        return true;
+    }
+  return false;
+}
+
+/// Returns false if the code is the same in all folders.
+static bool dependsOnFolder(const JitSource &S) {
+  return includesFromFolder(S.Text) || includesFromFolder(S.Tail) ||
+         !std::all_of(S.Options.begin(), S.Options.end(),
+                      [](const std::string &Option) {
+                        for (const char *Start :
+                             {"-D", "-U", "-O", "-std=", "-I/", "-march="})
+                          if (!Option.compare(0, strlen(Start), Start))
+                            return Option.size() > strlen(Start);
+                        return false;
+                      });
+}
+
 std::string mneme::makeSourceKey(const std::string &Identity,
-                                 const JitSource &S) {
+                                 const JitSource &S,
+                                 const std::string &Folder) {
   WireWriter W;
   W.str("source");
   W.u32(MNEME_JIT_VERSION);
   W.str(Identity);
+  W.str(dependsOnFolder(S) ? Folder : "");
   writeSource(W, S);
   return W.body();
 }

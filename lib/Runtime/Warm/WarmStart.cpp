@@ -55,20 +55,24 @@ static void closeFrom(int First) {
       close(Fd);
 }
 
-/// Moves descriptors to their places. \p Fds may be in each other's.
-static void place(const int *Fds, int Count, int End) {
+/// Moves descriptors to their places. \p Fds may be in each other's. \returns
+/// false if there are too few.
+static bool place(const int *Fds, int Count, int End) {
   std::vector<int> High;
   for (int I = 0; I != Count; ++I)
     High.push_back(fcntl(Fds[I], F_DUPFD, EndFd + 1));
   High.push_back(fcntl(End, F_DUPFD, EndFd + 1));
   for (int I = 0; I != Count; ++I)
-    dup2(High[I], I);
-  dup2(High.back(), EndFd);
+    if (dup2(High[I], I) < 0)
+      return false;
+  if (dup2(High.back(), EndFd) < 0)
+    return false;
   if (Count <= RestFd)
     close(RestFd);
   closeFrom(EndFd + 1);
   for (int Fd : {TailFd, RestFd, EndFd})
     fcntl(Fd, F_SETFD, FD_CLOEXEC);
+  return true;
 }
 
 namespace {
@@ -143,18 +147,19 @@ bool Server::accept(std::vector<char *> &Words) {
   setpgid(0, 0);
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (syscall(SYS_getppid) != Server)
-    _exit(127);
-  place(Fds + MnemeWarmIn, Count - MnemeWarmIn, Ends[1]);
+    _exit(MNEME_WARM_NOT_RUN);
+  if (!place(Fds + MnemeWarmIn, Count - MnemeWarmIn, Ends[1]))
+    _exit(MNEME_WARM_NOT_RUN);
   std::vector<char *> Strings;
   for (char *S = Bytes + sizeof(Request); S < Bytes + Size; S += strlen(S) + 1)
     Strings.push_back(S);
   if (Strings.size() < 3 + size_t(Request.NumWords))
-    _exit(127);
+    _exit(MNEME_WARM_NOT_RUN);
   Parent = pid_t(Request.Parent);
   if (*Strings[0])
     setenv("TMPDIR", Strings[0], 1);
   if (*Strings[1] && chdir(Strings[1]))
-    _exit(127);
+    _exit(MNEME_WARM_NOT_RUN);
   StopAt = Strings[2];
   LeavesCopy = Count > MnemeWarmCopy;
   Words.assign(Strings.begin() + 3, Strings.end());
@@ -242,6 +247,8 @@ static int stop() {
   setsid();
   int Null = open("/dev/null", O_RDWR | O_CLOEXEC);
   int Socket = fcntl(RestFd, F_DUPFD_CLOEXEC, EndFd + 1);
+  if (Null < 0 || Socket < 0)
+    _exit(0);
   for (int Fd = 0; Fd <= EndFd; ++Fd)
     dup2(Null, Fd);
   dup2(Socket, EndFd);

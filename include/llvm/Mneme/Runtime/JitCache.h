@@ -21,6 +21,7 @@
 
 #include <cstdint>
 #include <string>
+#include <time.h>
 #include <vector>
 
 namespace mneme {
@@ -76,8 +77,10 @@ struct JitInclusions {
   };
   std::vector<File> Files;
 
-  /// Adds a file. \returns false if it cannot be read.
-  bool add(const std::string &Path, const std::string &Folder);
+  /// Adds a file. It is never current if it cannot be read now, or has changed
+  /// after \p Read.
+  void add(const std::string &Path, const std::string &Folder,
+           const timespec *Read = nullptr);
   bool isCurrent(const std::string &Folder) const;
   std::string encode() const;
   static bool decode(const std::string &Bytes, JitInclusions &Result);
@@ -85,7 +88,9 @@ struct JitInclusions {
 
 /// Returns the key of the inclusions of a source, with the identity of the
 /// toolchain (16 bytes). The key of the library has those appended.
-std::string makeSourceKey(const std::string &Identity, const JitSource &S);
+/// \param Folder  the current one: other folders may have other files.
+std::string makeSourceKey(const std::string &Identity, const JitSource &S,
+                          const std::string &Folder);
 
 /// Returns the digest of a file's contents; empty if it cannot be read.
 std::string jitFileDigest(const std::string &Path);

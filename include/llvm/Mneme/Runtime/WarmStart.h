@@ -30,7 +30,9 @@ enum {
   /// The descriptor of a run, after those of its streams, for another file.
   MNEME_WARM_OUTPUT = 3,
   /// Most bytes of a message.
-  MNEME_WARM_MAX_REQUEST = 128 << 10
+  MNEME_WARM_MAX_REQUEST = 128 << 10,
+  /// The exit status of a run that could not start.
+  MNEME_WARM_NOT_RUN = 127
 };
 
 /// Descriptors of a request.
