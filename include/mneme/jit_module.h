@@ -133,10 +133,6 @@ template <typename T> std::string typeName() {
       Name.substr(Begin, Name.find_first_of(";]", Begin) - Begin));
 }
 
-/// Options and pragmas may hide what says nothing else.
-inline const std::string EntryStart =
-    "extern \"C\" __attribute__((visibility(\"default\"))) ";
-
 /// An address that is unique for the types.
 template <typename... T> struct TypesId {
   static inline const char Id = 0;
@@ -232,8 +228,8 @@ private:
     return Text;
   }
   template <typename R, typename... A> std::string functionEntry() const {
-    return jit_detail::EntryStart + jit_detail::typeName<R>() +
-           " __mneme_entry(" + parameters<A...>() + ") { return " + Name + "(" +
+    return "extern \"C\" " + jit_detail::typeName<R>() + " __mneme_entry(" +
+           parameters<A...>() + ") { return " + Name + "(" +
            arguments(sizeof...(A)) + "); }";
   }
   template <typename... A> inline std::string kernelEntry() const;
@@ -388,8 +384,7 @@ template <typename... A> std::string jit_instance::kernelEntry() const {
   bool IsHip = M.is_hip();
   std::string Own = parameters<A...>();
   // 8: cudaFuncAttributeMaxDynamicSharedMemorySize, also of HIP.
-  return jit_detail::EntryStart +
-         "int __mneme_entry(const unsigned *D, "
+  return "extern \"C\" int __mneme_entry(const unsigned *D, "
          "decltype(sizeof(0)) Shared, void *Stream, int MaxShared" +
          (Own.empty() ? "" : ", " + Own) +
          ") {\n  if (MaxShared)\n    if (int E = "

@@ -58,15 +58,24 @@ static StringRef kernelLanguage(const JitSource &S) {
   return isHip(S) ? "hip" : "cuda";
 }
 
+/// Returns code that the program looks up, whatever options and pragmas of the
+/// source hide.
+static std::string makeVisible(StringRef Code) {
+  // What is before may end with a backslash.
+  return ("\n#pragma GCC visibility push(default)\n" + Code +
+          "\n#pragma GCC visibility pop\n")
+      .str();
+}
+
 /// What kernels are launched with, by their stubs.
 static constexpr StringLiteral LaunchCode = R"(
 # 1 "mneme"
-extern "C" __attribute__((visibility("default"))) int __mneme_launch(const void *Kernel, const unsigned *D,
+extern "C" int __mneme_launch(const void *Kernel, const unsigned *D,
                               size_t Shared, void *Stream, void **Args) {
   return cudaLaunchKernel(Kernel, dim3(D[0], D[1], D[2]), dim3(D[3], D[4], D[5]),
                           Args, Shared, (cudaStream_t)Stream);
 }
-extern "C" __attribute__((visibility("default"))) int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
+extern "C" int __mneme_set_attribute(const void *Kernel, int Name, int Value) {
   return cudaFuncSetAttribute(Kernel, (cudaFuncAttribute)Name, Value);
 }
 )";
@@ -155,17 +164,18 @@ private:
   /// Returns the text that sources have in common.
   std::string common() const {
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
-           (hasKernels(Source) ? launchCode().str() : "");
+           (hasKernels(Source) ? launchCode() : "");
   }
   std::string tail() const {
-    return Source.Tail.empty() ? ""
-                               : "# 1 \"instance.cpp\"\n" + Source.Tail + "\n";
+    return Source.Tail.empty()
+               ? ""
+               : makeVisible("# 1 \"instance.cpp\"\n" + Source.Tail);
   }
   std::string pathOf(const Twine &Name) const {
     return Work.pathOf(Name.str());
   }
-  StringRef launchCode() const {
-    return isHip(Source) ? HipLaunchCode : LaunchCode;
+  std::string launchCode() const {
+    return makeVisible(isHip(Source) ? HipLaunchCode : LaunchCode);
   }
   Error write(StringRef Path, StringRef Text) {
     return writeFileAtomically(Path, Text, /*Sync=*/false);
@@ -218,14 +228,11 @@ void SourceBuild::addMessages(StringRef Text) {
 
 /// Returns the socket of a program that waits; -1 if there is none.
 int SourceBuild::findWarm(StringRef Program) const {
-  auto Is = [&](StringRef Other) {
-    SmallString<128> Real, RealOther;
-    return !sys::fs::real_path(Program, Real) &&
-           !sys::fs::real_path(Other, RealOther) && Real == RealOther;
-  };
-  if (Warm.Clang >= 0 && Is(Tools.Clang))
+  if (Warm.Clang >= 0 && sys::fs::equivalent(Program, Tools.Clang))
     return Warm.Clang;
-  return Warm.Linker >= 0 && Is(Tools.Linker) ? Warm.Linker : -1;
+  return Warm.Linker >= 0 && sys::fs::equivalent(Program, Tools.Linker)
+             ? Warm.Linker
+             : -1;
 }
 
 Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
@@ -431,11 +438,10 @@ static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 
 /// Writes the text that front ends of instances have in common.
 Error SourceBuild::prepareStop() {
-  std::string Rest = Warm.Folder + "/rest";
-  if (Error E = write(Rest, ""))
+  if (Error E = write(Warm.restPath(), ""))
     return E;
-  return write(Warm.Folder + "/common.cpp",
-               common() + "\n#include \"" + Rest + "\"\n");
+  return write(Warm.commonPath(),
+               common() + "\n#include \"" + Warm.restPath() + "\"\n");
 }
 
 /// Runs a front end that leaves a copy behind when it has compiled the common
@@ -477,12 +483,12 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
   Setup.In = In;
   Setup.Out = Out.get();
   WarmStop Stop;
-  Stop.Path = Warm.Folder + "/rest";
+  Stop.Path = Warm.restPath();
   Stop.Contents = tail();
   Stop.Output = Dependencies.get();
   if (Warm.Copies.empty())
     return runWarm(Warm.FrontEnds[Number], {}, Setup, Stop);
-  Command.back() = Warm.Folder + "/common.cpp";
+  Command.back() = Warm.commonPath();
   // To free the syntax tree takes longer than to keep it: the copy has it, too.
   llvm::erase(Command, "-clear-ast-before-backend");
   Stop.Copy = Warm.Copies[Number];
@@ -683,7 +689,7 @@ Error SourceBuild::compileIR(MemoryBufferRef Text) {
   std::string DeviceIR = pathOf("device.bc");
   if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*M))))
     return E;
-  if (Error E = write(Main, describeKernels(*M) + launchCode().str()))
+  if (Error E = write(Main, describeKernels(*M) + launchCode()))
     return E;
   return runClang(kernelLanguage(Source), DeviceIR);
 }

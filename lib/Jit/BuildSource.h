@@ -69,6 +69,9 @@ struct WarmTools {
   int Clang = -1, Linker = -1; ///< Sockets of programs; -1: none.
   /// For what instances have in common; empty: none.
   std::string Folder;
+  /// The common text, and the file at whose inclusion front ends stop.
+  std::string commonPath() const { return Folder + "/common.cpp"; }
+  std::string restPath() const { return Folder + "/rest"; }
   /// Sockets of front ends that have compiled that.
   std::vector<int> FrontEnds;
   /// The other ends of these sockets, in the first build, which starts them.

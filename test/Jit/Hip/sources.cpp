@@ -22,6 +22,11 @@
 // RUN: FileCheck %s --check-prefix=SECOND --implicit-check-not='"origin": "compiled"' < %t/report
 // SECOND: "kind": "library with HIP kernels", {{.*}}"origin": "cache"
 //
+// What an option hides is not what launches instances.
+// RUN: %{gpu} %t/app run %hip_options -fvisibility=hidden 2>&1 | FileCheck %s --check-prefix=HIDDEN
+// HIDDEN: scale 0: 0 2 4 6
+// HIDDEN-NEXT: add 0: 3 5 7 9
+//
 // They are recorded on both, and replay.
 // RUN: %{gpu} llvm-mneme-record -o %t/rec --device=hip --any-executable -- %t/app run %hip_options 2>&1 | FileCheck %s --check-prefix=RECORD
 // RECORD: 5 launches seen, 5 recorded

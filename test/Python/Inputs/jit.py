@@ -23,6 +23,8 @@ same = module.function("same", "void *(const void *)")
 print("same", same(None), same(64), same(ctypes.addressof(values)) == ctypes.addressof(values))
 cube = module.instantiate("power", 3, "double", signature="double(double)")
 print("power", cube(2), cube(3.5))
+hidden = mneme.compile(CODE, options=["-DFACTOR=2", "-fvisibility=hidden"])
+print("hidden", hidden.instantiate("power", 2, "double", signature="double(double)")(3))
 
 folder = pathlib.Path(sys.argv[1])
 (folder / "next.ll").write_text("define i32 @next(i32 %x) {\n  %r = add i32 %x, 1\n  ret i32 %r\n}\n")
