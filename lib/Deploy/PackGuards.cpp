@@ -280,8 +280,8 @@ bool mneme::isPackageable(const Triple &T) {
   return T.isNVPTX() || T.isAMDGCN();
 }
 
-/// AMDGPU: at most so many threads of a block, and a block of exactly this
-/// shape.
+/// Adds what a kernel for AMD GPUs requires of its launches: the largest number
+/// of threads in a block, or one shape of blocks.
 static Error limitWorkGroup(const Function &Kernel, std::optional<Dim3> Block,
                             PackagedVariant &V) {
   Attribute A = Kernel.getFnAttribute("amdgpu-flat-work-group-size");

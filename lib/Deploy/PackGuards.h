@@ -13,7 +13,6 @@
 #include "llvm/Mneme/Deploy/PackWinner.h"
 
 namespace llvm {
-
 class Function;
 class Module;
 class Triple;

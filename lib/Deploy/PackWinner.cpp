@@ -18,7 +18,6 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/AMDSettings.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
-#include "llvm/Object/ELF.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
@@ -174,15 +173,9 @@ static uint32_t getArchNumber(StringRef Arch) {
 
 /// Returns the processor of a code object with the settings that it needs.
 static std::string getTargetName(const DeviceImage &Image) {
-  using Elf = object::ELF64LEFile;
-  if (StringRef(Image.Arch).contains(':'))
-    return Image.Arch;
-  Expected<Elf> File = Elf::create({Image.Object.data(), Image.Object.size()});
-  if (!File) {
-    consumeError(File.takeError());
-    return Image.Arch;
-  }
-  return Image.Arch + getAMDSettings(File->getHeader().e_flags);
+  return StringRef(Image.Arch).contains(':')
+             ? Image.Arch
+             : Image.Arch + readAMDSettings(Image.Object);
 }
 
 void mneme::describeImage(const CompiledKernel &Code, bool OnHost,

@@ -107,17 +107,6 @@ static Expected<StringMap<bool>> findVariables(ArrayRef<char> Object) {
   return Variables;
 }
 
-/// \returns the settings that AMD's machine code needs, as ":sramecc-:xnack+".
-static std::string readSettings(ArrayRef<char> Object) {
-  using Elf = object::ELF64LEFile;
-  Expected<Elf> File = Elf::create({Object.data(), Object.size()});
-  if (!File) {
-    consumeError(File.takeError());
-    return "";
-  }
-  return getAMDSettings(File->getHeader().e_flags);
-}
-
 Expected<std::unique_ptr<DeviceKernel>>
 CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
   if (Error E = enter())
@@ -131,7 +120,7 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
                 Name + "'");
   std::string Arch = Image.Arch;
   if (Driver.IsHip && !StringRef(Arch).contains(':'))
-    Arch += readSettings(Image.Object);
+    Arch += readAMDSettings(Image.Object);
   if (!isArchCompatible(Arch, Info.Arch))
     return Fail("it is compiled for " + Arch + ", and device '" + Name +
                 "' is " + Info.Arch);

@@ -15,6 +15,7 @@
 #define LLVM_MNEME_SUPPORT_AMDSETTINGS_H
 
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Object/ELF.h"
 #include <string>
 
 namespace llvm {
@@ -33,6 +34,17 @@ inline std::string getAMDSettings(uint32_t Flags) {
   Add(ELF::EF_AMDGPU_FEATURE_XNACK_V4, ELF::EF_AMDGPU_FEATURE_XNACK_ON_V4,
       ELF::EF_AMDGPU_FEATURE_XNACK_OFF_V4, ":xnack");
   return Settings;
+}
+
+/// Returns the settings that a code object needs; empty if it is none.
+inline std::string readAMDSettings(ArrayRef<char> Object) {
+  using Elf = object::ELF64LEFile;
+  Expected<Elf> File = Elf::create({Object.data(), Object.size()});
+  if (!File) {
+    consumeError(File.takeError());
+    return "";
+  }
+  return getAMDSettings(File->getHeader().e_flags);
 }
 
 } // namespace mneme
