@@ -109,6 +109,9 @@ private:
   bool start(Peer &P, std::string Attempt);
   bool progressBuild(Peer &P);
   bool startBuild(Peer &P);
+  std::list<CommonText>::iterator findText(StringRef Key) {
+    return find_if(Texts, [&](const CommonText &T) { return T.Key == Key; });
+  }
   Expected<CommonText *> findCommonText(const BuildJob &Job);
   Error addCommonText(std::string Key, size_t FrontEnds);
   void startTools();
@@ -470,7 +473,7 @@ Error JitServer::addCommonText(std::string Key, size_t FrontEnds) {
 Expected<JitServer::CommonText *>
 JitServer::findCommonText(const BuildJob &Job) {
   std::string Key = Job.commonKey();
-  auto It = find_if(Texts, [&](const CommonText &T) { return T.Key == Key; });
+  auto It = findText(Key);
   bool IsKnown = It != Texts.end();
   if (IsKnown && It->IsReady &&
       (any_of(It->FrontEnds,
@@ -561,16 +564,12 @@ void JitServer::finishBuild(Build &B) {
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
   bool Ok = Result && !Result->Built.Library.empty();
-  for (auto It = Texts.begin(); It != Texts.end(); ++It) {
-    if (It->Key != B.Common)
-      continue;
-    // Otherwise, the next build shows its errors, too.
-    It->IsReady = Ok;
-    if (Ok)
-      It->Inclusions = Result->Inclusions;
-    else
-      Texts.erase(It);
-    break;
+  if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
+    // The next build shows its errors, too.
+    Texts.erase(It);
+  } else if (It != Texts.end()) {
+    It->IsReady = true;
+    It->Inclusions = Result->Inclusions;
   }
   if (Ok) {
     std::string Inclusions = Result->Inclusions.encode();

@@ -274,14 +274,13 @@ static int openCommandLine() {
   return Fd;
 }
 
-static int openFile(const char *Name, const char *Path, int Flags,
-                    mode_t Mode) {
+static int openFile(const char *Path, int Flags, mode_t Mode) {
   using Fn = int(const char *, int, ...);
   if (!StopAt.empty() && StopAt == Path)
     return stop();
   if (!CommandLine.empty() && !strcmp(Path, "/proc/self/cmdline"))
     return openCommandLine();
-  static Fn *Real = next<Fn>(Name);
+  static Fn *Real = next<Fn>("open");
   return Real(Path, Flags, Mode);
 }
 
@@ -294,15 +293,11 @@ EXPORT int open(const char *Path, int Flags, ...) {
   va_start(L, Flags);
   mode_t Mode = hasMode(Flags) ? va_arg(L, mode_t) : 0;
   va_end(L);
-  return openFile("open", Path, Flags, Mode);
+  return openFile(Path, Flags, Mode);
 }
 
-EXPORT int open64(const char *Path, int Flags, ...) {
-  va_list L;
-  va_start(L, Flags);
-  mode_t Mode = hasMode(Flags) ? va_arg(L, mode_t) : 0;
-  va_end(L);
-  return openFile("open64", Path, Flags, Mode);
-}
+// Files have 64 bits on x86-64.
+EXPORT int open64(const char *Path, int Flags, ...)
+    __attribute__((alias("open")));
 
 EXPORT pid_t getppid() { return Parent ? Parent : pid_t(syscall(SYS_getppid)); }
