@@ -10,16 +10,25 @@ programs  those in DIR/jit, of Mneme's own tests: each runs as compiled, with an
           compiled are listed: some programs have such launches on purpose
 proteus   those in DIR/proteus, test programs of Proteus that utils/proteus-tests.py --prebuild has left
 figures   part "jitted" of benchmarks/run.py
+gains     those of --list in DIR/programs: all kernels, their scalar arguments constants. What the JIT's report says of
+          their times, and seconds of the process as compiled, with an empty cache and with the cache. With a package in
+          --packages/NAME, as gpu-deploy.py leaves it, also the kernels' times in all with it and with the JIT
 
 Everything goes to one JSON file.
 """
 import argparse
 import json
 import os
+import re
+import shlex
 import subprocess
 import sys
 import tempfile
 import time
+
+
+TIMES = re.compile(r"\b\d[\d.e+-]*\s*[(\[]?(s|ms|us|ns|sec(ond)?s?|milliseconds?|[GMT]?FLOPS|[GMT]i?B(/s|ps)?)\b|time|speed|bandwidth|rate",
+                   re.I)
 
 
 class Jit:
@@ -92,6 +101,81 @@ class Jit:
         self.result["proteus"] = rows
         return done.returncode == 0
 
+    def timed(self, command, work, **env):
+        """Seconds, exit code, and the lines that say nothing of time."""
+        start = time.monotonic()
+        done = subprocess.run(command, env=dict(os.environ, XDG_RUNTIME_DIR=work, MNEME_JIT_IDLE="5", **env), cwd=work,
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=100, text=True)
+        seconds = time.monotonic() - start
+        return seconds, (done.returncode, [line for line in done.stdout.splitlines() if not TIMES.search(line)])
+
+    def kernel_seconds(self, command, work, **env):
+        """Of all launches, as CUPTI measures them; None where it is not there."""
+        path = os.path.join(work, "kernel-times")
+        env.update(CUDA_INJECTION64_PATH=os.path.join(self.args.root, "lib", "libmneme_kernel_times.so"), MNEME_KERNEL_TIMES=path)
+        if not os.path.exists(env["CUDA_INJECTION64_PATH"]):
+            return None
+        self.timed(command, work, **env)
+        if not os.path.exists(path):
+            return None
+        with open(path) as file:
+            rows = [line.split() for line in file]
+        os.remove(path)
+        return sum(int(launches) * int(ns) for launches, ns, _ in rows) * 1e-9
+
+    def gain(self, name, words, work):
+        command = [os.path.join(self.args.root, "programs", name), *words]
+        cache, report = os.path.join(work, "cache"), os.path.join(work, "report")
+        jit = {"LD_PRELOAD": os.path.join(self.args.root, "lib", "libmneme_jit.so"), "MNEME_JIT_CACHE": cache, "MNEME_JIT_KERNELS": "."}
+        plain, first = zip(*(self.timed(command, work) for _ in range(3)))
+        cold, told = self.timed(command, work, **jit)
+        warm = [self.timed(command, work, **jit)[0] for _ in range(3)]
+        row = {"name": name, "as_compiled_seconds": min(plain), "cold_seconds": cold, "warm_seconds": min(warm),
+               "same": told == first[0] if first[0] == first[1] else None, "kernels": [], "kernel_seconds": {}}
+        self.timed(command, work, MNEME_JIT_TIMES="1", MNEME_JIT_REPORT=report, **jit)
+        with open(report) as file:
+            told = json.load(file)
+        row["again"] = told["compiled"]
+        for code in told["code"]:
+            for variant in code["variants"]:
+                if "times" in variant:
+                    row["kernels"].append({"name": code["name"], "constants": variant["constants"], **variant["times"]})
+        package = os.path.join(self.args.packages, name, "app.mneme")
+        ways = {"as compiled": {}, "JIT": jit}
+        if os.path.exists(package):
+            ways["tuned"] = {"LD_PRELOAD": os.path.join(self.args.root, "lib", "libmneme_deploy.so"), "MNEME_TUNED": package}
+            ways["tuned, JIT"] = dict(jit, MNEME_TUNED=package)
+        for way, env in ways.items():
+            row["kernel_seconds"][way] = self.kernel_seconds(command, work, **env)
+        return row
+
+    def gains(self):
+        rows = []
+        with open(self.args.list) as file:
+            programs = [line.partition(":") for line in file if line.strip() and not line.startswith("#")]
+        for name, _, words in programs:
+            if self.left() < 20:
+                break
+            with tempfile.TemporaryDirectory(prefix="mneme-", ignore_cleanup_errors=True) as work:
+                words = words.replace("{here}", self.args.packages)
+                try:
+                    row = self.gain(name.split()[0], shlex.split(words), work)
+                except (OSError, ValueError, subprocess.SubprocessError) as error:
+                    print("%-20s %s" % (name, error), flush=True)
+                    continue
+            rows.append(row)
+            print("%-20s %s; process %.3f s, cold %.3f s, warm %.3f s; kernels %s" % (
+                row["name"], {True: "same output", False: "OTHER OUTPUT", None: "output varies"}[row["same"]],
+                row["as_compiled_seconds"], row["cold_seconds"], row["warm_seconds"],
+                ", ".join("%s %.3f ms" % (way, s * 1e3) for way, s in row["kernel_seconds"].items() if s is not None)))
+            for kernel in row["kernels"]:
+                gain = kernel["gain"]
+                print("    %.3f [%.3f, %.3f] of %d pairs, %.1f us: %s, %s" % (
+                    gain["value"], gain.get("low", 0), gain.get("high", 0), kernel["pairs"], kernel["as_compiled_ns"] / 1e3,
+                    kernel["name"][:60], kernel["constants"]), flush=True)
+            self.result["gains"] = rows
+        return all(r["same"] is not False and not r["again"] for r in rows) and rows
+
     def figures(self):
         output = os.path.join(self.args.work, "figures.json")
         script = os.path.join(self.args.root, "benchmarks", "run.py")
@@ -107,6 +191,8 @@ def main():
     parser.add_argument("--work", required=True, help="folder for caches and outputs")
     parser.add_argument("--parts", default="programs,figures,proteus")
     parser.add_argument("--json", required=True, help="file for the results")
+    parser.add_argument("--list", default=os.path.join(os.path.dirname(os.path.abspath(__file__)), "gpu-tune.txt"), metavar="FILE")
+    parser.add_argument("--packages", default="/tmp/mneme-deploy", metavar="DIR", help="of gains")
     parser.add_argument("--seconds", type=float, default=1e9)
     args = parser.parse_args()
     args.root, args.work = os.path.abspath(args.root), os.path.abspath(args.work)
@@ -115,7 +201,7 @@ def main():
     failed = False
     for part in args.parts.split(","):
         print("- " + part, flush=True)
-        failed |= not {"programs": jit.programs, "proteus": jit.proteus, "figures": jit.figures}[part]()
+        failed |= not {"programs": jit.programs, "proteus": jit.proteus, "figures": jit.figures, "gains": jit.gains}[part]()
         with open(args.json, "w") as file:
             json.dump(jit.result, file, indent=1)
     sys.exit(failed)

@@ -189,7 +189,7 @@ cp -r "$ROOT/python" "$pack/"
 mkdir "$pack/benchmarks/Source"
 cp "$ROOT"/benchmarks/Source/*.py "$pack/benchmarks/Source/"
 cp "$ROOT"/examples/*.{cu,h} "$pack/examples/"
-install -D -t "$pack/test/Evolve/Inputs" "$ROOT/test/Evolve/Inputs/matmul.cu"
+install -D -m 644 -t "$pack/test/Evolve/Inputs" "$ROOT/test/Evolve/Inputs/matmul.cu"
 cp "$BUILD/lib/MnemePass.so" "$pack/lib/"
 cp -r "$ROOT/include" "$pack/"
 if [ -n "$openmp" ]; then
@@ -206,7 +206,7 @@ if [ -n "$programs" ]; then
 fi
 find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
   for file; do
-    case $file in *.sh | *.py) ;; *) strip --strip-unneeded "$file" ;; esac
+    case $file in *.sh | *.py | *.cubin) ;; *) strip --strip-unneeded "$file" ;; esac
   done' sh {} +
 
 # Libraries: all but the C library's, which every machine has. Those of the compiler are
@@ -233,6 +233,7 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
     libomp.so.* | libomptarget.so.*) cp -L "$file" "$pack/lib/" ;; # of programs; the tools' archive stays the same
     libstdc++.so.* | libgcc_s.so.*) cp -L "$file" "$libs/lib-fallback/" ;;
     libLLVM.so.22.1) ;; # made above
+    libz3.so.*) clang++-22 -shared -x c /dev/null -Wl,-soname,"$name" -o "$libs/lib/$name" ;; # large, and never called
     *) cp -L "$file" "$libs/lib/" ;;
   esac
 done

@@ -247,6 +247,7 @@ deploy() {
 jit() {
   say "== JIT"
   limited 1800 python3 "$work/utils/gpu-jit.py" --root="$work" --work="$work/run-jit" --parts="$jit" \
+    --packages="$work/run-deploy" \
     --json="$output/jit.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
 }
 

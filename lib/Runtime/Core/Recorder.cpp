@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Recorder.h"
+#include "Clock.h"
 #include "Environment.h"
 #include "Hex.h"
 #include "LauncherLink.h"
@@ -23,17 +24,12 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <time.h>
 #include <tuple>
 #include <unistd.h>
 
 using namespace mneme;
 
-uint64_t Recorder::now() {
-  timespec T;
-  clock_gettime(CLOCK_MONOTONIC, &T);
-  return T.tv_sec * 1000000000ull + T.tv_nsec;
-}
+uint64_t Recorder::now() { return mneme::now(); }
 
 RecordingTime::RecordingTime(Recorder &Records)
     : Records(Records), Start(Recorder::now()) {}

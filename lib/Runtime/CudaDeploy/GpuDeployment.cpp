@@ -249,17 +249,21 @@ int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
     LaunchTimer Timer;
     if (Kernels.timed() != TimedCode::None) {
       V.Matched.fetch_add(1, std::memory_order_relaxed);
-      Timer.start(*list()->Driver, V, L.Stream);
+      Timer.start(*list()->Driver, L.Stream);
     }
+    auto AddTime = [&] {
+      if (std::optional<uint64_t> Time = Timer.stop())
+        Kernels.addTime(V, *Time);
+    };
     if (Kernels.timed() == TimedCode::Plain) {
       Error = launchOwn(Own);
       if (!Error)
-        Timer.stop();
+        AddTime();
       return Error;
     }
     Refusal = change([&] { return fire(L, C); });
     if (!Refusal) {
-      Timer.stop();
+      AddTime();
       V.Served.fetch_add(1, std::memory_order_relaxed);
       return cudaSuccess;
     }
@@ -428,6 +432,21 @@ int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
       (!(Code.Code->Prepared.load(std::memory_order_acquire) >> Device & 1) &&
        !K->prepare(Code, Device)))
     return launchOwn(Own);
+  LaunchTimer Timer;
+  auto AddTime = [&](bool IsOwn) {
+    if (std::optional<uint64_t> Time = Timer.stop())
+      K->addTime(Code, IsOwn, *Time);
+  };
+  if (K->isTimed()) {
+    bool IsOwn = K->isOwnTurn(Code);
+    Timer.start(Driver, L.Stream);
+    if (IsOwn) {
+      int OwnError = launchOwn(Own);
+      if (!OwnError)
+        AddTime(/*IsOwn=*/true);
+      return OwnError;
+    }
+  }
   CUresult E = change([&] {
     CUresult E = Code.Code->Bound
                      ? Code.Code->Bound->refresh(Driver, Device, L.Stream,
@@ -441,8 +460,10 @@ int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
     auto Function = reinterpret_cast<CUfunction>(Code.Code->Kernel);
     return E ? E : launchCode(Driver, Function, L, Same);
   });
-  if (!E)
+  if (!E) {
+    AddTime(/*IsOwn=*/false);
     return cudaSuccess;
+  }
   int OwnError = launchOwn(Own);
   // A launch that is invalid for the application's own kernel, too, says
   // nothing about the code.
@@ -510,37 +531,34 @@ void LaunchTimer::open() {
   Closed = nullptr;
 }
 
-void LaunchTimer::start(const CudaDriver &D, TunedVariant &V, CUstream S) {
+void LaunchTimer::start(const CudaDriver &D, CUstream S) {
   // A captured launch does not run now.
   int Status = 0;
   if (D.StreamIsCapturing(S, &Status) || Status)
     return;
   Driver = &D;
-  Variant = &V;
   Stream = S;
   RelaxedCapture Relaxed(D);
   for (CUevent &Event : Events)
     if (D.EventCreate(&Event, /*Flags=*/0))
       Event = nullptr;
-  if (!Events[0] || !Events[1]) {
-    Variant = nullptr;
+  if (!Events[0] || !Events[1])
     return;
-  }
   Closed = Gate::close(D, S);
-  if (D.EventRecord(Events[0], S))
-    Variant = nullptr;
+  IsRunning = !D.EventRecord(Events[0], S);
 }
 
-void LaunchTimer::stop() {
-  if (!Variant)
-    return;
+std::optional<uint64_t> LaunchTimer::stop() {
+  if (!IsRunning)
+    return std::nullopt;
   RelaxedCapture Relaxed(*Driver);
   float Milliseconds = 0;
   CUresult Recorded = Driver->EventRecord(Events[1], Stream);
   open();
   if (!Recorded && !Driver->EventSynchronize(Events[1]) &&
       !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
-    TunedKernels::get().addTime(*Variant, uint64_t(Milliseconds * 1e6));
+    return uint64_t(Milliseconds * 1e6);
+  return std::nullopt;
 }
 
 LaunchTimer::~LaunchTimer() {

@@ -27,6 +27,7 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -91,17 +92,18 @@ public:
   LaunchTimer(const LaunchTimer &) = delete;
   LaunchTimer &operator=(const LaunchTimer &) = delete;
   ~LaunchTimer();
-  /// Before a launch that \p V matched.
-  void start(const CudaDriver &Driver, TunedVariant &V, CUstream Stream);
-  /// After the launch. Does nothing without start().
-  void stop();
+  /// Before the launch.
+  void start(const CudaDriver &Driver, CUstream Stream);
+  /// After the launch. \returns its nanoseconds; none without start(), or if
+  /// they could not be measured.
+  std::optional<uint64_t> stop();
 
 private:
   class Gate;
   void open();
 
   const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
-  TunedVariant *Variant = nullptr;
+  bool IsRunning = false;
   Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
   CUstream Stream = nullptr;
   CUevent Events[2] = {};

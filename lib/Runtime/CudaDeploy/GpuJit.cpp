@@ -71,6 +71,13 @@ public:
   void count(Fallback Why) override { Site->count(reasonFor(Why)); }
   CompiledLaunch select(const GpuLaunch &L) override;
   bool prepare(CompiledLaunch L, int Device) override;
+  bool isTimed() override { return Jit::get().settings().Times; }
+  bool isOwnTurn(CompiledLaunch L) override {
+    return Site->isOwnTurn(*static_cast<JitVariant *>(L.Variant));
+  }
+  void addTime(CompiledLaunch L, bool IsOwn, uint64_t Nanoseconds) override {
+    Site->addTime(*static_cast<JitVariant *>(L.Variant), IsOwn, Nanoseconds);
+  }
   void fail(CompiledLaunch L, Fallback Kind, const char *Why) override {
     Site->fail(*static_cast<JitVariant *>(L.Variant), reasonFor(Kind), Why);
   }

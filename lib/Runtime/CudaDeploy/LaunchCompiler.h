@@ -56,6 +56,11 @@ public:
   /// Makes code ready for the current device \p Device. Counts the launch, and
   /// returns false, if that fails.
   virtual bool prepare(CompiledLaunch L, int Device) = 0;
+  /// Whether launches are timed.
+  virtual bool isTimed() = 0;
+  /// Whether a launch that is timed runs as compiled. Counts it then.
+  virtual bool isOwnTurn(CompiledLaunch L) = 0;
+  virtual void addTime(CompiledLaunch L, bool IsOwn, uint64_t Nanoseconds) = 0;
   /// After a launch that was not executed. \p Why: the application's own kernel
   /// was, so that the code is of no use; empty otherwise.
   virtual void fail(CompiledLaunch L, Fallback Kind, const char *Why) = 0;

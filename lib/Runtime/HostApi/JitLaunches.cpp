@@ -11,6 +11,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Clock.h"
 #include "CodeImage.h"
 #include "Device.h"
 #include "Jit.h"
@@ -98,6 +99,13 @@ CudaError Device::runJit(HostKernel &K, const LaunchShape &Shape,
   JitVariant *V = K.Jit->find(Launch);
   if (!V)
     return run(K, L);
+  bool IsTimed = Jit::get().settings().Times;
+  uint64_t Start = IsTimed ? now() : 0;
+  if (IsTimed && K.Jit->isOwnTurn(*V)) {
+    CudaError E = run(K, L);
+    K.Jit->addTime(*V, /*IsOwn=*/true, now() - Start);
+    return E;
+  }
   auto *Code = static_cast<const MnemeHostKernel *>(V->Code);
   MnemeHostResult Result = {};
   int Status = fits(*Code, Shape, L) ? mneme_host_launch(Code, &L, &Result)
@@ -106,6 +114,8 @@ CudaError Device::runJit(HostKernel &K, const LaunchShape &Shape,
     K.Jit->fail(*V, JitReason::Launch, "");
     return run(K, L);
   }
+  if (IsTimed)
+    K.Jit->addTime(*V, /*IsOwn=*/false, now() - Start);
   return report(K, L, Result, Status);
 }
 

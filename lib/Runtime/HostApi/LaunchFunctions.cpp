@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Clock.h"
 #include "CudaApi.h"
 #include "Graph.h"
 #include "Shortage.h"
@@ -22,7 +23,6 @@
 #include <mutex>
 #include <new>
 #include <set>
-#include <time.h>
 #include <utility>
 
 using namespace mneme;
@@ -250,12 +250,6 @@ MNEME_API rt_cudaStreamAddCallback(CudaStream *S,
 //===----------------------------------------------------------------------===//
 
 static constexpr unsigned EventDisableTiming = 2;
-
-static uint64_t now() {
-  timespec T;
-  clock_gettime(CLOCK_MONOTONIC, &T);
-  return T.tv_sec * 1000000000ull + T.tv_nsec;
-}
 
 MNEME_API rt_cudaEventCreateWithFlags(CudaEvent **E, unsigned Flags) {
   if (!E || Flags > 7)

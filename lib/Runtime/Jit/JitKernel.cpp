@@ -58,5 +58,11 @@ bool mneme::describeJitKernel(const void *HostPtr, const IndexEntry &Entry,
                  std::back_inserter(Q.Fields), [&](const MnemeJitField &F) {
                    return isWithin(F, Args, NumArgs);
                  });
+  for (uint32_t I = 0; !Annotation && Args && I != NumArgs; ++I)
+    if (Args[I].Kind == MNEME_ARG_VALUE)
+      Q.Fields.push_back({MNEME_JIT_VALUE, /*Flags=*/0, /*Arg=*/I, /*Place=*/I,
+                          /*Offset=*/0, Args[I].Size, /*Count=*/0,
+                          MNEME_JIT_NO_ARG, /*CountPlace=*/0,
+                          /*CountSize=*/0});
   return true;
 }

@@ -8,6 +8,7 @@
 
 #include "JitLibraries.h"
 #include "../Driver/CudaTypes.h"
+#include "Clock.h"
 #include "Descriptor.h"
 #include "Jit.h"
 #include "Shortage.h"
@@ -19,17 +20,10 @@
 #include <dlfcn.h>
 #include <new>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 #include <unordered_map>
 
 using namespace mneme;
-
-static uint64_t now() {
-  timespec T;
-  clock_gettime(CLOCK_MONOTONIC, &T);
-  return T.tv_sec * 1000000000ull + T.tv_nsec;
-}
 
 static std::string currentFolder() {
   char Path[PATH_MAX];

@@ -12,6 +12,8 @@
 #include "NamePattern.h"
 #include "ReportFile.h"
 
+#include <algorithm>
+#include <cmath>
 #include <cstring>
 
 using namespace mneme;
@@ -141,6 +143,76 @@ static const char *originOf(const JitVariant &V) {
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
 
+namespace {
+/// How much faster the code of a variant is than that as compiled: the median
+/// of the ratios of neighbouring launches, which read the same data or nearly
+/// so.
+struct Gain {
+  size_t Pairs = 0;
+  uint64_t Served = 0, Own = 0; ///< Median nanoseconds.
+  double Ratio = 0, Low = 0, High = 0;
+  /// Fewer ratios contain their median in less than 95 % of all cases.
+  bool hasInterval() const { return Pairs >= 6; }
+
+  explicit Gain(const JitVariant &V);
+};
+} // namespace
+
+template <typename T> static T takeMedian(std::vector<T> Values) {
+  std::sort(Values.begin(), Values.end());
+  return Values[Values.size() / 2];
+}
+
+/// With the site's lock. May throw.
+Gain::Gain(const JitVariant &V) {
+  const auto &[Code, OwnCode] = V.Times;
+  std::vector<double> Ratios;
+  for (size_t I = 0; I != std::min(Code.size(), OwnCode.size()); ++I)
+    if (Code[I] && OwnCode[I])
+      Ratios.push_back(double(OwnCode[I]) / double(Code[I]));
+  Pairs = Ratios.size();
+  if (!Pairs)
+    return;
+  Served = takeMedian(Code);
+  Own = takeMedian(OwnCode);
+  std::sort(Ratios.begin(), Ratios.end());
+  Ratio = (Ratios[(Pairs - 1) / 2] + Ratios[Pairs / 2]) / 2;
+  // The sign test's 95 % interval of a median.
+  auto Rank = size_t(std::max(0.0, (Pairs - 1.96 * std::sqrt(Pairs)) / 2));
+  Low = Ratios[Rank];
+  High = Ratios[Pairs - 1 - Rank];
+}
+
+static std::string timesToJSON(const JitVariant &V) {
+  Gain G(V);
+  if (!G.Pairs)
+    return "";
+  std::string Out = ", \"times\": {\"pairs\": " + std::to_string(G.Pairs) +
+                    ", \"served_ns\": " + std::to_string(G.Served) +
+                    ", \"as_compiled_ns\": " + std::to_string(G.Own) +
+                    ", \"gain\": {\"value\": " + std::to_string(G.Ratio);
+  if (G.hasInterval())
+    Out += ", \"low\": " + std::to_string(G.Low) +
+           ", \"high\": " + std::to_string(G.High);
+  return Out + "}}";
+}
+
+static std::string timesToText(const JitVariant &V) {
+  Gain G(V);
+  if (!G.Pairs)
+    return "";
+  char Text[160], Interval[48] = "";
+  if (G.hasInterval())
+    snprintf(Interval, sizeof(Interval), " (%.3f to %.3f)", G.Low, G.High);
+  snprintf(
+      Text, sizeof(Text),
+      "mneme:     speed-up %.3f%s: %.1f us, as compiled %.1f us, %zu pair%s "
+      "of launches\n",
+      G.Ratio, Interval, G.Served * 1e-3, G.Own * 1e-3, G.Pairs,
+      G.Pairs == 1 ? "" : "s");
+  return Text;
+}
+
 std::string JitReport::makeJSON() {
   Totals T = addAll();
   std::string Out =
@@ -190,6 +262,7 @@ std::string JitReport::makeJSON() {
         Out += ", \"origin\": " + quote(originOf(*V)) +
                ", \"compile_seconds\": " +
                std::to_string(seconds(V->CompileNanoseconds));
+      Out += timesToJSON(*V);
       if (V->Problem != JitReason::None)
         Out += ", \"problem\": " + quote(describeReason(V->Problem)) +
                ", \"message\": " + quote(V->Text);
@@ -258,7 +331,7 @@ std::string JitReport::makeText() {
       if (V->Problem != JitReason::None)
         Out += std::string(", ") + describeReason(V->Problem) +
                (V->Text.empty() ? "" : ": " + V->Text);
-      Out += "\n";
+      Out += "\n" + timesToText(*V);
     }
   }
   for (const Jit::BuiltSource &S : Of.Sources)

@@ -170,6 +170,7 @@ void JitSettings::read() {
     split(Text, ':', [&](const std::string &Folder) {
       SharedCaches.push_back(absolute(Folder));
     });
+  Times = isSet(MNEME_ENV_JIT_TIMES);
   if (const char *Text = getText(MNEME_ENV_JIT_REPORT))
     Report = Text;
   Server = findServer();

@@ -33,6 +33,7 @@ struct JitSettings {
   std::string Cache; ///< Empty: none.
   uint64_t CacheSize = 0;
   std::vector<std::string> SharedCaches;
+  bool Times = false; ///< Every second launch is the own code, for its time.
   std::string Report;
   std::string Server;
   std::string CudaPath;

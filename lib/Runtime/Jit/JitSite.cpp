@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "JitSite.h"
+#include "Clock.h"
 #include "Jit.h"
 #include "Shortage.h"
 
@@ -15,7 +16,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <time.h>
 
 using namespace mneme;
 
@@ -29,12 +29,6 @@ const char *mneme::describeReason(JitReason R) {
 #include "Reasons.def"
   }
   return "";
-}
-
-static uint64_t now() {
-  timespec T;
-  clock_gettime(CLOCK_MONOTONIC, &T);
-  return T.tv_sec * 1000000000ull + T.tv_nsec;
 }
 
 /// Bytes that are usually few.
@@ -401,6 +395,22 @@ void JitSite::fail(JitVariant &V, JitReason Why, const char *Text) {
   V.Served.fetch_sub(1, std::memory_order_relaxed);
   if (*Text)
     disable(V, Why, Text);
+}
+
+bool JitSite::isOwnTurn(JitVariant &V) {
+  // The first one is served, as it may be the only one.
+  if (V.Turn.fetch_add(1, std::memory_order_relaxed) % 2 == 0)
+    return false;
+  count(JitReason::Timed);
+  V.Served.fetch_sub(1, std::memory_order_relaxed);
+  return true;
+}
+
+void JitSite::addTime(JitVariant &V, bool IsOwn, uint64_t Nanoseconds) {
+  std::lock_guard<std::mutex> Guard(Lock);
+  // Without memory, the report has fewer times.
+  if (std::vector<uint64_t> &T = V.Times[IsOwn]; T.size() < V.MaxTimes)
+    attempt([&] { T.push_back(Nanoseconds); });
 }
 
 void JitSite::disable(JitVariant &V, JitReason Why, const char *Text) {

@@ -76,6 +76,7 @@ struct JitVariant {
   std::atomic<uint8_t> TheState{Pending};
   void *Code = nullptr; ///< Written before Ready.
   std::atomic<uint64_t> Served{0};
+  std::atomic<uint64_t> Turn{0}; ///< Of launches that are timed.
   // For the report; with JitSite::Lock.
   JitReason Problem = JitReason::None;
   std::string Text;      ///< Of the failure.
@@ -83,6 +84,9 @@ struct JitVariant {
   bool IsFromDisk = false;
   bool IsShared = false; ///< Another process had it compiled.
   uint64_t CompileNanoseconds = 0, WaitNanoseconds = 0;
+  /// Of launches, in nanoseconds: of this code, and as compiled.
+  std::vector<uint64_t> Times[2];
+  static constexpr size_t MaxTimes = 4096;
 };
 
 class Jit;
@@ -100,6 +104,10 @@ public:
   /// Counts a launch that find() returned \p V for and that it could not serve.
   /// Disables it if \p Text is not empty.
   void fail(JitVariant &V, JitReason Why, const char *Text);
+  /// Whether a launch that find() returned \p V for runs as compiled, so that
+  /// the times of both can be compared. Counts it then.
+  bool isOwnTurn(JitVariant &V);
+  void addTime(JitVariant &V, bool IsOwn, uint64_t Nanoseconds);
   /// Has a variant serve no further launches.
   void disable(JitVariant &V, JitReason Why, const char *Text);
   void count(JitReason Why) {

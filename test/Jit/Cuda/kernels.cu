@@ -38,6 +38,13 @@
 // RUN: %jit_report %t/some unmarked | FileCheck %s --check-prefix=UNMARKED
 // UNMARKED: kernel unmarked(int*)
 // UNMARKED-NEXT: grid.x = 1: 1 served
+//
+// With times, every second launch of a variant runs as compiled.
+// RUN: %{run} MNEME_JIT_TIMES=1 MNEME_JIT_REPORT=%t/times %t/app | diff - %t/expected
+// RUN: %jit_report %t/times scale | FileCheck %s --check-prefix=TIMES
+// TIMES: 1 ran as compiled: disabled by the application
+// TIMES-NEXT: 1 ran as compiled: to compare times
+// RUN: grep -c '"pairs": 1' %t/times
 
 #include "../Inputs/kernels.h"
 

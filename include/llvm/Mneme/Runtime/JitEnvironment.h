@@ -28,7 +28,7 @@
 /// constants. Default: 32.
 #define MNEME_ENV_JIT_VARIANTS "MNEME_JIT_VARIANTS"
 /// An extended regular expression: kernels that are compiled without an
-/// annotation, without constants for their arguments.
+/// annotation; their scalar arguments may become constants.
 #define MNEME_ENV_JIT_KERNELS "MNEME_JIT_KERNELS"
 /// The pipeline. Default: default<O3>.
 #define MNEME_ENV_JIT_PASSES "MNEME_JIT_PASSES"
@@ -41,6 +41,9 @@
 #define MNEME_ENV_JIT_CACHE_SIZE "MNEME_JIT_CACHE_SIZE"
 /// Further folders, separated by colons, which are only read.
 #define MNEME_ENV_JIT_SHARED_CACHE "MNEME_JIT_SHARED_CACHE"
+/// 1: every second launch of a variant runs as compiled, and the report says
+/// how long both take.
+#define MNEME_ENV_JIT_TIMES "MNEME_JIT_TIMES"
 /// File for a report in JSON, where %p stands for the process's number; "-" for
 /// text on standard error.
 #define MNEME_ENV_JIT_REPORT "MNEME_JIT_REPORT"
