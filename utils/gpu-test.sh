@@ -18,6 +18,7 @@
 #   --deploy=A,B      parts of utils/gpu-deploy.py (default: right,tuned)
 #   --deploy-options=S  more options of it, as for a shell
 #   --jit=A,B,...     parts of utils/gpu-jit.py (default: programs,figures,proteus)
+#   --jit-options=S   more options of it, as for a shell
 #   --others=A,B,...  steps of utils/gpu-others.py (default: its own)
 #   --others-options=S  more options of it, as for a shell
 #   --python-options=S  options of utils/gpu-python.py, as for a shell
@@ -26,7 +27,7 @@
 set -uo pipefail
 limit=540 steps= output=mneme-gpu-results work=/tmp/mneme-gpu
 device=cuda:0 only= bisect=planted,reduce,programs bench=gpu tune=rates,launches,speedups tune_options=
-deploy=right,tuned deploy_options= jit=programs,figures,proteus others= others_options= python_options= archives=
+deploy=right,tuned deploy_options= jit=programs,figures,proteus jit_options= others= others_options= python_options= archives=
 die() {
   echo "gpu-test: error: $*" >&2
   exit 1
@@ -46,6 +47,7 @@ for arg in "$@"; do
     --deploy=*) deploy=${arg#*=} ;;
     --deploy-options=*) deploy_options=${arg#*=} ;;
     --jit=*) jit=${arg#*=} ;;
+    --jit-options=*) jit_options=${arg#*=} ;;
     --others=*) others=${arg#*=} ;;
     --others-options=*) others_options=${arg#*=} ;;
     --python-options=*) python_options=${arg#*=} ;;
@@ -246,9 +248,10 @@ deploy() {
 
 jit() {
   say "== JIT"
+  # shellcheck disable=SC2086
   limited 1800 python3 "$work/utils/gpu-jit.py" --root="$work" --work="$work/run-jit" --parts="$jit" \
     --packages="$work/run-deploy" \
-    --json="$output/jit.json" --seconds="$(($(left) - 10))" 2>>"$log" | tee -a "$report"
+    --json="$output/jit.json" --seconds="$(($(left) - 10))" $jit_options 2>>"$log" | tee -a "$report"
 }
 
 others() {
