@@ -1111,6 +1111,8 @@ def print_evolution(result):
         print("evolved / tuned: %.3f (geometric mean)" % result["ratio"])
     for r in result["rebuilt"]:
         print("%(program)-10s %(kernel)-24.24s evolved %(promised).3fx [%(low).3f, %(high).3f], rebuilt %(rebuilt).3fx" % r)
+    for error in result["errors"]:
+        print("error: " + error)
 
 
 def print_samplers(result):

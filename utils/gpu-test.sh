@@ -93,9 +93,9 @@ for dir in "${CUDA_HOME:-}" "${CUDA_PATH:-}" /usr/local/cuda; do
   fi
 done
 
+export PATH=$work/bin:$PATH # clang, or ld.lld
 # Programs were linked for ROCm 6; their functions are the same in other releases.
 if [ "$kind" = hip ]; then
-  PATH=$work/bin:$PATH # ld.lld
   for dir in "${ROCM_PATH:-}" /opt/rocm; do
     if [ -n "$dir" ] && [ -f "$dir/lib/libamdhip64.so" ]; then
       LD_LIBRARY_PATH=$LD_LIBRARY_PATH:$dir/lib

@@ -7,8 +7,8 @@
 evolution.py BUILD CLANG CUDA [--device=cuda:0] [--same=N] [--budget=SECONDS] [--seconds=N]
 
 rebuilt  winners that are put back into their programs: what the search promised, and the rebuilt kernel beside the old one
-tune     speed-ups of llvm-mneme-evolve and llvm-mneme-tune for kernels of examples, in the same time
 same     searches among versions of equal speed and different code: whether they claim a winner
+tune     speed-ups of llvm-mneme-evolve and llvm-mneme-tune for kernels of examples, in the same time
 
 After --seconds, nothing further is begun.
 """
@@ -17,10 +17,12 @@ import json
 import math
 import os
 import statistics
+import subprocess
 import sys
 import tempfile
 import time
 
+import llvm_mneme as mneme
 from measure import ROOT, Program, evolve, run
 
 REBUILT = ("histogram", "nbody", "spmv")
@@ -104,13 +106,16 @@ def main():
         programs = [Program(name, arguments) for name in PROGRAMS]
         rebuilt = [twice, *(p for p in programs if p.name in REBUILT)]
         parts = [*(("rebuilt", measure_rebuilt(p, arguments.build)) for p in rebuilt),
-                 *(("tune", measure_tune(p, arguments.build, arguments.budget)) for p in programs),
-                 ("same", measure_same(programs[PROGRAMS.index("matmul")], arguments.build, arguments.same))]  # fmt: skip
-        result = {"rebuilt": [], "tune": [], "same": []}
+                 ("same", measure_same(programs[PROGRAMS.index("matmul")], arguments.build, arguments.same)),
+                 *(("tune", measure_tune(p, arguments.build, arguments.budget)) for p in programs)]  # fmt: skip
+        result = {"rebuilt": [], "tune": [], "same": [], "errors": []}
         for name, rows in parts:
-            while time.monotonic() < end and (row := next(rows, None)) is not None:
-                result[name].append(row)
-                print(name, row, file=sys.stderr, flush=True)
+            try:
+                while time.monotonic() < end and (row := next(rows, None)) is not None:
+                    result[name].append(row)
+                    print(name, row, file=sys.stderr, flush=True)
+            except (subprocess.CalledProcessError, mneme.MnemeError) as error:
+                result["errors"].append(f"{name}: {error}")
         if result["tune"]:
             result["ratio"] = geometric_mean([r["evolve"] / r["tune"] for r in result["tune"]])
         json.dump(result, sys.stdout, indent=1)

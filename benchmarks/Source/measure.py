@@ -51,7 +51,7 @@ class Program:
         self.build = [
             arguments.clang, "--driver-mode=g++", "-std=c++17", "-O2", "-x", "cuda", f"--cuda-path={cuda}",
             "--offload-arch=sm_90", "-Wno-unknown-cuda-version", "-isystem", f"{cuda}/include/cccl", f"-I{cuda}/include",
-            f"-I{ROOT}/include", self.path, f"-L{cuda}/lib64", f"-Wl,-rpath,{cuda}/lib64", "-lcudart",
+            f"-I{ROOT}/include", f"-I{ROOT}/examples", self.path, f"-L{cuda}/lib64", f"-Wl,-rpath,{cuda}/lib64", "-lcudart",
             f"-fpass-plugin={arguments.build}/lib/MnemePass.so", "-o", name,
         ]  # fmt: skip
         self.record = [os.path.join(arguments.build, "bin", "llvm-mneme-record"), f"--device={arguments.device.partition(':')[0]}", "--quiet"]
