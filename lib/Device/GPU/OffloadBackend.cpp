@@ -27,6 +27,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
+#include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "llvm/Object/ELF.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -196,6 +199,8 @@ struct OffloadProgram {
   ol_program_handle_t Handle = nullptr;
   uint64_t Size = 0; ///< Of the image.
   GPUBackend::Program Twin = nullptr; ///< The same image, loaded by HIP.
+  /// What kernels need and liboffload does not have, by name.
+  StringMap<const char *> Unsupported;
   StringMap<std::unique_ptr<OffloadKernel>> Kernels;
 };
 
@@ -531,14 +536,63 @@ Error HipOffloadBackend::open() {
   return createDriverBackend(Driver).moveInto(Hip);
 }
 
+/// Finds the kernels that need what liboffload does not have, by their implicit
+/// arguments.
+static StringMap<const char *> findUnsupported(ArrayRef<char> Object) {
+  StringMap<const char *> Found;
+  auto Text = [](msgpack::DocNode &N) {
+    return N.isString() ? N.getString() : StringRef();
+  };
+  auto ReadKernel = [&](msgpack::MapDocNode &Kernel) {
+    StringSet<> Kinds;
+    if (Kernel[".args"].isArray())
+      for (msgpack::DocNode &Arg : Kernel[".args"].getArray())
+        if (Arg.isMap())
+          Kinds.insert(Text(Arg.getMap()[".value_kind"]));
+    // Code that is not optimized has all, whether or not it uses them.
+    if (Kinds.contains("hidden_completion_action"))
+      return;
+    const char *Need = Kinds.contains("hidden_hostcall_buffer")
+                           ? "it calls the host, as printf does"
+                       : Kinds.contains("hidden_heap_v1")
+                           ? "it allocates memory"
+                           : nullptr;
+    if (Need)
+      Found[Text(Kernel[".name"])] = Need;
+  };
+  using Elf = object::ELF64LEFile;
+  // CudaDevice has checked the image.
+  Elf File = cantFail(Elf::create({Object.data(), Object.size()}));
+  for (const Elf::Elf_Shdr &S : cantFail(File.sections())) {
+    if (S.sh_type != ELF::SHT_NOTE)
+      continue;
+    Error Err = Error::success();
+    for (auto Note : File.notes(S, Err)) {
+      msgpack::Document Doc;
+      if (Note.getType() != ELF::NT_AMDGPU_METADATA ||
+          !Doc.readFromBlob(Note.getDescAsStringRef(4), /*Multi=*/false) ||
+          !Doc.getRoot().isMap())
+        continue;
+      msgpack::DocNode &Kernels = Doc.getRoot().getMap()["amdhsa.kernels"];
+      if (Kernels.isArray())
+        for (msgpack::DocNode &Kernel : Kernels.getArray())
+          if (Kernel.isMap())
+            ReadKernel(Kernel.getMap());
+    }
+    consumeError(std::move(Err));
+  }
+  return Found;
+}
+
 /// HIP loads the image, too, for what it knows of functions: resources and
 /// occupancy.
 Expected<GPUBackend::Program> HipOffloadBackend::load(ArrayRef<char> Object) {
   Expected<Program> P = OffloadBackend::load(Object);
   if (!P)
     return P;
-  if (Error E =
-          Hip->load(Object).moveInto(static_cast<OffloadProgram *>(*P)->Twin)) {
+  auto &Loaded = *static_cast<OffloadProgram *>(*P);
+  Loaded.Unsupported = findUnsupported(Object);
+  if (Error E = Hip->load(Object).moveInto(Loaded.Twin)) {
     consumeError(OffloadBackend::unload(*P));
     return std::move(E);
   }
@@ -552,6 +606,10 @@ Error HipOffloadBackend::unload(Program P) {
 
 Expected<CUfunction> HipOffloadBackend::findFunction(OffloadProgram &P,
                                                      StringRef Name) {
+  if (const char *Need = P.Unsupported.lookup(Name))
+    return createStringError(Twine(Need) +
+                             ", which liboffload does not support: use HIP, "
+                             "--device=hip");
   Expected<Kernel> K = Hip->getKernel(P.Twin, Name);
   if (!K)
     return K.takeError();
