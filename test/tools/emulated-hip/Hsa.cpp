@@ -16,7 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
-#include "llvm/ADT/STLExtras.h"
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <map>
@@ -91,15 +91,7 @@ struct FaultEvent {
   uint32_t Reasons;
 };
 
-struct PointerInfo {
-  uint32_t Size;
-  int Type;
-  void *AgentBase, *HostBase;
-  size_t Bytes;
-};
-
 using EventHandler = Status (*)(const FaultEvent *, void *);
-using SignalHandler = bool (*)(int64_t, void *);
 using QueueHandler = void (*)(Status, PublicQueue *, void *);
 } // namespace
 
@@ -110,22 +102,9 @@ using QueueHandler = void (*)(Status, PublicQueue *, void *);
 namespace {
 struct HsaQueue;
 
-enum Condition { Equal, NotEqual };
-
 struct Signal {
   int64_t Value;
   HsaQueue *Rings = nullptr; ///< The queue whose doorbell it is.
-  struct Waiting {
-    Condition Wanted;
-    int64_t Value;
-    SignalHandler Call;
-    void *Data;
-  };
-  std::vector<Waiting> Handlers;
-
-  bool is(Condition Wanted, int64_t Other) const {
-    return (Value == Other) == (Wanted == Equal);
-  }
 };
 } // namespace
 
@@ -133,36 +112,15 @@ struct Signal {
 static std::mutex &Lock = *new std::mutex;
 static std::condition_variable &Changed = *new std::condition_variable;
 
-/// The thread of the handlers, and of copies.
-static Queue &background() {
-  static auto *Ignored = new std::atomic<CUresult>(CUDA_SUCCESS);
-  static auto *Q = new Queue(*Ignored);
-  return *Q;
-}
-
 static Signal *signalOf(Handle H) {
   return reinterpret_cast<Signal *>(H.Value);
-}
-
-/// Starts the handlers whose conditions hold. With Lock.
-static void notify(Signal &S) {
-  Changed.notify_all();
-  llvm::erase_if(S.Handlers, [&](const Signal::Waiting &W) {
-    if (!S.is(W.Wanted, W.Value))
-      return false;
-    background().enqueue([=, Value = S.Value] {
-      W.Call(Value, W.Data);
-      return CUDA_SUCCESS;
-    });
-    return true;
-  });
 }
 
 static void waitFor(Handle H) {
   if (!H.Value)
     return;
   std::unique_lock<std::mutex> Guard(Lock);
-  Changed.wait(Guard, [&] { return signalOf(H)->is(Equal, 0); });
+  Changed.wait(Guard, [&] { return signalOf(H)->Value == 0; });
 }
 
 API Status hsa_amd_signal_create(int64_t Value, uint32_t, const Handle *,
@@ -191,7 +149,7 @@ API int64_t hsa_signal_load_scacquire(Handle H) {
 API void hsa_signal_store_screlease(Handle H, int64_t Value) {
   std::lock_guard<std::mutex> Guard(Lock);
   signalOf(H)->Value = Value;
-  notify(*signalOf(H));
+  Changed.notify_all();
 }
 
 API void hsa_signal_subtract_screlease(Handle H, int64_t Value) {
@@ -199,28 +157,20 @@ API void hsa_signal_subtract_screlease(Handle H, int64_t Value) {
     return;
   std::lock_guard<std::mutex> Guard(Lock);
   signalOf(H)->Value -= Value;
-  notify(*signalOf(H));
+  Changed.notify_all();
 }
 
-API int64_t hsa_signal_wait_scacquire(Handle H, Condition Wanted, int64_t Value,
+API int64_t hsa_signal_wait_scacquire(Handle H, int, int64_t Value,
                                       uint64_t Nanoseconds, int) {
+  // The condition is always that it is the value.
   Signal &S = *signalOf(H);
   std::unique_lock<std::mutex> Guard(Lock);
-  auto Holds = [&] { return S.is(Wanted, Value); };
+  auto Holds = [&] { return S.Value == Value; };
   if (Nanoseconds == UINT64_MAX)
     Changed.wait(Guard, Holds);
   else
     Changed.wait_for(Guard, std::chrono::nanoseconds(Nanoseconds), Holds);
   return S.Value;
-}
-
-API Status hsa_amd_signal_async_handler(Handle H, Condition Wanted,
-                                        int64_t Value, SignalHandler Call,
-                                        void *Data) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  signalOf(H)->Handlers.push_back({Wanted, Value, Call, Data});
-  notify(*signalOf(H));
-  return Success;
 }
 
 //===----------------------------------------------------------------------===//
@@ -480,52 +430,6 @@ API Status hsa_amd_agents_allow_access(uint32_t, const Handle *,
   return Success;
 }
 
-API Status hsa_amd_memory_lock(void *Address, size_t Size, Handle *, int,
-                               void **Result) {
-  if (registerHost(Address, Size))
-    return OutOfResources;
-  *Result = Address;
-  return Success;
-}
-
-API Status hsa_amd_memory_unlock(void *Address) {
-  return unregisterHost(Address) ? InvalidArgument : Success;
-}
-
-API Status hsa_amd_memory_async_copy(void *To, Handle, const void *From, Handle,
-                                     size_t Size, uint32_t Count,
-                                     const Handle *Before, Handle Completion) {
-  std::vector<Handle> All(Before, Before + Count);
-  background().enqueue([=] {
-    for (Handle H : All)
-      waitFor(H);
-    std::memcpy(To, From, Size);
-    hsa_signal_subtract_screlease(Completion, 1);
-    return CUDA_SUCCESS;
-  });
-  return Success;
-}
-
-API Status hsa_amd_memory_fill(void *Address, uint32_t Value, size_t Count) {
-  std::fill_n(static_cast<uint32_t *>(Address), Count, Value);
-  return Success;
-}
-
-API Status hsa_amd_pointer_info(const void *Address, PointerInfo *Info,
-                                void *(*)(size_t), uint32_t *Count, Handle **) {
-  constexpr int Unknown = 0, OfHsa = 1;
-  Info->Type = Unknown;
-  CUdeviceptr Start = 0;
-  if (findAllocation(reinterpret_cast<CUdeviceptr>(Address), Start,
-                     Info->Bytes)) {
-    Info->Type = OfHsa;
-    Info->AgentBase = Info->HostBase = reinterpret_cast<void *>(Start);
-  }
-  if (Count)
-    *Count = 0;
-  return Success;
-}
-
 //===----------------------------------------------------------------------===//
 // Code
 //===----------------------------------------------------------------------===//
@@ -746,7 +650,7 @@ API void hsa_signal_store_relaxed(Handle H, int64_t Value) {
 }
 
 //===----------------------------------------------------------------------===//
-// Functions that liboffload looks for, but does not call
+// Functions that liboffload looks for, but does not call: copies are HIP's
 //===----------------------------------------------------------------------===//
 
 #define UNUSED(Name)                                                           \
@@ -757,3 +661,9 @@ UNUSED(hsa_executable_iterate_symbols)
 UNUSED(hsa_code_object_deserialize)
 UNUSED(hsa_executable_load_code_object)
 UNUSED(hsa_code_object_destroy)
+UNUSED(hsa_amd_memory_async_copy)
+UNUSED(hsa_amd_memory_fill)
+UNUSED(hsa_amd_memory_lock)
+UNUSED(hsa_amd_memory_unlock)
+UNUSED(hsa_amd_pointer_info)
+UNUSED(hsa_amd_signal_async_handler)
