@@ -151,7 +151,7 @@ cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
 for file in "$BUILD"/bin/mneme-bench-* "$BUILD"/bin/mneme-package; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
-cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HsaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
 if [ -n "$amd" ]; then
   cp "$(llvm-config-22 --bindir)/ld.lld" "$pack/bin/"
 else

@@ -25,8 +25,8 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# MnemeCudaTap.so stands in front of the driver, which no package of Debian is
-# needed for.
+# MnemeCudaTap.so and MnemeHsaTap.so stand in front of drivers, which no package of
+# Debian is needed for.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
   ${MNEME_BINARY_DIR}/lib/Device/GPU/OffloadTap/empty)
 # The nvcc wrapper. clang compiles what is to be recorded.

@@ -8,10 +8,10 @@
 ///
 /// \file
 /// What every device must do alike: the host, NVIDIA GPUs through the driver
-/// and through liboffload, and AMD GPUs through HIP. Where this machine has no
-/// GPU, and unless MNEME_TEST_GPU says "real", the three run over the emulated
-/// driver or HIP (test/tools/emulated-cuda, emulated-hip): the same code of
-/// ours, and liboffload itself.
+/// and through liboffload, and AMD GPUs through HIP and through liboffload.
+/// Where this machine has no GPU, and unless MNEME_TEST_GPU says "real", the
+/// four run over the emulated driver or HIP (test/tools/emulated-cuda,
+/// emulated-hip): the same code of ours, and liboffload itself.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -80,8 +80,10 @@ void chooseDrivers() {
     return;
   Done = true;
   // Where the tests were built; elsewhere it is beside them.
-  if (sys::fs::exists(MNEME_TEST_CUDA_TAP))
-    setenv("MNEME_CUDA_TAP", MNEME_TEST_CUDA_TAP, /*overwrite=*/0);
+  for (auto [Variable, Tap] : {std::pair("MNEME_CUDA_TAP", MNEME_TEST_CUDA_TAP),
+                               std::pair("MNEME_HSA_TAP", MNEME_TEST_HSA_TAP)})
+    if (sys::fs::exists(Tap))
+      setenv(Variable, Tap, /*overwrite=*/0);
   // The emulated drivers run kernels from files.
   std::string Files;
   for (bool IsAMD : {false, true}) {
@@ -93,12 +95,23 @@ void chooseDrivers() {
                  .str();
   }
   setenv("MNEME_EMULATED_KERNELS", Files.c_str(), /*overwrite=*/1);
-  for (bool IsAMD : {false, true})
+  for (auto [IsAMD, Library] : {std::pair(false, MNEME_TEST_EMULATED_CUDA),
+                                std::pair(true, MNEME_TEST_EMULATED_HIP),
+                                std::pair(true, MNEME_TEST_EMULATED_HSA)})
     if (!wantsRealGPU(IsAMD))
-      ASSERT_TRUE(
-          dlopen(IsAMD ? MNEME_TEST_EMULATED_HIP : MNEME_TEST_EMULATED_CUDA,
-                 RTLD_NOW | RTLD_LOCAL))
-          << dlerror();
+      ASSERT_TRUE(dlopen(Library, RTLD_NOW | RTLD_LOCAL)) << dlerror();
+}
+
+/// "offload_amd" is the first AMD GPU of liboffload, which numbers them after
+/// the NVIDIA GPUs.
+std::string getDeviceName(StringRef Param) {
+  if (Param != "offload_amd")
+    return Param.str();
+  chooseDrivers();
+  Expected<std::vector<GPUDescription>> Cuda = findGPUs("cuda");
+  size_t Count = Cuda ? Cuda->size() : 0;
+  consumeError(Cuda.takeError());
+  return "offload:" + std::to_string(Count);
 }
 
 /// A device of the process with its arena. They live as long as it, as a GPU's
@@ -110,20 +123,21 @@ struct OpenDevice {
   std::string Failure;
 };
 
-OpenDevice &openDevice(StringRef Name) {
+OpenDevice &openDevice(StringRef Param) {
   static StringMap<OpenDevice> &Opened = *new StringMap<OpenDevice>;
-  auto [I, New] = Opened.try_emplace(Name);
+  auto [I, New] = Opened.try_emplace(Param);
   OpenDevice &O = I->second;
   if (!New)
     return O;
   // Apart, as the host and an emulated GPU share addresses.
   O.Base = 0x510000000000 + Opened.size() * 0x10000000000;
   O.Next = O.Base;
-  if (Name == "host") {
+  if (Param == "host") {
     O.D = createHostDevice();
   } else {
     chooseDrivers();
-    Expected<std::unique_ptr<GPUDevice>> D = createGPUDevice(Name);
+    Expected<std::unique_ptr<GPUDevice>> D =
+        createGPUDevice(getDeviceName(Param));
     if (!D) {
       O.Failure = toString(D.takeError());
       return O;
@@ -204,7 +218,8 @@ std::vector<KernelArg> layOutArgs(const Function &F) {
   const DataLayout &DL = F.getDataLayout();
   uint64_t Offset = 0;
   for (const Argument &A : F.args()) {
-    Type *T = A.hasByValAttr() ? A.getParamByValType() : A.getType();
+    Type *InMemory = A.getPointeeInMemoryValueType();
+    Type *T = InMemory ? InMemory : A.getType();
     Offset = alignTo(Offset, DL.getABITypeAlign(T));
     KernelArg Arg;
     Arg.Offset = Offset;
@@ -324,11 +339,12 @@ std::string nameDevice(const testing::TestParamInfo<const char *> &Info) {
 } // namespace
 
 INSTANTIATE_TEST_SUITE_P(Devices, Conformance,
-                         testing::Values("host", "cuda:0", "hip:0",
-                                         "offload:0"),
+                         testing::Values("host", "cuda:0", "hip:0", "offload:0",
+                                         "offload_amd"),
                          nameDevice);
 INSTANTIATE_TEST_SUITE_P(GPUs, GPUConformance,
-                         testing::Values("cuda:0", "hip:0", "offload:0"),
+                         testing::Values("cuda:0", "hip:0", "offload:0",
+                                         "offload_amd"),
                          nameDevice);
 
 //===----------------------------------------------------------------------===//
@@ -336,7 +352,7 @@ INSTANTIATE_TEST_SUITE_P(GPUs, GPUConformance,
 //===----------------------------------------------------------------------===//
 
 TEST_P(Conformance, NamesItself) {
-  EXPECT_EQ(D->getName(), GetParam());
+  EXPECT_EQ(D->getName(), getDeviceName(GetParam()));
   if (!GPU)
     return;
   EXPECT_EQ(GPU->getBackendName(),
@@ -345,7 +361,9 @@ TEST_P(Conformance, NamesItself) {
   const GPUInfo &Info = GPU->info();
   EXPECT_EQ(Info.Arch, D->getArch());
   EXPECT_THAT(Info.Arch, HasSubstr(isAMD() ? "gfx" : "sm_"));
-  EXPECT_EQ(isAMD(), StringRef(GetParam()).starts_with("hip"));
+  EXPECT_EQ(isAMD(),
+            is_contained({StringRef("hip:0"), StringRef("offload_amd")},
+                         StringRef(GetParam())));
   EXPECT_NE(Info.Name, "");
   EXPECT_NE(Info.Driver, "");
   EXPECT_EQ(Info.UUID.size(), strlen("GPU-") + 36);
@@ -410,7 +428,7 @@ TEST_P(Conformance, RefusesMemoryOutsideTheArenaWhereSomethingIs) {
 TEST_P(Conformance, RefusesAnArenaWhereSomethingIs) {
   std::unique_ptr<Device> Second;
   if (GPU) {
-    auto Created = createGPUDevice(GetParam());
+    auto Created = createGPUDevice(getDeviceName(GetParam()));
     ASSERT_THAT_EXPECTED(Created, Succeeded());
     Second = std::move(*Created);
   } else {
@@ -943,6 +961,11 @@ TEST_P(Conformance, LaunchesCooperatively) {
   Config.Block = {64, 1, 1};
   Config.Cooperative = true;
   LaunchOutcome Outcome = launch(*K, Config, Args);
+  if (isAMD() && GPU->getBackendName() == "liboffload") {
+    EXPECT_EQ(Outcome.Status, LaunchStatus::Unsupported);
+    EXPECT_THAT(Outcome.Message, HasSubstr("no cooperative launches"));
+    return;
+  }
   EXPECT_EQ(Outcome.Status, LaunchStatus::Ok) << Outcome.Message;
   EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(128));
   if (!GPU)

@@ -230,6 +230,8 @@ private:
   LaunchOutcome finishLaunches(const CudaKernel &K,
                                const LaunchConfig &Config);
   LaunchOutcome failLaunch(const GPUResult &R, std::string Message);
+  /// After the time limit of \p Config.
+  LaunchOutcome failLate(const CudaKernel &K, const LaunchConfig &Config);
 
   Expected<ArrayElements *> makeArray(const MnemeTexture &T);
   void freeObjects();

@@ -354,6 +354,13 @@ LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
   return Outcome;
 }
 
+LaunchOutcome CudaDevice::failLate(const CudaKernel &K,
+                                   const LaunchConfig &Config) {
+  return failLaunch(CUDA_ERROR_NOT_READY,
+                    formatv("kernel '{0}' ran longer than {1} s", K.Name,
+                            format("%g", Config.TimeoutSeconds)));
+}
+
 /// Time for which the device is kept busy while the host prepares a launch, so
 /// that it executes the events and the kernel without gaps.
 static constexpr uint64_t SpinNanoseconds = 10000;
@@ -420,11 +427,14 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   L.DynamicShared = Config.DynamicShared;
   L.Cooperative = Config.Cooperative;
   L.Repeat = std::max(1u, Config.Repeat);
+  L.TimeoutSeconds = Config.TimeoutSeconds;
   L.Args = Known.pointers();
   L.Layout = K.Layout;
   L.Start = E.Start;
   L.Stop = E.Stop;
   if (GPUResult R = Backend->launch(K.Kernel, L)) {
+    if (R.Code == CUDA_ERROR_NOT_READY)
+      return failLate(K, Config);
     if (!isFatal(R.Code))
       return Refuse(R);
     // An earlier launch may have failed.
@@ -449,8 +459,7 @@ LaunchOutcome CudaDevice::finishLaunches(const CudaKernel &K,
     return LaunchOutcome();
   if (R.Code != CUDA_ERROR_NOT_READY)
     return failLaunch(R, describe(R));
-  return failLaunch(R, formatv("kernel '{0}' ran longer than {1} s", K.Name,
-                               format("%g", Config.TimeoutSeconds)));
+  return failLate(K, Config);
 }
 
 Expected<LaunchOutcome>

@@ -20,8 +20,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace ::mneme;
 
-CUresult llvm::mneme::waitForStream(const CudaDriver &Driver, CUstream Stream,
-                                    double TimeoutSeconds) {
+CUresult llvm::mneme::waitUntil(double TimeoutSeconds,
+                                function_ref<CUresult()> Poll) {
   using Clock = std::chrono::steady_clock;
   using std::chrono::duration;
   constexpr double SpinSeconds = 2e-3;
@@ -30,7 +30,7 @@ CUresult llvm::mneme::waitForStream(const CudaDriver &Driver, CUstream Stream,
   Clock::time_point Begin = Clock::now();
   auto Nap = std::chrono::microseconds(20);
   for (;;) {
-    CUresult R = Driver.StreamQuery(Stream);
+    CUresult R = Poll();
     if (R != CUDA_ERROR_NOT_READY)
       return R;
     double Seconds = duration<double>(Clock::now() - Begin).count();
@@ -41,6 +41,11 @@ CUresult llvm::mneme::waitForStream(const CudaDriver &Driver, CUstream Stream,
     std::this_thread::sleep_for(Nap);
     Nap = std::min(2 * Nap, MaxNap);
   }
+}
+
+CUresult llvm::mneme::waitForStream(const CudaDriver &Driver, CUstream Stream,
+                                    double TimeoutSeconds) {
+  return waitUntil(TimeoutSeconds, [&] { return Driver.StreamQuery(Stream); });
 }
 
 namespace {

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The interface to a GPU below GPUDevice: the CUDA driver itself, or LLVM's
-/// liboffload. A backend has one queue, a CUDA stream, in the primary context
-/// of its device, which the device has made current. Work is done in the order
-/// in which it is enqueued. For memory at fixed addresses, events and
+/// The interface to a GPU below GPUDevice: the CUDA driver or HIP itself, or
+/// LLVM's liboffload. A backend has one queue, a CUDA stream, in the primary
+/// context of its device, which the device has made current. Work is done in
+/// the order in which it is enqueued. For memory at fixed addresses, events and
 /// attributes, which liboffload does not support, the device uses the driver on
 /// that stream.
 ///
@@ -20,6 +20,7 @@
 #define LLVM_MNEME_LIB_DEVICE_GPU_GPUBACKEND_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 #include "llvm/Mneme/Support/Launch.h"
@@ -61,6 +62,8 @@ struct GPULaunch {
   unsigned DynamicShared = 0; ///< Bytes, which the function allows already.
   bool Cooperative = false;
   unsigned Repeat = 1;
+  /// For a backend that waits in launch(), as for GPUBackend::synchronize().
+  double TimeoutSeconds = 0;
   /// One pointer per argument, to host memory that may change after launch().
   ArrayRef<void *> Args;
   /// One per argument, with its offset in the kernel's parameters. The size of
@@ -107,7 +110,7 @@ public:
   virtual GPUResult fill(uint64_t To, uint8_t Byte, uint64_t Size) = 0;
 
   /// Enqueues launches. Returns CUDA_ERROR_INVALID_VALUE or a similar code if
-  /// they are refused.
+  /// they are refused, CUDA_ERROR_NOT_READY after their time limit.
   virtual GPUResult launch(Kernel K, const GPULaunch &L) = 0;
 
   /// Waits until all work is done. Returns CUDA_ERROR_NOT_READY after \p
@@ -119,9 +122,12 @@ public:
   virtual uint64_t leakedBytes() const { return 0; }
 };
 
-/// Waits until \p Stream is empty: spins for a short time, then sleeps in short
-/// intervals. \p TimeoutSeconds and the result are as for
-/// GPUBackend::synchronize(). For backends whose own wait has no time limit.
+/// Waits until \p Poll does not return CUDA_ERROR_NOT_READY: spins for a short
+/// time, then sleeps in short intervals. \p TimeoutSeconds and the result are
+/// as for GPUBackend::synchronize(). For backends whose own wait has no time
+/// limit.
+CUresult waitUntil(double TimeoutSeconds, function_ref<CUresult()> Poll);
+/// Waits until \p Stream is empty.
 CUresult waitForStream(const CudaDriver &Driver, CUstream Stream,
                        double TimeoutSeconds);
 

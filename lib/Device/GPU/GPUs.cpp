@@ -238,6 +238,17 @@ static Error findGPUsOf(bool IsHip, std::vector<GPUDescription> &Found) {
   return Error::success();
 }
 
+/// \returns why neither driver has a device.
+static Error noGPU(StringRef OfCuda, StringRef OfHip) {
+  // Most machines have no HIP runtime, or one without a GPU for it, which is
+  // not worth a word where CUDA has a problem.
+  bool HasCuda = !OfCuda.starts_with("no CUDA driver");
+  if (OfHip.starts_with("no HIP runtime") ||
+      (HasCuda && OfHip.ends_with("finds no device")))
+    return createStringError(OfCuda);
+  return createStringError(OfCuda + "; " + OfHip);
+}
+
 Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs(StringRef Kind) {
   std::vector<GPUDescription> Found;
   if (!Kind.empty()) {
@@ -252,15 +263,8 @@ Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs(StringRef Kind) {
     consumeError(std::move(Hip));
     return Found;
   }
-  // Most machines have no HIP runtime, or one without a GPU for it, which is
-  // not worth a word where CUDA has a problem.
-  std::string Text = toString(std::move(Hip));
-  std::string OfCuda = toString(std::move(Cuda));
-  bool HasCuda = !StringRef(OfCuda).starts_with("no CUDA driver");
-  if (StringRef(Text).starts_with("no HIP runtime") ||
-      (HasCuda && StringRef(Text).ends_with("finds no device")))
-    return createStringError(OfCuda);
-  return createStringError(OfCuda + "; " + Text);
+  std::string OfHip = toString(std::move(Hip));
+  return noGPU(toString(std::move(Cuda)), OfHip);
 }
 
 Expected<std::unique_ptr<GPUDevice>>
@@ -269,15 +273,28 @@ llvm::mneme::createGPUDevice(StringRef Name) {
   unsigned Ordinal;
   if (!parseDeviceName(Name, Kind, Ordinal))
     return createStringError("'" + Name + "' is not the name of a GPU");
-  unsigned Count = 0;
-  bool IsHip = Kind == "hip";
-  Expected<const CudaDriver *> Driver = startCudaDriver(IsHip, Count);
-  if (!Driver)
-    return Driver.takeError();
-  if (Ordinal >= Count)
-    return createStringError("there is no device '" + Name + "': " +
-                             (IsHip ? "the HIP runtime" : "the CUDA driver") +
-                             " finds " + Twine(Count));
-  return CudaDevice::create(**Driver, Ordinal,
-                            (Kind + ":" + Twine(Ordinal)).str());
+  std::string FullName = (Kind + ":" + Twine(Ordinal)).str();
+  std::string Missing[2], Counts;
+  // liboffload's devices are CUDA's and then HIP's.
+  for (bool IsHip : {false, true}) {
+    if (Kind == (IsHip ? "cuda" : "hip"))
+      continue;
+    unsigned Count = 0;
+    Expected<const CudaDriver *> Driver = startCudaDriver(IsHip, Count);
+    if (!Driver) {
+      Missing[IsHip] = toString(Driver.takeError());
+      continue;
+    }
+    if (Ordinal < Count)
+      return CudaDevice::create(**Driver, Ordinal, FullName);
+    Ordinal -= Count;
+    Counts += (Counts.empty() ? "" : ", and ") +
+              std::string(IsHip ? "the HIP runtime" : "the CUDA driver") +
+              " finds " + std::to_string(Count);
+  }
+  if (!Counts.empty())
+    return createStringError("there is no device '" + Name + "': " + Counts);
+  if (Kind == "offload")
+    return noGPU(Missing[0], Missing[1]);
+  return createStringError(Missing[Kind == "hip"]);
 }

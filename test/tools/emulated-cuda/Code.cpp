@@ -348,9 +348,17 @@ static bool runsOnAMD(CUdevice Device, StringRef Arch) {
   return true;
 }
 
-/// The kernels of a code object with their explicit arguments.
+namespace {
+/// The arguments of a kernel in a code object.
+struct KernelArguments {
+  std::vector<Parameter> Explicit;
+  std::map<std::string, Parameter> Implicit; ///< By kind.
+  uint64_t Bytes = 0;
+};
+} // namespace
+
 static bool readMetadata(StringRef Note,
-                         std::map<std::string, std::vector<Parameter>> &Out) {
+                         std::map<std::string, KernelArguments> &Out) {
   msgpack::Document Doc;
   if (!Doc.readFromBlob(Note, /*Multi=*/false) || !Doc.getRoot().isMap())
     return false;
@@ -359,13 +367,18 @@ static bool readMetadata(StringRef Note,
     return false;
   for (msgpack::DocNode &Kernel : Kernels.getArray()) {
     msgpack::MapDocNode &Map = Kernel.getMap();
-    std::vector<Parameter> &Parameters = Out[Map[".name"].getString().str()];
+    KernelArguments &Arguments = Out[Map[".name"].getString().str()];
+    Arguments.Bytes = Map[".kernarg_segment_size"].getUInt();
     if (!Map[".args"].isArray())
       continue;
     for (msgpack::DocNode &Arg : Map[".args"].getArray()) {
       msgpack::MapDocNode &A = Arg.getMap();
-      if (!A[".value_kind"].getString().starts_with("hidden_"))
-        Parameters.push_back({A[".offset"].getUInt(), A[".size"].getUInt()});
+      StringRef Kind = A[".value_kind"].getString();
+      Parameter P = {A[".offset"].getUInt(), A[".size"].getUInt()};
+      if (Kind.consume_front("hidden_"))
+        Arguments.Implicit[Kind.str()] = P;
+      else
+        Arguments.Explicit.push_back(P);
     }
   }
   return true;
@@ -403,7 +416,7 @@ CUresult emulated::Module::readCodeObject(StringRef Image) {
   if (!runsOnAMD(Device, Arch))
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 
-  std::map<std::string, std::vector<Parameter>> Kernels;
+  std::map<std::string, KernelArguments> Kernels;
   const Elf &E = Object->getELFFile();
   for (const Elf::Elf_Shdr &S : cantFail(E.sections())) {
     if (S.sh_type != ELF::SHT_NOTE)
@@ -416,12 +429,14 @@ CUresult emulated::Module::readCodeObject(StringRef Image) {
     if (Err)
       return Fail(toString(std::move(Err)));
   }
-  for (auto &[Name, Parameters] : Kernels) {
+  for (auto &[Name, Arguments] : Kernels) {
     auto F = std::make_unique<emulated::Function>();
     F->Owner = this;
     F->Name = Name;
     F->IsWrong = E.getHeader().e_ident[ELF::EI_NIDENT - 1] == 'W';
-    F->Parameters = std::move(Parameters);
+    F->Parameters = std::move(Arguments.Explicit);
+    F->Implicit = std::move(Arguments.Implicit);
+    F->ArgumentBytes = Arguments.Bytes;
     Expected<KernelResources> R = readResources(Image, Name);
     if (!R)
       return Fail(toString(R.takeError()));
@@ -687,6 +702,36 @@ CUresult emulated::Module::getFunction(StringRef Name,
 
 CUresult emulated::Function::findCode() {
   return HasCode ? CUDA_SUCCESS : Owner->findCode(*this);
+}
+
+CUresult
+emulated::Function::checkImplicitArguments(const LaunchConfig &Config,
+                                           ArrayRef<char> Bytes) const {
+  const std::pair<const char *, uint64_t> Values[] = {
+      {"block_count_x", Config.Grid.X},
+      {"block_count_y", Config.Grid.Y},
+      {"block_count_z", Config.Grid.Z},
+      {"group_size_x", Config.Block.X},
+      {"group_size_y", Config.Block.Y},
+      {"group_size_z", Config.Block.Z},
+      {"remainder_x", 0},
+      {"remainder_y", 0},
+      {"remainder_z", 0},
+      {"dynamic_lds_size", Config.DynamicShared},
+  };
+  for (auto [Kind, Value] : Values) {
+    auto P = Implicit.find(Kind);
+    if (P == Implicit.end())
+      continue;
+    uint64_t Given = 0;
+    std::memcpy(&Given, Bytes.data() + P->second.Offset, P->second.Size);
+    if (Given == Value)
+      continue;
+    complain("kernel '" + Name + "': the implicit argument " + Twine(Kind) +
+             " is " + Twine(Given) + " instead of " + Twine(Value));
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
 }
 
 //===----------------------------------------------------------------------===//

@@ -48,6 +48,7 @@
 #include <atomic>
 #include <condition_variable>
 #include <functional>
+#include <map>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -212,6 +213,9 @@ struct Function {
   Module *Owner = nullptr;
   std::string Name;
   std::vector<Parameter> Parameters;
+  /// Of a code object: by kind, without "hidden_".
+  std::map<std::string, Parameter> Implicit;
+  uint64_t ArgumentBytes = 0; ///< The same, with the implicit ones.
   /// The assembler marked the cubin as miscompiled, by a 'W' at the end of
   /// e_ident: the first pointer's first byte is wrong after each launch.
   bool IsWrong = false;
@@ -223,6 +227,9 @@ struct Function {
 
   /// Finds code, and the parameters of what is no cubin.
   CUresult findCode();
+  /// Whether the implicit arguments in \p Bytes fit the launch.
+  CUresult checkImplicitArguments(const llvm::mneme::LaunchConfig &Config,
+                                  llvm::ArrayRef<char> Bytes) const;
   /// Runs on the thread that calls. \p Args: one pointer per parameter.
   CUresult run(const llvm::mneme::LaunchConfig &Config,
                llvm::ArrayRef<void *> Args) const;

@@ -171,8 +171,8 @@ struct GPUDescription {
 Expected<std::vector<GPUDescription>> findGPUs(StringRef Kind = "");
 
 /// Opens "cuda:0" (through the driver), "hip:0" (through HIP's module API) or
-/// "offload:0" (an NVIDIA GPU through LLVM's liboffload); the number is
-/// optional.
+/// "offload:0" (through LLVM's liboffload: all NVIDIA GPUs, and then all AMD
+/// GPUs); the number is optional.
 Expected<std::unique_ptr<GPUDevice>> createGPUDevice(StringRef Name);
 
 /// Returns true if \p Name names a GPU, present or not.

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the tap (Tap.c) has seen of the driver calls of LLVM's liboffload, and
-/// what it must add to the next launch. liboffload exposes neither its stream
-/// nor the driver's function handles, and has no timed events.
+/// What the tap (CudaTap.c) has seen of the driver calls of LLVM's liboffload,
+/// and what it must add to the next launch. liboffload exposes neither its
+/// stream nor the driver's function handles, and has no timed events.
 ///
 //===----------------------------------------------------------------------===//
 

@@ -1,4 +1,5 @@
-// y = 3 * x + y; with WRONG, INPUT, NULL_, TRAP or ENDLESS, the same kernel with that fault.
+// y = 3 * x + y; with WRONG, INPUT, NULL_, TRAP or ENDLESS, the same kernel with that fault; with IMPLICIT, it reads the
+// implicit argument at that offset.
 __global__ void saxpy(float A, const float *X, float *Y, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   if (I >= N)
@@ -15,6 +16,9 @@ __global__ void saxpy(float A, const float *X, float *Y, int N) {
 #elif defined(ENDLESS)
   for (volatile float *P = Y; *P != -1;)
     ;
+#elif defined(IMPLICIT)
+  auto *Arguments = (const __attribute__((address_space(4))) char *)__builtin_amdgcn_implicitarg_ptr();
+  Y[I] += A * X[I] + *(const __attribute__((address_space(4))) int *)(Arguments + IMPLICIT);
 #else
   Y[I] += A * X[I];
 #endif
