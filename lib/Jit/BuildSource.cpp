@@ -9,6 +9,7 @@
 #include "BuildSource.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -31,6 +32,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -40,7 +42,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using ::mneme::JitBuilt;
-using ::mneme::JitInclusions;
+using ::mneme::JitInputs;
 using ::mneme::JitMessage;
 using ::mneme::JitSource;
 using ::mneme::JitTarget;
@@ -129,7 +131,7 @@ private:
   using MaybeRun = std::optional<Expected<CompilerRun>>;
 
   Error open();
-  void addFilesOfOptions();
+  void addFiles(ArrayRef<std::string> Command);
   Error compile();
   Error compileIR(MemoryBufferRef Text);
   Error compileMLIR();
@@ -160,7 +162,18 @@ private:
       return StringRef(M.Severity).contains("error");
     });
   }
-  Error addInclusions(StringRef DependencyFile);
+  /// Adds what a program has looked up.
+  void addLookups(StringRef Lookups);
+  /// Changes of these change the key.
+  bool isTool(StringRef Path) const {
+    return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
+  }
+  void addInput(const std::string &Path, bool Found = true);
+  void addInputs(const JitInputs &Inputs) {
+    for (const JitInputs::File &F : Inputs.Files)
+      if (Seen.insert(F.Path).second)
+        Result.Inputs.Files.push_back(F);
+  }
   /// Returns the text that sources have in common.
   std::string common() const {
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
@@ -190,19 +203,15 @@ private:
   PrivateFolder Work;
   std::string Main, Library;
   timespec Start; ///< Files that change later may be read before or after it.
+  StringSet<> Seen; ///< Inputs.
+  /// Starts of paths that other builds do not look up, or of no files.
+  std::vector<std::string> Ignored;
   BuildResult Result;
 };
 } // namespace
 
 static bool isFrontEnd(ArrayRef<std::string> Job) {
   return Job.size() > 2 && Job[1] == "-cc1";
-}
-
-/// Returns true for a front end that says what it includes.
-static bool readsSource(ArrayRef<std::string> Job) {
-  auto Language = find(reverse(Job), "-x");
-  return isFrontEnd(Job) && Language != Job.rend() &&
-         Language != Job.rbegin() && *std::prev(Language) != "ir";
 }
 
 static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
@@ -245,7 +254,20 @@ Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
   if (int Socket = findWarm(Command.front()); Socket >= 0)
     if (std::optional<CompilerRun> Run = runWarm(Socket, Command, Setup))
       return std::move(*Run);
-  return runCompiler(Command.front(), Command, Setup);
+  // Several may run at the same time.
+  static std::atomic<unsigned> Count{0};
+  std::string Path = pathOf("lookups-" + Twine(Count++));
+  Setup.Environment = {{"LD_PRELOAD", Tools.Warm},
+                       {MNEME_WARM_LOOKUPS_VARIABLE, Path}};
+  Expected<CompilerRun> Run = runCompiler(Command.front(), Command, Setup);
+  if (!Run)
+    return Run.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> Lookups = readFile(Path);
+  // Without the library, what it has read is unknown.
+  Run->Lookups = Lookups ? (*Lookups)->getBuffer().str()
+                         : std::string(1, MnemeWarmFound) + "unknown";
+  consumeError(Lookups.takeError());
+  return Run;
 }
 
 Expected<bool> SourceBuild::finish(const Words &Command,
@@ -253,6 +275,7 @@ Expected<bool> SourceBuild::finish(const Words &Command,
   if (!Run)
     return Run.takeError();
   addMessages(Run->Messages);
+  addLookups(Run->Lookups);
   if (Run->succeeded())
     return true;
   if (!hasErrors())
@@ -261,36 +284,31 @@ Expected<bool> SourceBuild::finish(const Words &Command,
   return false;
 }
 
-/// Reads a file with a rule of make.
-Error SourceBuild::addInclusions(StringRef DependencyFile) {
-  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(DependencyFile);
-  if (!File)
-    return File.takeError();
-  StringRef Text = (*File)->getBuffer().split(':').second;
-  std::string Path;
-  auto Finish = [&] {
-    bool IsOwn = StringRef(Path).starts_with(Work.path()) ||
-                 (Stops && StringRef(Path).starts_with(Warm.Folder));
-    bool IsKnown = any_of(Result.Inclusions.Files,
-                          [&](const auto &F) { return F.Path == Path; });
-    if (!Path.empty() && !IsOwn && !IsKnown)
-      // A file that is gone has changed.
-      Result.Inclusions.add(Path, Job.Folder, &Start);
-    Path.clear();
-  };
-  for (size_t I = 0; I < Text.size(); ++I) {
-    char C = Text[I], Next = I + 1 < Text.size() ? Text[I + 1] : '\0';
-    if (C == '\\' && (Next == ' ' || Next == '#'))
-      Path += Text[++I];
-    else if (C == '$' && Next == '$')
-      Path += Text[++I];
-    else if (isSpace(C) || (C == '\\' && Next == '\n'))
-      Finish();
-    else
-      Path += C;
+void SourceBuild::addLookups(StringRef Lookups) {
+  SmallVector<StringRef, 0> All;
+  Lookups.split(All, '\0', -1, /*KeepEmpty=*/false);
+  StringSet<> Written;
+  for (StringRef Each : All)
+    if (Each.front() == MnemeWarmWritten)
+      Written.insert(Each.drop_front());
+  for (StringRef Each : All) {
+    bool IsListed = Each.front() == MnemeWarmListed;
+    StringRef Path = Each.drop_front(), Short = Path.rtrim('/');
+    if (Short.empty() || Written.contains(Path) || isTool(Path) ||
+        any_of(Ignored, [&](StringRef Start) {
+          return !Start.empty() && Path.starts_with(Start);
+        }))
+      continue;
+    addInput((IsListed ? Short + "/" : Short).str(),
+             Each.front() != MnemeWarmMissing);
   }
-  Finish();
-  return Error::success();
+}
+
+void SourceBuild::addInput(const std::string &Path, bool Found) {
+  static const std::map<std::string, JitInputs::File> None;
+  if (Seen.insert(Path).second)
+    Result.Inputs.add(Path, Job.Folder, Start, Found,
+                      Warm.Known ? *Warm.Known : None);
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,23 +378,34 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   Expected<LockedFile> Lock = LockedFile::wait(Path + ".lock");
   if (!Lock)
     return Lock.takeError();
-  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path))
-    return replaceAll((*Known)->getBuffer(), Placeholder, Work.path());
-  else
+  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path)) {
+    std::string Bytes = (*Known)->getBuffer().str();
+    ::mneme::WireReader R(Bytes.data(), Bytes.size());
+    JitInputs Inputs;
+    std::string Answer = R.str();
+    if (JitInputs::decode(R.str(), Inputs) && Inputs.isCurrent(Job.Folder)) {
+      addInputs(Inputs);
+      return replaceAll(Answer, Placeholder, Work.path());
+    }
+  } else {
     consumeError(Known.takeError());
+  }
   Expected<CompilerRun> Run = execute(Ask);
   if (!Run)
     return Run.takeError();
+  size_t Others = Result.Inputs.Files.size();
+  addLookups(Run->Lookups);
   if (!Run->succeeded())
     // There are no commands to run.
     return replaceAll(Run->Messages, "\n \"", "\n# \"");
-  // Files of options can change.
-  if (none_of(Source.Options, [](StringRef Option) {
-        return Option.starts_with("@") || Option.starts_with("--config");
-      }))
-    if (Error E =
-            write(Path, replaceAll(Run->Messages, Work.path(), Placeholder)))
-      return std::move(E);
+  JitInputs Inputs;
+  Inputs.Files.assign(Result.Inputs.Files.begin() + Others,
+                      Result.Inputs.Files.end());
+  ::mneme::WireWriter W;
+  W.str(replaceAll(Run->Messages, Work.path(), Placeholder));
+  W.str(Inputs.encode());
+  if (Error E = write(Path, W.body()))
+    return std::move(E);
   return std::move(Run->Messages);
 }
 
@@ -419,8 +448,9 @@ static bool isSelfContained(StringRef Path) {
 /// their symbols takes most of the linker's time.
 void SourceBuild::omitLibraries(Words &Link) const {
   bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
-    return any_of(ArrayRef<StringRef>{"-D", "-U", "-I", "-O", "-std="},
-                  [&](StringRef Each) { return Option.starts_with(Each); });
+    return any_of(
+        ArrayRef<StringRef>{"-D", "-U", "-I", "-L", "-O", "-std=", "-Xlinker"},
+        [&](StringRef Each) { return Option.starts_with(Each); });
   });
   auto IsObject = [&](StringRef Word) {
     return Word.starts_with(Work.path()) && Word.ends_with(".o");
@@ -461,22 +491,16 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
                ? std::string()
                : std::exchange(*std::prev(It), By);
   };
-  static_assert(MNEME_WARM_OUTPUT == 3);
-  std::string OutPath = Replace("-o", "-"),
-              DependencyPath = Replace("-dependency-file", "/proc/self/fd/3");
+  std::string OutPath = Replace("-o", "-");
   // The start of the names of other files, which options can ask for.
   Replace("-dumpdir", "module-");
-  if (OutPath.empty() || DependencyPath.empty() ||
-      any_of(drop_end(Command),
-             [&](StringRef Word) { return Word.contains(Work.path()); }))
+  if (OutPath.empty() || any_of(drop_end(Command), [&](StringRef Word) {
+        return Word.contains(Work.path());
+      }))
     return std::nullopt;
-  auto Open = [](const std::string &Path) {
-    return Descriptor(::open(Path.c_str(),
-                             O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-                             S_IRUSR | S_IWUSR));
-  };
-  Descriptor Out = Open(OutPath), Dependencies = Open(DependencyPath);
-  if (!Out || !Dependencies)
+  Descriptor Out(::open(OutPath.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
+  if (!Out)
     return std::nullopt;
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
@@ -485,7 +509,6 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
   WarmStop Stop;
   Stop.Path = Warm.restPath();
   Stop.Contents = tail();
-  Stop.Output = Dependencies.get();
   if (Warm.Copies.empty())
     return runWarm(Warm.FrontEnds[Number], {}, Setup, Stop);
   Command.back() = Warm.commonPath();
@@ -549,13 +572,8 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
   if (Stops && !Warm.Copies.empty())
     if (Error E = prepareStop())
       return E;
-  auto DependenciesOf = [&](size_t Number) {
-    return pathOf(formatv("{0}.d", Number));
-  };
-  for (auto [I, Command] : enumerate(*Jobs))
-    if (readsSource(Command))
-      Command.insert(Command.end() - 1, {"-dependency-file", DependenciesOf(I),
-                                         "-MT", "x", "-sys-header-deps"});
+  for (const Words &Command : *Jobs)
+    addFiles(Command);
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
   for (auto [I, Command] : enumerate(*Jobs)) {
@@ -567,9 +585,6 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
       return Ok.takeError();
     if (!*Ok)
       return Error::success();
-    if (readsSource(Command))
-      if (Error E = addInclusions(DependenciesOf(I)))
-        return E;
   }
   return Error::success();
 }
@@ -586,24 +601,20 @@ Error SourceBuild::runNvcc() {
   Expected<std::string> Ptxas = findPtxas(Job.CudaPath);
   if (!Ptxas)
     return Ptxas.takeError();
-  std::string Dependencies = pathOf("nvcc.d");
   StringRef Folder = sys::path::parent_path(*Ptxas);
   std::string Lib = (sys::path::parent_path(Folder) + "/lib64").str();
   Words Command = {(Folder + "/nvcc").str(), "-shared", "-Xcompiler", "-fPIC",
                    "-std=c++17", "-O3", "-arch=" + Source.Arch,
                    "-cudart=shared", "-Xlinker", "-rpath=" + Lib,
                    // Stubs are found by name.
-                   "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
-                   Dependencies, "-I" + Job.Folder};
+                   "-device-entity-has-hidden-visibility=false",
+                   "-I" + Job.Folder};
   append_range(Command, Source.Options);
   Command.insert(Command.end(), {"-x", "cu", Main, "-o", Library});
   if (!sys::fs::can_execute(Command.front()))
     return createStringError("no nvcc beside '" + *Ptxas +
                              "': install the CUDA toolkit, or use clang");
-  Expected<bool> Ok = run(Command);
-  if (!Ok)
-    return Ok.takeError();
-  return *Ok ? addInclusions(Dependencies) : Error::success();
+  return run(Command).takeError();
 }
 
 //===----------------------------------------------------------------------===//
@@ -805,16 +816,15 @@ Error SourceBuild::compile() {
   return runClang(hasKernels(Source) ? kernelLanguage(Source) : "c++");
 }
 
-/// Adds files that the options name.
-void SourceBuild::addFilesOfOptions() {
-  for (StringRef Option : Source.Options)
-    for (StringRef Path :
-         {Option, Option.split('=').second,
-          Option.starts_with("@") ? Option.drop_front() : ""}) {
+/// Adds files that words of a command name, such as plugins.
+void SourceBuild::addFiles(ArrayRef<std::string> Command) {
+  for (StringRef Word : Command)
+    for (StringRef Path : {Word, Word.split('=').second}) {
       SmallString<128> Full(Path);
       sys::path::make_absolute(Job.Folder, Full);
-      if (!Path.empty() && sys::fs::is_regular_file(Full))
-        Result.Inclusions.add(Path.str(), Job.Folder, &Start);
+      if (!Path.empty() && !Path.starts_with(Work.path()) && !isTool(Path) &&
+          sys::fs::is_regular_file(Full))
+        addInput(Path.str());
     }
 }
 
@@ -826,16 +836,15 @@ Error SourceBuild::open() {
   ::setenv("TMPDIR", Work.path().c_str(), 1);
   Main = pathOf("module.cpp");
   Library = pathOf("module.so");
+  Ignored = {Work.path(), Kept.str(), Warm.Folder, "/dev/", "/proc/", "/sys/"};
   return Error::success();
 }
 
 Expected<BuildResult> SourceBuild::run() {
   if (Error E = open())
     return std::move(E);
-  if (Warm.Inclusions.Files.empty())
-    addFilesOfOptions();
-  else
-    Result.Inclusions = Warm.Inclusions;
+  addInputs(Warm.Inputs);
+  addFiles(Source.Options);
   if (Error E = compile())
     return std::move(E);
   if (sys::fs::exists(Library)) {
@@ -889,18 +898,17 @@ Expected<BuildJob> BuildJob::decode(StringRef Body) {
 std::string BuildResult::encode() const {
   ::mneme::WireWriter B, W;
   writeBuilt(B, Built);
-  W.str(Inclusions.encode());
+  W.str(Inputs.encode());
   W.str(B.body());
   return W.body();
 }
 
 std::optional<BuildResult> BuildResult::decode(StringRef Bytes) {
   ::mneme::WireReader R(Bytes.data(), Bytes.size());
-  std::string Inclusions = R.str(), Built = R.str();
+  std::string Inputs = R.str(), Built = R.str();
   ::mneme::WireReader B(Built.data(), Built.size());
   BuildResult Result;
-  if (!R.ok() || !R.atEnd() ||
-      !JitInclusions::decode(Inclusions, Result.Inclusions) ||
+  if (!R.ok() || !R.atEnd() || !JitInputs::decode(Inputs, Result.Inputs) ||
       !readBuilt(B, Result.Built))
     return std::nullopt;
   return std::move(Result);

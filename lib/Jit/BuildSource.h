@@ -45,7 +45,7 @@ struct BuildJob {
 
 /// The result of a job.
 struct BuildResult {
-  ::mneme::JitInclusions Inclusions;
+  ::mneme::JitInputs Inputs;
   ::mneme::JitBuilt Built; ///< Without the library if there are errors.
   std::string encode() const;
   static std::optional<BuildResult> decode(StringRef Bytes);
@@ -76,8 +76,10 @@ struct WarmTools {
   std::vector<int> FrontEnds;
   /// The other ends of these sockets, in the first build, which starts them.
   std::vector<int> Copies;
-  /// What they have included.
-  ::mneme::JitInclusions Inclusions;
+  /// What they have looked up.
+  ::mneme::JitInputs Inputs;
+  /// Files of earlier builds, by their full paths; may be null.
+  const std::map<std::string, ::mneme::JitInputs::File> *Known = nullptr;
 };
 
 /// Builds. Call it in a ChildTask.

@@ -11,6 +11,7 @@
 #include "CodeStore.h"
 #include "CompileRequest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
@@ -65,7 +66,7 @@ private:
 
     std::optional<JitJob> Request;
     std::optional<BuildJob> Source;
-    std::string SourceKey; ///< Of the inclusions.
+    std::string SourceKey; ///< Of the inputs.
     /// Keys of the facts and, as far as it is known, of the code.
     std::string FactsKey, CodeKey;
     bool IsCompiled = false; ///< A compilation is under way for it.
@@ -89,7 +90,7 @@ private:
     std::string Key; ///< BuildJob::commonKey()
     PrivateFolder Folder;
     std::vector<Pipe> FrontEnds; ///< Only Write, once they have been started.
-    ::mneme::JitInclusions Inclusions;
+    ::mneme::JitInputs Inputs;
     bool IsReady = false; ///< The first build has ended.
   };
   /// A compilation that failed, which others may want, too.
@@ -133,6 +134,7 @@ private:
   std::list<Build> Builds;
   std::list<CommonText> Texts; ///< The one used last is the first.
   PrivateFolder Kept;          ///< For builds; created when needed.
+  std::map<std::string, ::mneme::JitInputs::File> Known; ///< WarmTools::Known
   SourceTools Tools;           ///< Found with the toolchains.
   std::optional<WarmProgram> Clang, Linker;
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
@@ -414,9 +416,9 @@ bool JitServer::progressBuild(Peer &P) {
     return false;
   std::optional<CodeStore::Found> Known =
       Store.find(P.Source->CacheFolder, P.SourceKey, JitFile::Facts);
-  ::mneme::JitInclusions Inclusions;
-  if (Known && ::mneme::JitInclusions::decode(Known->Contents, Inclusions) &&
-      Inclusions.isCurrent(P.Source->Folder))
+  ::mneme::JitInputs Inputs;
+  if (Known && ::mneme::JitInputs::decode(Known->Contents, Inputs) &&
+      Inputs.isCurrent(P.Source->Folder))
     if (std::optional<CodeStore::Found> Library =
             Store.find(P.Source->CacheFolder, P.SourceKey + Known->Contents,
                        JitFile::Code)) {
@@ -478,7 +480,7 @@ JitServer::findCommonText(const BuildJob &Job) {
   if (IsKnown && It->IsReady &&
       (any_of(It->FrontEnds,
               [](const Pipe &P) { return hasWarmEnded(P.Write.get()); }) ||
-       !It->Inclusions.isCurrent(Job.Folder))) {
+       !It->Inputs.isCurrent(Job.Folder))) {
     Texts.erase(It);
     IsKnown = false;
   }
@@ -501,6 +503,7 @@ bool JitServer::startBuild(Peer &P) {
       return Refuse(std::move(E));
   startTools();
   WarmTools Warm;
+  Warm.Known = &Known;
   SmallVector<int, 8> Sockets;
   auto Use = [&](int FD) {
     Sockets.push_back(FD);
@@ -520,7 +523,7 @@ bool JitServer::startBuild(Peer &P) {
     if (!IsFirst && !Common->IsReady)
       return false;
     Warm.Folder = Common->Folder.path();
-    Warm.Inclusions = Common->Inclusions;
+    Warm.Inputs = Common->Inputs;
     for (const Pipe &Ends : Common->FrontEnds) {
       Warm.FrontEnds.push_back(Use(Ends.Write.get()));
       if (IsFirst)
@@ -564,20 +567,24 @@ void JitServer::finishBuild(Build &B) {
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
   bool Ok = Result && !Result->Built.Library.empty();
+  if (Result)
+    for (const ::mneme::JitInputs::File &F : Result->Inputs.Files)
+      if (!F.Stamp.empty() && F.Path.front() == '/')
+        Known[F.Path] = F;
   if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
     // The next build shows its errors, too.
     Texts.erase(It);
   } else if (It != Texts.end()) {
     It->IsReady = true;
-    It->Inclusions = Result->Inclusions;
+    It->Inputs = Result->Inputs;
   }
   if (Ok) {
-    std::string Inclusions = Result->Inclusions.encode();
-    Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inclusions,
+    std::string Inputs = Result->Inputs.encode();
+    Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inputs,
                         JitFile::Code, Result->Built.Library);
     if (!E)
       E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key, JitFile::Facts,
-                    Inclusions);
+                    Inputs);
     if (E)
       Result->Built.Note = toString(std::move(E));
   }
@@ -677,9 +684,18 @@ void JitServer::run() {
 Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  // Requests have those of their processes.
-  for (const char *Name : {"CPATH", "CPLUS_INCLUDE_PATH"})
-    ::unsetenv(Name);
+  // The code of a request depends on nothing of another process. Requests have
+  // the first three of their own.
+  constexpr StringLiteral Names(
+      "CPATH CPLUS_INCLUDE_PATH LIBRARY_PATH C_INCLUDE_PATH OBJC_INCLUDE_PATH "
+      "OBJCPLUS_INCLUDE_PATH CCC_OVERRIDE_OPTIONS CC_LOG_DIAGNOSTICS "
+      "CC_PRINT_HEADERS CC_PRINT_OPTIONS CC_PRINT_PROC_STAT "
+      "CC_PRINT_INTERNAL_STAT CLANG_CONFIG_PATH CLANG_NO_DEFAULT_CONFIG "
+      "RC_DEBUG_PREFIX_MAP COMPILER_PATH GCC_EXEC_PREFIX SOURCE_DATE_EPOCH "
+      "DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES LD_RUN_PATH "
+      "NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN");
+  for (StringRef Name : split(Names, ' '))
+    ::unsetenv(Name.str().c_str());
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;

@@ -17,6 +17,10 @@
 /// A request is one message with descriptors. The descriptor of its answer gets
 /// the status of the process, as of wait(), or nothing if it does not run.
 ///
+/// Runs write the paths that they look up, so that one can tell later whether
+/// another run would find the same. If MNEME_WARM_LOOKUPS_VARIABLE names a
+/// file, the library only does that, for all programs that the program starts.
+///
 //===----------------------------------------------------------------------===//
 
 #ifndef LLVM_MNEME_RUNTIME_WARMSTART_H
@@ -24,11 +28,20 @@
 
 #include <cstdint>
 
+#define MNEME_WARM_LOOKUPS_VARIABLE "MNEME_WARM_LOOKUPS"
+
+/// What a run has found. Lookups are such a character and a path, which ends in
+/// null.
+enum MnemeWarmLookup : char {
+  MnemeWarmFound = '+',
+  MnemeWarmMissing = '-',
+  MnemeWarmListed = '/', ///< A folder whose entries were read.
+  MnemeWarmWritten = '>'
+};
+
 enum {
   /// The socket of the requests (SOCK_SEQPACKET) in the program as it starts.
   MNEME_WARM_SOCKET = 0,
-  /// The descriptor of a run, after those of its streams, for another file.
-  MNEME_WARM_OUTPUT = 3,
   /// Most bytes of a message.
   MNEME_WARM_MAX_REQUEST = 128 << 10,
   /// The exit status of a run that could not start.
@@ -38,7 +51,7 @@ enum {
 /// Descriptors of a request.
 enum MnemeWarmDescriptor {
   MnemeWarmAnswer, ///< Closed to end the run.
-  MnemeWarmIn,     ///< Three streams, MNEME_WARM_OUTPUT, the file's contents.
+  MnemeWarmIn,     ///< Three streams, a file for lookups, the file's contents.
   MnemeWarmCopy = MnemeWarmIn + 5, ///< The socket of the copy; may be absent.
   MnemeWarmDescriptors
 };
