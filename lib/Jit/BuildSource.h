@@ -58,6 +58,8 @@ struct SourceTools {
   std::string Include; ///< The folder with mneme/jit.h.
   std::string Linker;  ///< ld.lld beside clang, which takes less time than ld.
   std::string Warm;    ///< libmneme_warm.so
+  /// Those of LLVM in clang and the linker.
+  std::vector<std::string> Libraries;
   /// \param Program  the server.
   /// \param Clang  empty: it is looked for.
   static Expected<SourceTools> find(StringRef Program, std::string Clang);

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Runtime/WarmStart.h"
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdarg>
 #include <cstdio>
@@ -268,8 +269,12 @@ EXPORT int __libc_start_main(MainFn *ProgramsMain, int Count, char **Words,
       int(MainFn *, int, char **, void (*)(), void (*)(), void (*)(), void *);
   auto *Real = reinterpret_cast<Fn *>(dlsym(RTLD_NEXT, "__libc_start_main"));
   Main = ProgramsMain;
-  if (getenv(MNEME_WARM_LOOKUPS_VARIABLE))
+  if (getenv(MNEME_WARM_LOOKUPS_VARIABLE)) {
+    char Program[PATH_MAX] = {};
+    if (readlink("/proc/self/exe", Program, sizeof(Program) - 1) > 0)
+      note(MnemeWarmFound, Program);
     return Real(ProgramsMain, Count, Words, Init, Fini, Loader, Stack);
+  }
   // Programs that it starts are others.
   unsetenv("LD_PRELOAD");
   return Real(serveMain, Count, Words, Init, Fini, Loader, Stack);
