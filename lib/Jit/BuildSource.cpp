@@ -19,7 +19,6 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Record/Payload.h"
-#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
@@ -123,8 +122,10 @@ class SourceBuild {
 public:
   SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Kept,
               const WarmTools &Warm)
-      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm) {}
+      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm),
+        Ignored{Kept.str(), Warm.Folder, "/dev/", "/proc/", "/sys/"} {}
   Expected<BuildResult> run();
+  JitInputs findCommonInputs(const timespec &Start);
 
 private:
   using Words = std::vector<std::string>;
@@ -167,6 +168,11 @@ private:
   /// Changes of these change the key.
   bool isTool(StringRef Path) const {
     return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
+  }
+  bool isIgnored(StringRef Path) const {
+    return any_of(Ignored, [&](StringRef Start) {
+      return !Start.empty() && Path.starts_with(Start);
+    });
   }
   void addInput(const std::string &Path, bool Found = true);
   void addInputs(const JitInputs &Inputs) {
@@ -222,6 +228,9 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 // Running programs
 //===----------------------------------------------------------------------===//
 
+/// Lookups that are never current, of a run without the library.
+static constexpr StringRef Unknown("+unknown");
+
 void SourceBuild::addMessages(StringRef Text) {
   auto Same = [](SourcePosition P) { return P; };
   for (const SourceDiagnostic &D : parseDiagnostics(Text, Same)) {
@@ -247,7 +256,9 @@ int SourceBuild::findWarm(StringRef Program) const {
 Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
   if (Stops && isFrontEnd(Command))
     if (std::optional<CompilerRun> Run = runFromStop(Command, In))
-      return std::move(*Run);
+      // The errors of the common text are those of another run.
+      if (Run->succeeded() || !Warm.Copies.empty())
+        return std::move(*Run);
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
   Setup.In = In;
@@ -263,9 +274,7 @@ Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
   if (!Run)
     return Run.takeError();
   Expected<std::unique_ptr<MemoryBuffer>> Lookups = readFile(Path);
-  // Without the library, what it has read is unknown.
-  Run->Lookups = Lookups ? (*Lookups)->getBuffer().str()
-                         : std::string(1, MnemeWarmFound) + "unknown";
+  Run->Lookups = (Lookups ? (*Lookups)->getBuffer() : Unknown).str();
   consumeError(Lookups.takeError());
   return Run;
 }
@@ -295,9 +304,7 @@ void SourceBuild::addLookups(StringRef Lookups) {
     bool IsListed = Each.front() == MnemeWarmListed;
     StringRef Path = Each.drop_front(), Short = Path.rtrim('/');
     if (Short.empty() || Written.contains(Path) || isTool(Path) ||
-        any_of(Ignored, [&](StringRef Start) {
-          return !Start.empty() && Path.starts_with(Start);
-        }))
+        isIgnored(Path))
       continue;
     addInput((IsListed ? Short + "/" : Short).str(),
              Each.front() != MnemeWarmMissing);
@@ -469,6 +476,16 @@ static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 /// Writes the text that front ends of instances have in common.
 Error SourceBuild::prepareStop() {
   if (Error E = write(Warm.restPath(), ""))
+    return E;
+  // Those of the driver.
+  std::string Lookups;
+  for (const JitInputs::File &F : Result.Inputs.Files) {
+    Lookups += F.Digest.empty()                   ? MnemeWarmMissing
+               : StringRef(F.Path).ends_with("/") ? MnemeWarmListed
+                                                  : MnemeWarmFound;
+    Lookups.append(F.Path.c_str(), F.Path.size() + 1);
+  }
+  if (Error E = write(Warm.lookupsPath(), Lookups))
     return E;
   return write(Warm.commonPath(),
                common() + "\n#include \"" + Warm.restPath() + "\"\n");
@@ -822,7 +839,7 @@ void SourceBuild::addFiles(ArrayRef<std::string> Command) {
     for (StringRef Path : {Word, Word.split('=').second}) {
       SmallString<128> Full(Path);
       sys::path::make_absolute(Job.Folder, Full);
-      if (!Path.empty() && !Path.starts_with(Work.path()) && !isTool(Path) &&
+      if (!Path.empty() && !isIgnored(Path) && !isTool(Path) &&
           sys::fs::is_regular_file(Full))
         addInput(Path.str());
     }
@@ -836,8 +853,18 @@ Error SourceBuild::open() {
   ::setenv("TMPDIR", Work.path().c_str(), 1);
   Main = pathOf("module.cpp");
   Library = pathOf("module.so");
-  Ignored = {Work.path(), Kept.str(), Warm.Folder, "/dev/", "/proc/", "/sys/"};
+  Ignored.push_back(Work.path());
   return Error::success();
+}
+
+JitInputs SourceBuild::findCommonInputs(const timespec &AtStart) {
+  Start = AtStart;
+  addFiles(Source.Options);
+  Expected<std::unique_ptr<MemoryBuffer>> Lookups =
+      readFile(Warm.lookupsPath());
+  addLookups(Lookups ? (*Lookups)->getBuffer() : Unknown);
+  consumeError(Lookups.takeError());
+  return std::move(Result.Inputs);
 }
 
 Expected<BuildResult> SourceBuild::run() {
@@ -868,6 +895,13 @@ Expected<BuildResult> llvm::mneme::buildSource(const BuildJob &Job,
                                                StringRef Kept,
                                                const WarmTools &Warm) {
   return SourceBuild(Job, Tools, Kept, Warm).run();
+}
+
+JitInputs llvm::mneme::findCommonInputs(const BuildJob &Job,
+                                        const SourceTools &Tools,
+                                        StringRef Kept, const WarmTools &Warm,
+                                        const timespec &Start) {
+  return SourceBuild(Job, Tools, Kept, Warm).findCommonInputs(Start);
 }
 
 bool BuildJob::isInstance() const {

@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -74,6 +75,8 @@ struct WarmTools {
   /// The common text, and the file at whose inclusion front ends stop.
   std::string commonPath() const { return Folder + "/common.cpp"; }
   std::string restPath() const { return Folder + "/rest"; }
+  /// What front ends had looked up when they stopped.
+  std::string lookupsPath() const { return restPath() + MNEME_WARM_STOPPED; }
   /// Sockets of front ends that have compiled that.
   std::vector<int> FrontEnds;
   /// The other ends of these sockets, in the first build, which starts them.
@@ -88,6 +91,12 @@ struct WarmTools {
 /// \param Kept  a folder for what builds have in common.
 Expected<BuildResult> buildSource(const BuildJob &Job, const SourceTools &Tools,
                                   StringRef Kept, const WarmTools &Warm);
+
+/// Returns what the front ends have looked up that have stopped.
+::mneme::JitInputs findCommonInputs(const BuildJob &Job,
+                                    const SourceTools &Tools, StringRef Kept,
+                                    const WarmTools &Warm,
+                                    const timespec &Start);
 
 } // namespace mneme
 } // namespace llvm

@@ -37,6 +37,11 @@ static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 /// Texts whose compilers wait. With kernels, each takes some 60 MB of memory.
 static constexpr size_t MaxCommonTexts = 8;
 
+/// Compilations that take longer may never end, so that others do not wait for
+/// them, as long as there are not too many.
+static constexpr uint64_t SlowNanoseconds = 5'000'000'000;
+static constexpr size_t MaxSlow = 16;
+
 /// Its socket, and two of a compilation.
 static constexpr size_t DescriptorsOfPeer = 3;
 
@@ -83,6 +88,7 @@ private:
     BuildJob Job;
     std::string Key;
     std::string Common; ///< The key of what it compiles for others, too.
+    timespec Start = {};
   };
   /// Processes that have compiled what instances have in common, and compile
   /// the rest. They end with this object.
@@ -91,7 +97,13 @@ private:
     PrivateFolder Folder;
     std::vector<Pipe> FrontEnds; ///< Only Write, once they have been started.
     ::mneme::JitInputs Inputs;
-    bool IsReady = false; ///< The first build has ended.
+    static constexpr size_t Never = SIZE_MAX;
+    size_t Stopped = 0;   ///< How many of the first front ends wait.
+    bool IsReady = false; ///< All wait, or the first build has ended.
+    bool canStop() const {
+      return !IsReady && Stopped < FrontEnds.size() &&
+             FrontEnds[Stopped].Read.get() < 0;
+    }
   };
   /// A compilation that failed, which others may want, too.
   struct Failure {
@@ -115,6 +127,8 @@ private:
   }
   Expected<CommonText *> findCommonText(const BuildJob &Job);
   Error addCommonText(std::string Key, size_t FrontEnds);
+  bool watchTexts();
+  bool canStart() const;
   void startTools();
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
@@ -306,8 +320,16 @@ bool JitServer::progress(Peer &P) {
     P.answerError(createStringError(Failed->second.Problem));
     return true;
   }
-  return Running.size() + Builds.size() < Options.Jobs &&
-         start(P, std::move(Attempt));
+  return canStart() && start(P, std::move(Attempt));
+}
+
+bool JitServer::canStart() const {
+  auto IsSlow = [](const auto &C) {
+    return C.Task.elapsedNanoseconds() > SlowNanoseconds;
+  };
+  size_t Slow = count_if(Running, IsSlow) + count_if(Builds, IsSlow);
+  return Running.size() + Builds.size() <
+         Options.Jobs + std::min(Slow, MaxSlow);
 }
 
 /// A failure may have had a cause that is gone.
@@ -428,7 +450,29 @@ bool JitServer::progressBuild(Peer &P) {
       answerBuild(P, Built);
       return true;
     }
-  return Running.size() + Builds.size() < Options.Jobs && startBuild(P);
+  return canStart() && startBuild(P);
+}
+
+/// Finds texts whose front ends wait by now. \returns whether there are any.
+bool JitServer::watchTexts() {
+  bool Busy = false;
+  for (CommonText &T : Texts) {
+    std::optional<bool> HasStopped;
+    while (T.canStop() &&
+           (HasStopped = hasWarmStopped(T.FrontEnds[T.Stopped].Write.get())))
+      T.Stopped = *HasStopped ? T.Stopped + 1 : CommonText::Never;
+    auto First =
+        find_if(Builds, [&](const Build &B) { return B.Common == T.Key; });
+    if (T.IsReady || T.Stopped != T.FrontEnds.size() || First == Builds.end())
+      continue;
+    WarmTools Warm;
+    Warm.Folder = T.Folder.path();
+    Warm.Known = &Known;
+    T.Inputs =
+        findCommonInputs(First->Job, Tools, Kept.path(), Warm, First->Start);
+    T.IsReady = Busy = true;
+  }
+  return Busy;
 }
 
 /// Starts the programs that builds run, unless they wait. Builds do without
@@ -519,7 +563,7 @@ bool JitServer::startBuild(Peer &P) {
     if (Error E = findCommonText(Job).moveInto(Common))
       return Refuse(std::move(E));
     IsFirst = Common->FrontEnds.front().Read.get() >= 0;
-    // The others wait for the first one.
+    // The others wait until the common text is compiled.
     if (!IsFirst && !Common->IsReady)
       return false;
     Warm.Folder = Common->Folder.path();
@@ -530,6 +574,8 @@ bool JitServer::startBuild(Peer &P) {
         Warm.Copies.push_back(Use(Ends.Read.get()));
     }
   }
+  timespec AtStart;
+  ::clock_gettime(CLOCK_REALTIME, &AtStart);
   Expected<ChildTask> Task = ChildTask::startWith(
       "the compiler",
       [&]() -> Expected<std::string> {
@@ -552,8 +598,8 @@ bool JitServer::startBuild(Peer &P) {
       Texts.pop_front();
     return Refuse(Task.takeError());
   }
-  Builds.push_back(
-      {std::move(*Task), Job, P.SourceKey, IsFirst ? Common->Key : ""});
+  Builds.push_back({std::move(*Task), Job, P.SourceKey,
+                    IsFirst ? Common->Key : "", AtStart});
   return true;
 }
 
@@ -574,7 +620,7 @@ void JitServer::finishBuild(Build &B) {
   if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
     // The next build shows its errors, too.
     Texts.erase(It);
-  } else if (It != Texts.end()) {
+  } else if (It != Texts.end() && !It->IsReady) {
     It->IsReady = true;
     It->Inputs = Result->Inputs;
   }
@@ -619,6 +665,7 @@ bool JitServer::serve() {
       Busy = true;
     }
   }
+  Busy |= watchTexts();
   for (auto It = Running.begin(); It != Running.end();) {
     if (!It->Task.poll()) {
       ++It;
@@ -673,6 +720,9 @@ void JitServer::run() {
       Waits.push_back({C.Task.fd(), POLLIN, 0});
     for (const Build &B : Builds)
       Waits.push_back({B.Task.fd(), POLLIN, 0});
+    for (const CommonText &T : Texts)
+      if (T.canStop())
+        Waits.push_back({T.FrontEnds[T.Stopped].Write.get(), POLLIN, 0});
     // Strangers have to greet within a time.
     double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
     if (countStrangers() || Listener.isShort())

@@ -95,6 +95,15 @@ Expected<Pipe> mneme::createWarmSocket() {
   return Pipe{Descriptor(Ends[0]), Descriptor(Ends[1])};
 }
 
+std::optional<bool> mneme::hasWarmStopped(int Socket) {
+  char Byte;
+  ssize_t Size =
+      sys::RetryAfterSignal(-1, ::recv, Socket, &Byte, 1, MSG_DONTWAIT);
+  if (Size < 0 && errno == EAGAIN)
+    return std::nullopt;
+  return Size == 1;
+}
+
 bool mneme::hasWarmEnded(int Socket) {
   pollfd Wait = {Socket, 0, 0};
   return ::poll(&Wait, 1, 0) > 0 && Wait.revents;

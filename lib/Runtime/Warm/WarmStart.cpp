@@ -32,6 +32,7 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
@@ -283,7 +284,7 @@ EXPORT int __libc_start_main(MainFn *ProgramsMain, int Count, char **Words,
 /// Leaves a copy behind, which serves. \returns the contents of the file, in
 /// each process that runs.
 static int stop() {
-  StopAt.clear();
+  std::string Path = std::exchange(StopAt, "") + MNEME_WARM_STOPPED;
   if (!LeavesCopy)
     return dup(TailFd);
   LeavesCopy = false;
@@ -302,6 +303,11 @@ static int stop() {
     dup2(Null, Fd);
   dup2(Socket, EndFd);
   closeFrom(EndFd + 1);
+  int Fd =
+      openReally(Path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  (void)!write(Fd, Lookups.data(), Lookups.size());
+  close(Fd);
+  (void)!send(EndFd, "", 1, MSG_NOSIGNAL);
   Server(EndFd).serve();
   StopAt.clear();
   return dup(TailFd);

@@ -12,7 +12,9 @@
 /// each request: a run costs no dynamic linking. A run may stop once more, when
 /// it opens a certain file. It then leaves a copy behind, which goes on with
 /// other contents of the file for each request: what the run has read so far is
-/// not read again. Copies have no descriptors but those of the request.
+/// not read again. Copies have no descriptors but those of the request. As soon
+/// as it waits, a copy appends its lookups so far to the file with
+/// MNEME_WARM_STOPPED after its name, and sends one byte.
 ///
 /// A request is one message with descriptors. The descriptor of its answer gets
 /// the status of the process, as of wait(), or nothing if it does not run.
@@ -29,6 +31,7 @@
 #include <cstdint>
 
 #define MNEME_WARM_LOOKUPS_VARIABLE "MNEME_WARM_LOOKUPS"
+#define MNEME_WARM_STOPPED ".lookups"
 
 /// What a run has found. Lookups are such a character and a path, which ends in
 /// null.

@@ -84,6 +84,10 @@ private:
 /// The copy ends when all copies of Write are closed.
 Expected<Pipe> createWarmSocket();
 
+/// Returns true once the copy waits, or nothing if it does not yet. To be
+/// called until then.
+std::optional<bool> hasWarmStopped(int Socket);
+
 /// Returns true if nothing takes requests from the other end.
 bool hasWarmEnded(int Socket);
 
