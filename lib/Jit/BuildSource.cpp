@@ -9,6 +9,7 @@
 #include "BuildSource.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -18,7 +19,6 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Record/Payload.h"
-#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Mneme/Source/CompileCommand.h"
 #include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
@@ -31,6 +31,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
+#include <atomic>
 #include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
@@ -40,7 +41,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using ::mneme::JitBuilt;
-using ::mneme::JitInclusions;
+using ::mneme::JitInputs;
 using ::mneme::JitMessage;
 using ::mneme::JitSource;
 using ::mneme::JitTarget;
@@ -121,15 +122,17 @@ class SourceBuild {
 public:
   SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Kept,
               const WarmTools &Warm)
-      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm) {}
+      : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm),
+        Ignored{Kept.str(), Warm.Folder, "/dev/", "/proc/", "/sys/"} {}
   Expected<BuildResult> run();
+  JitInputs findCommonInputs(const timespec &Start);
 
 private:
   using Words = std::vector<std::string>;
   using MaybeRun = std::optional<Expected<CompilerRun>>;
 
   Error open();
-  void addFilesOfOptions();
+  void addFiles(ArrayRef<std::string> Command);
   Error compile();
   Error compileIR(MemoryBufferRef Text);
   Error compileMLIR();
@@ -160,7 +163,23 @@ private:
       return StringRef(M.Severity).contains("error");
     });
   }
-  Error addInclusions(StringRef DependencyFile);
+  /// Adds what a program has looked up.
+  void addLookups(StringRef Lookups);
+  /// Changes of these change the key.
+  bool isTool(StringRef Path) const {
+    return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
+  }
+  bool isIgnored(StringRef Path) const {
+    return any_of(Ignored, [&](StringRef Start) {
+      return !Start.empty() && Path.starts_with(Start);
+    });
+  }
+  void addInput(const std::string &Path, bool Found = true);
+  void addInputs(const JitInputs &Inputs) {
+    for (const JitInputs::File &F : Inputs.Files)
+      if (Seen.insert(F.Path).second)
+        Result.Inputs.Files.push_back(F);
+  }
   /// Returns the text that sources have in common.
   std::string common() const {
     return "# 1 \"module.cpp\"\n" + Source.Text + "\n" +
@@ -190,19 +209,15 @@ private:
   PrivateFolder Work;
   std::string Main, Library;
   timespec Start; ///< Files that change later may be read before or after it.
+  StringSet<> Seen; ///< Inputs.
+  /// Starts of paths that other builds do not look up, or of no files.
+  std::vector<std::string> Ignored;
   BuildResult Result;
 };
 } // namespace
 
 static bool isFrontEnd(ArrayRef<std::string> Job) {
   return Job.size() > 2 && Job[1] == "-cc1";
-}
-
-/// Returns true for a front end that says what it includes.
-static bool readsSource(ArrayRef<std::string> Job) {
-  auto Language = find(reverse(Job), "-x");
-  return isFrontEnd(Job) && Language != Job.rend() &&
-         Language != Job.rbegin() && *std::prev(Language) != "ir";
 }
 
 static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
@@ -212,6 +227,9 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 //===----------------------------------------------------------------------===//
 // Running programs
 //===----------------------------------------------------------------------===//
+
+/// Lookups that are never current, of a run without the library.
+static constexpr StringRef Unknown("+unknown");
 
 void SourceBuild::addMessages(StringRef Text) {
   auto Same = [](SourcePosition P) { return P; };
@@ -238,14 +256,27 @@ int SourceBuild::findWarm(StringRef Program) const {
 Expected<CompilerRun> SourceBuild::execute(const Words &Command, int In) const {
   if (Stops && isFrontEnd(Command))
     if (std::optional<CompilerRun> Run = runFromStop(Command, In))
-      return std::move(*Run);
+      // The errors of the common text are those of another run.
+      if (Run->succeeded() || !Warm.Copies.empty())
+        return std::move(*Run);
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
   Setup.In = In;
   if (int Socket = findWarm(Command.front()); Socket >= 0)
     if (std::optional<CompilerRun> Run = runWarm(Socket, Command, Setup))
       return std::move(*Run);
-  return runCompiler(Command.front(), Command, Setup);
+  // Several may run at the same time.
+  static std::atomic<unsigned> Count{0};
+  std::string Path = pathOf("lookups-" + Twine(Count++));
+  Setup.Environment = {{"LD_PRELOAD", Tools.Warm},
+                       {MNEME_WARM_LOOKUPS_VARIABLE, Path}};
+  Expected<CompilerRun> Run = runCompiler(Command.front(), Command, Setup);
+  if (!Run)
+    return Run.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> Lookups = readFile(Path);
+  Run->Lookups = (Lookups ? (*Lookups)->getBuffer() : Unknown).str();
+  consumeError(Lookups.takeError());
+  return Run;
 }
 
 Expected<bool> SourceBuild::finish(const Words &Command,
@@ -253,6 +284,7 @@ Expected<bool> SourceBuild::finish(const Words &Command,
   if (!Run)
     return Run.takeError();
   addMessages(Run->Messages);
+  addLookups(Run->Lookups);
   if (Run->succeeded())
     return true;
   if (!hasErrors())
@@ -261,36 +293,29 @@ Expected<bool> SourceBuild::finish(const Words &Command,
   return false;
 }
 
-/// Reads a file with a rule of make.
-Error SourceBuild::addInclusions(StringRef DependencyFile) {
-  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(DependencyFile);
-  if (!File)
-    return File.takeError();
-  StringRef Text = (*File)->getBuffer().split(':').second;
-  std::string Path;
-  auto Finish = [&] {
-    bool IsOwn = StringRef(Path).starts_with(Work.path()) ||
-                 (Stops && StringRef(Path).starts_with(Warm.Folder));
-    bool IsKnown = any_of(Result.Inclusions.Files,
-                          [&](const auto &F) { return F.Path == Path; });
-    if (!Path.empty() && !IsOwn && !IsKnown)
-      // A file that is gone has changed.
-      Result.Inclusions.add(Path, Job.Folder, &Start);
-    Path.clear();
-  };
-  for (size_t I = 0; I < Text.size(); ++I) {
-    char C = Text[I], Next = I + 1 < Text.size() ? Text[I + 1] : '\0';
-    if (C == '\\' && (Next == ' ' || Next == '#'))
-      Path += Text[++I];
-    else if (C == '$' && Next == '$')
-      Path += Text[++I];
-    else if (isSpace(C) || (C == '\\' && Next == '\n'))
-      Finish();
-    else
-      Path += C;
+void SourceBuild::addLookups(StringRef Lookups) {
+  SmallVector<StringRef, 0> All;
+  Lookups.split(All, '\0', -1, /*KeepEmpty=*/false);
+  StringSet<> Written;
+  for (StringRef Each : All)
+    if (Each.front() == MnemeWarmWritten)
+      Written.insert(Each.drop_front());
+  for (StringRef Each : All) {
+    bool IsListed = Each.front() == MnemeWarmListed;
+    StringRef Path = Each.drop_front(), Short = Path.rtrim('/');
+    if (Short.empty() || Written.contains(Path) || isTool(Path) ||
+        isIgnored(Path))
+      continue;
+    addInput((IsListed ? Short + "/" : Short).str(),
+             Each.front() != MnemeWarmMissing);
   }
-  Finish();
-  return Error::success();
+}
+
+void SourceBuild::addInput(const std::string &Path, bool Found) {
+  static const std::map<std::string, JitInputs::File> None;
+  if (Seen.insert(Path).second)
+    Result.Inputs.add(Path, Job.Folder, Start, Found,
+                      Warm.Known ? *Warm.Known : None);
 }
 
 //===----------------------------------------------------------------------===//
@@ -360,23 +385,34 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   Expected<LockedFile> Lock = LockedFile::wait(Path + ".lock");
   if (!Lock)
     return Lock.takeError();
-  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path))
-    return replaceAll((*Known)->getBuffer(), Placeholder, Work.path());
-  else
+  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path)) {
+    std::string Bytes = (*Known)->getBuffer().str();
+    ::mneme::WireReader R(Bytes.data(), Bytes.size());
+    JitInputs Inputs;
+    std::string Answer = R.str();
+    if (JitInputs::decode(R.str(), Inputs) && Inputs.isCurrent(Job.Folder)) {
+      addInputs(Inputs);
+      return replaceAll(Answer, Placeholder, Work.path());
+    }
+  } else {
     consumeError(Known.takeError());
+  }
   Expected<CompilerRun> Run = execute(Ask);
   if (!Run)
     return Run.takeError();
+  size_t Others = Result.Inputs.Files.size();
+  addLookups(Run->Lookups);
   if (!Run->succeeded())
     // There are no commands to run.
     return replaceAll(Run->Messages, "\n \"", "\n# \"");
-  // Files of options can change.
-  if (none_of(Source.Options, [](StringRef Option) {
-        return Option.starts_with("@") || Option.starts_with("--config");
-      }))
-    if (Error E =
-            write(Path, replaceAll(Run->Messages, Work.path(), Placeholder)))
-      return std::move(E);
+  JitInputs Inputs;
+  Inputs.Files.assign(Result.Inputs.Files.begin() + Others,
+                      Result.Inputs.Files.end());
+  ::mneme::WireWriter W;
+  W.str(replaceAll(Run->Messages, Work.path(), Placeholder));
+  W.str(Inputs.encode());
+  if (Error E = write(Path, W.body()))
+    return std::move(E);
   return std::move(Run->Messages);
 }
 
@@ -419,8 +455,9 @@ static bool isSelfContained(StringRef Path) {
 /// their symbols takes most of the linker's time.
 void SourceBuild::omitLibraries(Words &Link) const {
   bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
-    return any_of(ArrayRef<StringRef>{"-D", "-U", "-I", "-O", "-std="},
-                  [&](StringRef Each) { return Option.starts_with(Each); });
+    return any_of(
+        ArrayRef<StringRef>{"-D", "-U", "-I", "-L", "-O", "-std=", "-Xlinker"},
+        [&](StringRef Each) { return Option.starts_with(Each); });
   });
   auto IsObject = [&](StringRef Word) {
     return Word.starts_with(Work.path()) && Word.ends_with(".o");
@@ -439,6 +476,16 @@ static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 /// Writes the text that front ends of instances have in common.
 Error SourceBuild::prepareStop() {
   if (Error E = write(Warm.restPath(), ""))
+    return E;
+  // Those of the driver.
+  std::string Lookups;
+  for (const JitInputs::File &F : Result.Inputs.Files) {
+    Lookups += F.Digest.empty()                   ? MnemeWarmMissing
+               : StringRef(F.Path).ends_with("/") ? MnemeWarmListed
+                                                  : MnemeWarmFound;
+    Lookups.append(F.Path.c_str(), F.Path.size() + 1);
+  }
+  if (Error E = write(Warm.lookupsPath(), Lookups))
     return E;
   return write(Warm.commonPath(),
                common() + "\n#include \"" + Warm.restPath() + "\"\n");
@@ -461,22 +508,16 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
                ? std::string()
                : std::exchange(*std::prev(It), By);
   };
-  static_assert(MNEME_WARM_OUTPUT == 3);
-  std::string OutPath = Replace("-o", "-"),
-              DependencyPath = Replace("-dependency-file", "/proc/self/fd/3");
+  std::string OutPath = Replace("-o", "-");
   // The start of the names of other files, which options can ask for.
   Replace("-dumpdir", "module-");
-  if (OutPath.empty() || DependencyPath.empty() ||
-      any_of(drop_end(Command),
-             [&](StringRef Word) { return Word.contains(Work.path()); }))
+  if (OutPath.empty() || any_of(drop_end(Command), [&](StringRef Word) {
+        return Word.contains(Work.path());
+      }))
     return std::nullopt;
-  auto Open = [](const std::string &Path) {
-    return Descriptor(::open(Path.c_str(),
-                             O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
-                             S_IRUSR | S_IWUSR));
-  };
-  Descriptor Out = Open(OutPath), Dependencies = Open(DependencyPath);
-  if (!Out || !Dependencies)
+  Descriptor Out(::open(OutPath.c_str(), O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC,
+                        S_IRUSR | S_IWUSR));
+  if (!Out)
     return std::nullopt;
   CompilerSetup Setup;
   Setup.Directory = Job.Folder;
@@ -485,7 +526,6 @@ std::optional<CompilerRun> SourceBuild::runFromStop(Words Command,
   WarmStop Stop;
   Stop.Path = Warm.restPath();
   Stop.Contents = tail();
-  Stop.Output = Dependencies.get();
   if (Warm.Copies.empty())
     return runWarm(Warm.FrontEnds[Number], {}, Setup, Stop);
   Command.back() = Warm.commonPath();
@@ -549,13 +589,8 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
   if (Stops && !Warm.Copies.empty())
     if (Error E = prepareStop())
       return E;
-  auto DependenciesOf = [&](size_t Number) {
-    return pathOf(formatv("{0}.d", Number));
-  };
-  for (auto [I, Command] : enumerate(*Jobs))
-    if (readsSource(Command))
-      Command.insert(Command.end() - 1, {"-dependency-file", DependenciesOf(I),
-                                         "-MT", "x", "-sys-header-deps"});
+  for (const Words &Command : *Jobs)
+    addFiles(Command);
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
   for (auto [I, Command] : enumerate(*Jobs)) {
@@ -567,9 +602,6 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
       return Ok.takeError();
     if (!*Ok)
       return Error::success();
-    if (readsSource(Command))
-      if (Error E = addInclusions(DependenciesOf(I)))
-        return E;
   }
   return Error::success();
 }
@@ -586,24 +618,20 @@ Error SourceBuild::runNvcc() {
   Expected<std::string> Ptxas = findPtxas(Job.CudaPath);
   if (!Ptxas)
     return Ptxas.takeError();
-  std::string Dependencies = pathOf("nvcc.d");
   StringRef Folder = sys::path::parent_path(*Ptxas);
   std::string Lib = (sys::path::parent_path(Folder) + "/lib64").str();
   Words Command = {(Folder + "/nvcc").str(), "-shared", "-Xcompiler", "-fPIC",
                    "-std=c++17", "-O3", "-arch=" + Source.Arch,
                    "-cudart=shared", "-Xlinker", "-rpath=" + Lib,
                    // Stubs are found by name.
-                   "-device-entity-has-hidden-visibility=false", "-MD", "-MF",
-                   Dependencies, "-I" + Job.Folder};
+                   "-device-entity-has-hidden-visibility=false",
+                   "-I" + Job.Folder};
   append_range(Command, Source.Options);
   Command.insert(Command.end(), {"-x", "cu", Main, "-o", Library});
   if (!sys::fs::can_execute(Command.front()))
     return createStringError("no nvcc beside '" + *Ptxas +
                              "': install the CUDA toolkit, or use clang");
-  Expected<bool> Ok = run(Command);
-  if (!Ok)
-    return Ok.takeError();
-  return *Ok ? addInclusions(Dependencies) : Error::success();
+  return run(Command).takeError();
 }
 
 //===----------------------------------------------------------------------===//
@@ -805,16 +833,15 @@ Error SourceBuild::compile() {
   return runClang(hasKernels(Source) ? kernelLanguage(Source) : "c++");
 }
 
-/// Adds files that the options name.
-void SourceBuild::addFilesOfOptions() {
-  for (StringRef Option : Source.Options)
-    for (StringRef Path :
-         {Option, Option.split('=').second,
-          Option.starts_with("@") ? Option.drop_front() : ""}) {
+/// Adds files that words of a command name, such as plugins.
+void SourceBuild::addFiles(ArrayRef<std::string> Command) {
+  for (StringRef Word : Command)
+    for (StringRef Path : {Word, Word.split('=').second}) {
       SmallString<128> Full(Path);
       sys::path::make_absolute(Job.Folder, Full);
-      if (!Path.empty() && sys::fs::is_regular_file(Full))
-        Result.Inclusions.add(Path.str(), Job.Folder, &Start);
+      if (!Path.empty() && !isIgnored(Path) && !isTool(Path) &&
+          sys::fs::is_regular_file(Full))
+        addInput(Path.str());
     }
 }
 
@@ -826,16 +853,25 @@ Error SourceBuild::open() {
   ::setenv("TMPDIR", Work.path().c_str(), 1);
   Main = pathOf("module.cpp");
   Library = pathOf("module.so");
+  Ignored.push_back(Work.path());
   return Error::success();
+}
+
+JitInputs SourceBuild::findCommonInputs(const timespec &AtStart) {
+  Start = AtStart;
+  addFiles(Source.Options);
+  Expected<std::unique_ptr<MemoryBuffer>> Lookups =
+      readFile(Warm.lookupsPath());
+  addLookups(Lookups ? (*Lookups)->getBuffer() : Unknown);
+  consumeError(Lookups.takeError());
+  return std::move(Result.Inputs);
 }
 
 Expected<BuildResult> SourceBuild::run() {
   if (Error E = open())
     return std::move(E);
-  if (Warm.Inclusions.Files.empty())
-    addFilesOfOptions();
-  else
-    Result.Inclusions = Warm.Inclusions;
+  addInputs(Warm.Inputs);
+  addFiles(Source.Options);
   if (Error E = compile())
     return std::move(E);
   if (sys::fs::exists(Library)) {
@@ -859,6 +895,13 @@ Expected<BuildResult> llvm::mneme::buildSource(const BuildJob &Job,
                                                StringRef Kept,
                                                const WarmTools &Warm) {
   return SourceBuild(Job, Tools, Kept, Warm).run();
+}
+
+JitInputs llvm::mneme::findCommonInputs(const BuildJob &Job,
+                                        const SourceTools &Tools,
+                                        StringRef Kept, const WarmTools &Warm,
+                                        const timespec &Start) {
+  return SourceBuild(Job, Tools, Kept, Warm).findCommonInputs(Start);
 }
 
 bool BuildJob::isInstance() const {
@@ -889,18 +932,17 @@ Expected<BuildJob> BuildJob::decode(StringRef Body) {
 std::string BuildResult::encode() const {
   ::mneme::WireWriter B, W;
   writeBuilt(B, Built);
-  W.str(Inclusions.encode());
+  W.str(Inputs.encode());
   W.str(B.body());
   return W.body();
 }
 
 std::optional<BuildResult> BuildResult::decode(StringRef Bytes) {
   ::mneme::WireReader R(Bytes.data(), Bytes.size());
-  std::string Inclusions = R.str(), Built = R.str();
+  std::string Inputs = R.str(), Built = R.str();
   ::mneme::WireReader B(Built.data(), Built.size());
   BuildResult Result;
-  if (!R.ok() || !R.atEnd() ||
-      !JitInclusions::decode(Inclusions, Result.Inclusions) ||
+  if (!R.ok() || !R.atEnd() || !JitInputs::decode(Inputs, Result.Inputs) ||
       !readBuilt(B, Result.Built))
     return std::nullopt;
   return std::move(Result);

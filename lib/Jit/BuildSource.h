@@ -18,6 +18,7 @@
 
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -45,7 +46,7 @@ struct BuildJob {
 
 /// The result of a job.
 struct BuildResult {
-  ::mneme::JitInclusions Inclusions;
+  ::mneme::JitInputs Inputs;
   ::mneme::JitBuilt Built; ///< Without the library if there are errors.
   std::string encode() const;
   static std::optional<BuildResult> decode(StringRef Bytes);
@@ -58,6 +59,8 @@ struct SourceTools {
   std::string Include; ///< The folder with mneme/jit.h.
   std::string Linker;  ///< ld.lld beside clang, which takes less time than ld.
   std::string Warm;    ///< libmneme_warm.so
+  /// Those of LLVM in clang and the linker.
+  std::vector<std::string> Libraries;
   /// \param Program  the server.
   /// \param Clang  empty: it is looked for.
   static Expected<SourceTools> find(StringRef Program, std::string Clang);
@@ -72,18 +75,28 @@ struct WarmTools {
   /// The common text, and the file at whose inclusion front ends stop.
   std::string commonPath() const { return Folder + "/common.cpp"; }
   std::string restPath() const { return Folder + "/rest"; }
+  /// What front ends had looked up when they stopped.
+  std::string lookupsPath() const { return restPath() + MNEME_WARM_STOPPED; }
   /// Sockets of front ends that have compiled that.
   std::vector<int> FrontEnds;
   /// The other ends of these sockets, in the first build, which starts them.
   std::vector<int> Copies;
-  /// What they have included.
-  ::mneme::JitInclusions Inclusions;
+  /// What they have looked up.
+  ::mneme::JitInputs Inputs;
+  /// Files of earlier builds, by their full paths; may be null.
+  const std::map<std::string, ::mneme::JitInputs::File> *Known = nullptr;
 };
 
 /// Builds. Call it in a ChildTask.
 /// \param Kept  a folder for what builds have in common.
 Expected<BuildResult> buildSource(const BuildJob &Job, const SourceTools &Tools,
                                   StringRef Kept, const WarmTools &Warm);
+
+/// Returns what the front ends have looked up that have stopped.
+::mneme::JitInputs findCommonInputs(const BuildJob &Job,
+                                    const SourceTools &Tools, StringRef Kept,
+                                    const WarmTools &Warm,
+                                    const timespec &Start);
 
 } // namespace mneme
 } // namespace llvm

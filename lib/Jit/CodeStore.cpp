@@ -9,8 +9,11 @@
 #include "CodeStore.h"
 #include "BuildSource.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
@@ -20,6 +23,8 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <link.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -130,6 +135,12 @@ Error CodeStore::add(const std::string &Folder, uint64_t Limit,
 // The toolchain
 //===----------------------------------------------------------------------===//
 
+static bool isOfLLVM(StringRef Path) {
+  StringRef Name = sys::path::filename(Path);
+  return any_of(ArrayRef<StringRef>{"libLLVM", "libclang", "liblld"},
+                [&](StringRef Start) { return Name.starts_with(Start); });
+}
+
 /// Returns the paths of this program and of LLVM's libraries in it.
 static std::vector<std::string> findOwnFiles() {
   std::vector<std::string> Paths;
@@ -139,7 +150,7 @@ static std::vector<std::string> findOwnFiles() {
         StringRef Name = Info->dlpi_name ? Info->dlpi_name : "";
         if (Name.empty() && Paths.empty())
           Paths.push_back("/proc/self/exe");
-        else if (sys::path::filename(Name).starts_with("libLLVM"))
+        else if (isOfLLVM(Name))
           Paths.push_back(Name.str());
         return 0;
       },
@@ -150,12 +161,33 @@ static std::vector<std::string> findOwnFiles() {
 /// Most bytes of what servers leave for the next ones.
 static constexpr uint64_t NotesLimit = 1 << 20;
 
+/// Returns the paths of LLVM's libraries in a program; none if it has none.
+static std::vector<std::string> findLibraries(const std::string &Program) {
+  Descriptor Out(::memfd_create("mneme-libraries", MFD_CLOEXEC));
+  CompilerSetup Setup;
+  Setup.Out = Out.get();
+  // The loader lists them instead of starting the program.
+  Setup.Environment = {{"LD_TRACE_LOADED_OBJECTS", "1"}};
+  Expected<CompilerRun> Run = runCompiler(Program, {Program}, Setup);
+  consumeError(Run.takeError());
+  ::lseek(Out.get(), 0, SEEK_SET);
+  std::string Text = readToEnd(Out.get());
+  std::vector<std::string> Paths;
+  for (StringRef Line : split(Text, '\n')) {
+    StringRef Path = Line.split(" => ").second.rsplit(" (").first;
+    if (isOfLLVM(Path))
+      Paths.push_back(Path.str());
+  }
+  return Paths;
+}
+
 /// Finds the programs that compile sources. To ask a clang for its version
 /// takes as long as to compile a small function.
 static Expected<SourceTools> findTools(const std::string &Folder,
                                        CodeStore &Store) {
   std::string Key = getVersion().str() + " clang " +
-                    sys::Process::GetEnv("PATH").value_or("");
+                    sys::Process::GetEnv("PATH").value_or("") + ' ' +
+                    sys::Process::GetEnv("LD_LIBRARY_PATH").value_or("");
   std::optional<CodeStore::Found> Known =
       Store.find(Folder, Key, JitFile::Toolchain);
   JitToolchain Last;
@@ -163,8 +195,20 @@ static Expected<SourceTools> findTools(const std::string &Folder,
       Known && JitToolchain::decode(Known->Contents, Last) && Last.isCurrent();
   Expected<SourceTools> Tools = SourceTools::find(
       "/proc/self/exe", IsKnown ? Last.Files.front().Path : "");
+  if (!Tools)
+    return Tools;
+  if (IsKnown) {
+    for (const JitToolchain::File &F : drop_begin(Last.Files))
+      Tools->Libraries.push_back(F.Path);
+    return Tools;
+  }
+  Tools->Libraries = findLibraries(Tools->Clang);
+  if (!Tools->Linker.empty())
+    append_range(Tools->Libraries, findLibraries(Tools->Linker));
   JitToolchain Now;
-  if (Tools && !IsKnown && Now.add(Tools->Clang)) {
+  if (Now.add(Tools->Clang) &&
+      all_of(Tools->Libraries,
+             [&](const std::string &Path) { return Now.add(Path); })) {
     Now.Identity = ::mneme::jitDigest(Key);
     consumeError(
         Store.add(Folder, NotesLimit, Key, JitFile::Toolchain, Now.encode()));
@@ -181,6 +225,9 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
       return std::move(E);
     Files.push_back(Tools.Clang);
     Files.push_back(Tools.Plugin);
+    if (!Tools.Linker.empty())
+      Files.push_back(Tools.Linker);
+    append_range(Files, Tools.Libraries);
   }
   if (usesCuda(Target)) {
     // Without ptxas, there may be the library that was linked.
@@ -191,17 +238,22 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
       consumeError(Ptxas.takeError());
   }
   JitToolchain T;
+  std::vector<std::string> Different;
   for (const std::string &Path : Files) {
     // Clients know the program by its path only.
     const std::string &Shown = Path == "/proc/self/exe" ? Program : Path;
     SmallString<128> Real;
     sys::fs::UniqueID Running, Named;
-    if (sys::fs::real_path(Shown, Real) || !T.add(std::string(Real)) ||
-        sys::fs::getUniqueID(Path, Running) ||
+    if (sys::fs::real_path(Shown, Real))
+      return createStringError("cannot find '" + Shown + "'");
+    if (any_of(T.Files, [&](const auto &F) { return F.Path == Real; }))
+      continue;
+    if (!T.add(std::string(Real)) || sys::fs::getUniqueID(Path, Running) ||
         sys::fs::getUniqueID(Shown, Named))
       return createStringError("cannot find '" + Shown + "'");
     if (Running != Named)
       return createStringError("'" + Shown + "' was replaced");
+    Different.push_back(Path);
   }
   // To read all of LLVM takes longer than most compilations.
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
@@ -211,7 +263,7 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
     T.Identity = std::move(Known->Contents);
     return std::move(T);
   }
-  for (const std::string &Path : Files) {
+  for (const std::string &Path : Different) {
     Expected<std::unique_ptr<MemoryBuffer>> Contents = readFile(Path);
     if (!Contents)
       return Contents.takeError();

@@ -11,6 +11,7 @@
 #include "CodeStore.h"
 #include "CompileRequest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
@@ -35,6 +36,11 @@ static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 
 /// Texts whose compilers wait. With kernels, each takes some 60 MB of memory.
 static constexpr size_t MaxCommonTexts = 8;
+
+/// Compilations that take longer may never end, so that others do not wait for
+/// them, as long as there are not too many.
+static constexpr uint64_t SlowNanoseconds = 5'000'000'000;
+static constexpr size_t MaxSlow = 16;
 
 /// Its socket, and two of a compilation.
 static constexpr size_t DescriptorsOfPeer = 3;
@@ -65,7 +71,7 @@ private:
 
     std::optional<JitJob> Request;
     std::optional<BuildJob> Source;
-    std::string SourceKey; ///< Of the inclusions.
+    std::string SourceKey; ///< Of the inputs.
     /// Keys of the facts and, as far as it is known, of the code.
     std::string FactsKey, CodeKey;
     bool IsCompiled = false; ///< A compilation is under way for it.
@@ -82,6 +88,7 @@ private:
     BuildJob Job;
     std::string Key;
     std::string Common; ///< The key of what it compiles for others, too.
+    timespec Start = {};
   };
   /// Processes that have compiled what instances have in common, and compile
   /// the rest. They end with this object.
@@ -89,8 +96,14 @@ private:
     std::string Key; ///< BuildJob::commonKey()
     PrivateFolder Folder;
     std::vector<Pipe> FrontEnds; ///< Only Write, once they have been started.
-    ::mneme::JitInclusions Inclusions;
-    bool IsReady = false; ///< The first build has ended.
+    ::mneme::JitInputs Inputs;
+    static constexpr size_t Never = SIZE_MAX;
+    size_t Stopped = 0;   ///< How many of the first front ends wait.
+    bool IsReady = false; ///< All wait, or the first build has ended.
+    bool canStop() const {
+      return !IsReady && Stopped < FrontEnds.size() &&
+             FrontEnds[Stopped].Read.get() < 0;
+    }
   };
   /// A compilation that failed, which others may want, too.
   struct Failure {
@@ -114,6 +127,8 @@ private:
   }
   Expected<CommonText *> findCommonText(const BuildJob &Job);
   Error addCommonText(std::string Key, size_t FrontEnds);
+  bool watchTexts();
+  bool canStart() const;
   void startTools();
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
@@ -133,6 +148,7 @@ private:
   std::list<Build> Builds;
   std::list<CommonText> Texts; ///< The one used last is the first.
   PrivateFolder Kept;          ///< For builds; created when needed.
+  std::map<std::string, ::mneme::JitInputs::File> Known; ///< WarmTools::Known
   SourceTools Tools;           ///< Found with the toolchains.
   std::optional<WarmProgram> Clang, Linker;
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
@@ -304,8 +320,16 @@ bool JitServer::progress(Peer &P) {
     P.answerError(createStringError(Failed->second.Problem));
     return true;
   }
-  return Running.size() + Builds.size() < Options.Jobs &&
-         start(P, std::move(Attempt));
+  return canStart() && start(P, std::move(Attempt));
+}
+
+bool JitServer::canStart() const {
+  auto IsSlow = [](const auto &C) {
+    return C.Task.elapsedNanoseconds() > SlowNanoseconds;
+  };
+  size_t Slow = count_if(Running, IsSlow) + count_if(Builds, IsSlow);
+  return Running.size() + Builds.size() <
+         Options.Jobs + std::min(Slow, MaxSlow);
 }
 
 /// A failure may have had a cause that is gone.
@@ -414,9 +438,9 @@ bool JitServer::progressBuild(Peer &P) {
     return false;
   std::optional<CodeStore::Found> Known =
       Store.find(P.Source->CacheFolder, P.SourceKey, JitFile::Facts);
-  ::mneme::JitInclusions Inclusions;
-  if (Known && ::mneme::JitInclusions::decode(Known->Contents, Inclusions) &&
-      Inclusions.isCurrent(P.Source->Folder))
+  ::mneme::JitInputs Inputs;
+  if (Known && ::mneme::JitInputs::decode(Known->Contents, Inputs) &&
+      Inputs.isCurrent(P.Source->Folder))
     if (std::optional<CodeStore::Found> Library =
             Store.find(P.Source->CacheFolder, P.SourceKey + Known->Contents,
                        JitFile::Code)) {
@@ -426,7 +450,29 @@ bool JitServer::progressBuild(Peer &P) {
       answerBuild(P, Built);
       return true;
     }
-  return Running.size() + Builds.size() < Options.Jobs && startBuild(P);
+  return canStart() && startBuild(P);
+}
+
+/// Finds texts whose front ends wait by now. \returns whether there are any.
+bool JitServer::watchTexts() {
+  bool Busy = false;
+  for (CommonText &T : Texts) {
+    std::optional<bool> HasStopped;
+    while (T.canStop() &&
+           (HasStopped = hasWarmStopped(T.FrontEnds[T.Stopped].Write.get())))
+      T.Stopped = *HasStopped ? T.Stopped + 1 : CommonText::Never;
+    auto First =
+        find_if(Builds, [&](const Build &B) { return B.Common == T.Key; });
+    if (T.IsReady || T.Stopped != T.FrontEnds.size() || First == Builds.end())
+      continue;
+    WarmTools Warm;
+    Warm.Folder = T.Folder.path();
+    Warm.Known = &Known;
+    T.Inputs =
+        findCommonInputs(First->Job, Tools, Kept.path(), Warm, First->Start);
+    T.IsReady = Busy = true;
+  }
+  return Busy;
 }
 
 /// Starts the programs that builds run, unless they wait. Builds do without
@@ -478,7 +524,7 @@ JitServer::findCommonText(const BuildJob &Job) {
   if (IsKnown && It->IsReady &&
       (any_of(It->FrontEnds,
               [](const Pipe &P) { return hasWarmEnded(P.Write.get()); }) ||
-       !It->Inclusions.isCurrent(Job.Folder))) {
+       !It->Inputs.isCurrent(Job.Folder))) {
     Texts.erase(It);
     IsKnown = false;
   }
@@ -501,6 +547,7 @@ bool JitServer::startBuild(Peer &P) {
       return Refuse(std::move(E));
   startTools();
   WarmTools Warm;
+  Warm.Known = &Known;
   SmallVector<int, 8> Sockets;
   auto Use = [&](int FD) {
     Sockets.push_back(FD);
@@ -516,17 +563,19 @@ bool JitServer::startBuild(Peer &P) {
     if (Error E = findCommonText(Job).moveInto(Common))
       return Refuse(std::move(E));
     IsFirst = Common->FrontEnds.front().Read.get() >= 0;
-    // The others wait for the first one.
+    // The others wait until the common text is compiled.
     if (!IsFirst && !Common->IsReady)
       return false;
     Warm.Folder = Common->Folder.path();
-    Warm.Inclusions = Common->Inclusions;
+    Warm.Inputs = Common->Inputs;
     for (const Pipe &Ends : Common->FrontEnds) {
       Warm.FrontEnds.push_back(Use(Ends.Write.get()));
       if (IsFirst)
         Warm.Copies.push_back(Use(Ends.Read.get()));
     }
   }
+  timespec AtStart;
+  ::clock_gettime(CLOCK_REALTIME, &AtStart);
   Expected<ChildTask> Task = ChildTask::startWith(
       "the compiler",
       [&]() -> Expected<std::string> {
@@ -549,8 +598,8 @@ bool JitServer::startBuild(Peer &P) {
       Texts.pop_front();
     return Refuse(Task.takeError());
   }
-  Builds.push_back(
-      {std::move(*Task), Job, P.SourceKey, IsFirst ? Common->Key : ""});
+  Builds.push_back({std::move(*Task), Job, P.SourceKey,
+                    IsFirst ? Common->Key : "", AtStart});
   return true;
 }
 
@@ -564,20 +613,24 @@ void JitServer::finishBuild(Build &B) {
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
   bool Ok = Result && !Result->Built.Library.empty();
+  if (Result)
+    for (const ::mneme::JitInputs::File &F : Result->Inputs.Files)
+      if (!F.Stamp.empty() && F.Path.front() == '/')
+        Known[F.Path] = F;
   if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
     // The next build shows its errors, too.
     Texts.erase(It);
-  } else if (It != Texts.end()) {
+  } else if (It != Texts.end() && !It->IsReady) {
     It->IsReady = true;
-    It->Inclusions = Result->Inclusions;
+    It->Inputs = Result->Inputs;
   }
   if (Ok) {
-    std::string Inclusions = Result->Inclusions.encode();
-    Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inclusions,
+    std::string Inputs = Result->Inputs.encode();
+    Error E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key + Inputs,
                         JitFile::Code, Result->Built.Library);
     if (!E)
       E = Store.add(B.Job.CacheFolder, B.Job.CacheLimit, B.Key, JitFile::Facts,
-                    Inclusions);
+                    Inputs);
     if (E)
       Result->Built.Note = toString(std::move(E));
   }
@@ -612,6 +665,7 @@ bool JitServer::serve() {
       Busy = true;
     }
   }
+  Busy |= watchTexts();
   for (auto It = Running.begin(); It != Running.end();) {
     if (!It->Task.poll()) {
       ++It;
@@ -666,6 +720,9 @@ void JitServer::run() {
       Waits.push_back({C.Task.fd(), POLLIN, 0});
     for (const Build &B : Builds)
       Waits.push_back({B.Task.fd(), POLLIN, 0});
+    for (const CommonText &T : Texts)
+      if (T.canStop())
+        Waits.push_back({T.FrontEnds[T.Stopped].Write.get(), POLLIN, 0});
     // Strangers have to greet within a time.
     double Left = HasWork ? 1 : Options.IdleSeconds - Idle.count();
     if (countStrangers() || Listener.isShort())
@@ -677,9 +734,18 @@ void JitServer::run() {
 Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
-  // Requests have those of their processes.
-  for (const char *Name : {"CPATH", "CPLUS_INCLUDE_PATH"})
-    ::unsetenv(Name);
+  // The code of a request depends on nothing of another process. Requests have
+  // the first three of their own.
+  constexpr StringLiteral Names(
+      "CPATH CPLUS_INCLUDE_PATH LIBRARY_PATH C_INCLUDE_PATH OBJC_INCLUDE_PATH "
+      "OBJCPLUS_INCLUDE_PATH CCC_OVERRIDE_OPTIONS CC_LOG_DIAGNOSTICS "
+      "CC_PRINT_HEADERS CC_PRINT_OPTIONS CC_PRINT_PROC_STAT "
+      "CC_PRINT_INTERNAL_STAT CLANG_CONFIG_PATH CLANG_NO_DEFAULT_CONFIG "
+      "RC_DEBUG_PREFIX_MAP COMPILER_PATH GCC_EXEC_PREFIX SOURCE_DATE_EPOCH "
+      "DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES LD_RUN_PATH "
+      "NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN");
+  for (StringRef Name : split(Names, ' '))
+    ::unsetenv(Name.str().c_str());
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;

@@ -65,6 +65,7 @@ Expected<CompilerRun> mneme::runCompiler(const std::string &Program,
   O.Err = Ends->Write.get();
   O.Directory = Setup.Directory;
   O.Limits = Setup.Limits;
+  O.Environment = Setup.Environment;
   if (Setup.Confined) {
     O.Confined = Setup.Confined;
     O.OnlyEnvironment = true;
@@ -92,6 +93,15 @@ Expected<Pipe> mneme::createWarmSocket() {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, Ends) != 0)
     return systemError("cannot create a socket");
   return Pipe{Descriptor(Ends[0]), Descriptor(Ends[1])};
+}
+
+std::optional<bool> mneme::hasWarmStopped(int Socket) {
+  char Byte;
+  ssize_t Size =
+      sys::RetryAfterSignal(-1, ::recv, Socket, &Byte, 1, MSG_DONTWAIT);
+  if (Size < 0 && errno == EAGAIN)
+    return std::nullopt;
+  return Size == 1;
 }
 
 bool mneme::hasWarmEnded(int Socket) {
@@ -158,16 +168,16 @@ std::optional<CompilerRun> mneme::runWarm(int Socket,
   for_each(Words, Add);
   Expected<Pipe> Answer = Pipe::createSocket(), Errors = Pipe::create();
   Descriptor Null(::open("/dev/null", O_RDWR | O_CLOEXEC)),
-      Tail(::memfd_create("mneme-warm", MFD_CLOEXEC));
-  bool Ok = Answer && Errors && Null && Tail &&
+      Tail(::memfd_create("mneme-warm", MFD_CLOEXEC)),
+      Lookups(::memfd_create("mneme-lookups", MFD_CLOEXEC));
+  bool Ok = Answer && Errors && Null && Tail && Lookups &&
             Message.size() <= MNEME_WARM_MAX_REQUEST &&
             !errorToBool(writeAll(Tail.get(), Stop.Contents)) &&
             ::lseek(Tail.get(), 0, SEEK_SET) == 0;
   if (Ok) {
     auto Get = [&](int FD) { return FD < 0 ? Null.get() : FD; };
-    SmallVector<int> FDs = {Answer->Write.get(), Get(Setup.In),
-                            Get(Setup.Out),      Errors->Write.get(),
-                            Get(Stop.Output),    Tail.get()};
+    SmallVector<int> FDs = {Answer->Write.get(), Get(Setup.In), Get(Setup.Out),
+                            Errors->Write.get(), Lookups.get(), Tail.get()};
     if (Stop.Copy >= 0)
       FDs.push_back(Stop.Copy);
     Ok = sendRequest(Socket, Message, FDs);
@@ -187,6 +197,8 @@ std::optional<CompilerRun> mneme::runWarm(int Socket,
   std::memcpy(&Run.Status, Status.data(), sizeof(Run.Status));
   if (WIFEXITED(Run.Status) && WEXITSTATUS(Run.Status) == MNEME_WARM_NOT_RUN)
     return std::nullopt;
+  if (::lseek(Lookups.get(), 0, SEEK_SET) == 0)
+    Run.Lookups = readToEnd(Lookups.get());
   Run.Seconds = secondsSince(Start);
   return std::move(Run);
 }

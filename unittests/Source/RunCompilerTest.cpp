@@ -44,6 +44,7 @@ protected:
       return std::nullopt;
     Messages = Run->Messages;
     Status = Run->Status;
+    Lookups = Run->Lookups;
     return cantFail(readFile(Path))->getBuffer().str();
   }
   /// A file that a run stops at.
@@ -56,7 +57,7 @@ protected:
   }
 
   TempDir Folder{"warm", /*Unique=*/true};
-  std::string Messages;
+  std::string Messages, Lookups;
   int Status = 0;
 };
 } // namespace
@@ -88,6 +89,24 @@ TEST_F(WarmProgramTest, GoesOnFromCopies) {
   // What came before the file is done.
   EXPECT_EQ(run(Ends.Write.get(), {}, stop("2")), "2 after");
   EXPECT_EQ(run(Ends.Write.get(), {}, stop("3")), "3 after");
+}
+
+TEST_F(WarmProgramTest, NotesLookups) {
+  WarmProgram P = start();
+  auto Noted = [](char What, const std::string &Path) {
+    return What + Path + '\0';
+  };
+  std::string A = file("a", "a"), B = file("b", "b"), None(Folder.path("none"));
+  Pipe Ends = cantFail(createWarmSocket());
+  WarmStop Stop = stop("1", Ends.Read.get());
+  run(P.socket(), {"cat", A, None, Stop.Path, B}, Stop);
+  std::string Before = Noted('+', A) + Noted('-', None);
+  EXPECT_EQ(Lookups, Before + Noted('+', B));
+  // Those of the run that left the copy are its own, too.
+  run(Ends.Write.get(), {}, stop("2"));
+  EXPECT_EQ(Lookups, Before + Noted('+', B));
+  run(P.socket(), {"cat", B});
+  EXPECT_EQ(Lookups, Noted('+', B));
 }
 
 TEST_F(WarmProgramTest, StopsWithoutCopy) {

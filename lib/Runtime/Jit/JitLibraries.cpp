@@ -42,10 +42,9 @@ LinkStatus Jit::build(const JitSource &Source, JitBuilt &Built) {
   if (S.K != LinkStatus::Ok)
     return S;
   std::string Key = makeSourceKey(Identity, Source, Folder);
-  JitInclusions Inclusions;
+  JitInputs Inputs;
   if (findInCache(Key, JitFile::Facts, Bytes) &&
-      JitInclusions::decode(Bytes, Inclusions) &&
-      Inclusions.isCurrent(Folder) &&
+      JitInputs::decode(Bytes, Inputs) && Inputs.isCurrent(Folder) &&
       findInCache(Key + Bytes, JitFile::Code, Built.Library)) {
     Built.Origin = JitOrigin::Disk;
   } else if (Settings.Mode == JitMode::Cached) {
@@ -166,15 +165,23 @@ static std::string makeText(const char *Text, size_t Size) {
 
 /// Adds the folders that the environment names: that of the server is of
 /// another process.
-static void addFoldersOfEnvironment(std::vector<std::string> &Options) {
+static void addFoldersOfEnvironment(JitSource &S) {
+  // Clang's own folders of libraries come before those of LIBRARY_PATH.
   static constexpr const char *Variables[][2] = {
-      {"CPATH", "-I"}, {"CPLUS_INCLUDE_PATH", "-isystem"}};
+      {"CPATH", "-I"},
+      {"CPLUS_INCLUDE_PATH", "-isystem"},
+      {"LIBRARY_PATH", "-L"}};
   for (auto [Name, Option] : Variables) {
-    const char *Value = secure_getenv(Name);
+    bool IsLinker = !strcmp(Option, "-L");
+    const char *Value = IsLinker || S.Language == JitLanguage::Cpp
+                            ? secure_getenv(Name)
+                            : nullptr;
     for (std::string Rest = Value ? Value : ""; !Rest.empty();) {
       std::string Path = Rest.substr(0, Rest.find(':'));
       Rest.erase(0, Path.size() + 1);
-      Options.push_back(Option + (Path.empty() ? "." : Path));
+      if (IsLinker)
+        S.Options.push_back("-Xlinker");
+      S.Options.push_back(Option + (Path.empty() ? "." : Path));
     }
   }
 }
@@ -189,8 +196,7 @@ static JitSource readSource(const mneme_jit_source &From) {
   S.Text = makeText(From.text, From.text_size);
   S.Tail = makeText(From.tail, From.tail_size);
   S.Options.assign(From.options, From.options + From.num_options);
-  if (S.Language == JitLanguage::Cpp)
-    addFoldersOfEnvironment(S.Options);
+  addFoldersOfEnvironment(S);
   return S;
 }
 

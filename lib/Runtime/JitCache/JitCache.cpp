@@ -17,6 +17,7 @@
 #include <cerrno>
 #include <cpuid.h>
 #include <cstring>
+#include <dirent.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -160,40 +161,97 @@ static std::string pathFrom(const std::string &Folder,
   return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
 }
 
-void JitInclusions::add(const std::string &Path, const std::string &Folder,
-                        const timespec *Read) {
-  std::string Full = pathFrom(Folder, Path);
-  struct stat Status;
-  bool IsSame =
-      !stat(Full.c_str(), &Status) &&
-      (!Read || std::tie(Status.st_ctim.tv_sec, Status.st_ctim.tv_nsec) <=
-                    std::tie(Read->tv_sec, Read->tv_nsec));
-  std::string Digest = IsSame ? jitFileDigest(Full) : "";
-  Files.push_back({Path, Digest.empty() ? "changed" : std::move(Digest)});
+/// What is no digest, and never that of a file.
+static const char *const NeverCurrent = "changed";
+
+/// Returns the digest of the names in a folder.
+static std::string listFolder(const std::string &Path) {
+  std::vector<std::string> Names;
+  DIR *Folder = opendir(Path.c_str());
+  if (!Folder)
+    return NeverCurrent;
+  while (const dirent *Entry = readdir(Folder))
+    Names.push_back(Entry->d_name);
+  closedir(Folder);
+  std::sort(Names.begin(), Names.end());
+  WireWriter W;
+  for (const std::string &Name : Names)
+    W.str(Name);
+  return jitDigest(W.body());
 }
 
-bool JitInclusions::isCurrent(const std::string &Folder) const {
+/// Describes what is at a path.
+static JitInputs::File describeInput(const std::string &Path,
+                                     const std::string &Folder,
+                                     const timespec *Read,
+                                     const JitInputs::File *Known) {
+  JitInputs::File F{Path, "", ""};
+  std::string Full = pathFrom(Folder, Path);
+  struct stat S;
+  if (stat(Full.c_str(), &S))
+    return F;
+  if (S_ISDIR(S.st_mode)) {
+    F.Digest = Path.back() == '/' ? listFolder(Full) : "folder";
+    return F;
+  }
+  F.Digest = NeverCurrent;
+  if (!S_ISREG(S.st_mode) ||
+      (Read && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >
+                   std::tie(Read->tv_sec, Read->tv_nsec)))
+    return F;
+  // A file can change twice within a tick of the clock.
+  constexpr time_t Tick = 2;
+  if (S.st_ctim.tv_sec + Tick < time(nullptr)) {
+    WireWriter W;
+    for (uint64_t Value :
+         {uint64_t(S.st_dev), uint64_t(S.st_ino), uint64_t(S.st_size),
+          uint64_t(S.st_ctim.tv_sec), uint64_t(S.st_ctim.tv_nsec)})
+      W.u64(Value);
+    F.Stamp = jitDigest(W.body());
+  }
+  if (Known && !F.Stamp.empty() && Known->Stamp == F.Stamp)
+    F.Digest = Known->Digest;
+  else if (std::string Digest = jitFileDigest(Full); !Digest.empty())
+    F.Digest = std::move(Digest);
+  return F;
+}
+
+void JitInputs::add(const std::string &Path, const std::string &Folder,
+                    const timespec &Read, bool Found,
+                    const std::map<std::string, File> &Known) {
+  auto Same = Known.find(pathFrom(Folder, Path));
+  File F = describeInput(Path, Folder, &Read,
+                         Same == Known.end() ? nullptr : &Same->second);
+  if (F.Digest.empty() == Found)
+    F.Digest = NeverCurrent;
+  Files.push_back(std::move(F));
+}
+
+bool JitInputs::isCurrent(const std::string &Folder) const {
   return std::all_of(Files.begin(), Files.end(), [&](const File &F) {
-    return jitFileDigest(pathFrom(Folder, F.Path)) == F.Digest;
+    return F.Digest != NeverCurrent &&
+           describeInput(F.Path, Folder, nullptr, &F).Digest == F.Digest;
   });
 }
 
-std::string JitInclusions::encode() const {
+std::string JitInputs::encode() const {
   WireWriter W;
   W.u32(uint32_t(Files.size()));
   for (const File &F : Files) {
     W.str(F.Path);
     W.str(F.Digest);
+    W.str(F.Stamp);
   }
   return W.body();
 }
 
-bool JitInclusions::decode(const std::string &Bytes, JitInclusions &Result) {
+bool JitInputs::decode(const std::string &Bytes, JitInputs &Result) {
   WireReader R(Bytes.data(), Bytes.size());
   for (uint32_t N = R.u32(); N && R.ok(); --N) {
     File F;
     F.Path = R.str();
     F.Digest = R.str();
+    F.Stamp = R.str();
     Result.Files.push_back(std::move(F));
   }
   return R.ok() && R.atEnd();
@@ -215,14 +273,14 @@ static bool includesFromFolder(const std::string &Text) {
 /// Returns false if the code is the same in all folders.
 static bool dependsOnFolder(const JitSource &S) {
   return includesFromFolder(S.Text) || includesFromFolder(S.Tail) ||
-         !std::all_of(S.Options.begin(), S.Options.end(),
-                      [](const std::string &Option) {
-                        for (const char *Start :
-                             {"-D", "-U", "-O", "-std=", "-I/", "-march="})
-                          if (!Option.compare(0, strlen(Start), Start))
-                            return Option.size() > strlen(Start);
-                        return false;
-                      });
+         !std::all_of(
+             S.Options.begin(), S.Options.end(), [](const std::string &Option) {
+               for (const char *Start :
+                    {"-D", "-U", "-O", "-std=", "-I/", "-L/", "-march="})
+                 if (!Option.compare(0, strlen(Start), Start))
+                   return Option.size() > strlen(Start);
+               return false;
+             });
 }
 
 std::string mneme::makeSourceKey(const std::string &Identity,

@@ -14,10 +14,13 @@
 #include "llvm/Mneme/Runtime/WarmStart.h"
 
 #include <cerrno>
+#include <climits>
 #include <csignal>
 #include <cstdarg>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -25,17 +28,18 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <utility>
 #include <vector>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
 namespace {
-/// Where the program stops once more. Descriptors follow MNEME_WARM_OUTPUT in
-/// runs.
-constexpr int TailFd = MNEME_WARM_OUTPUT + 1, RestFd = TailFd + 1,
+/// Descriptors of runs, after their streams.
+constexpr int LookupsFd = 3, TailFd = LookupsFd + 1, RestFd = TailFd + 1,
               EndFd = RestFd + 1;
 
 struct Run {
@@ -43,11 +47,49 @@ struct Run {
   pid_t Pid;
 };
 
-std::string StopAt; ///< Empty: does not stop.
+/// Where the program stops once more; empty: it does not.
+std::string StopAt;
 bool LeavesCopy = false;
+bool IsRun = false;
+std::string Lookups; ///< Before a copy was left behind.
 pid_t Parent = 0;
 std::string CommandLine; ///< As in /proc.
 } // namespace
+
+template <typename Fn> static Fn *next(const char *Name) {
+  return reinterpret_cast<Fn *>(dlsym(RTLD_NEXT, Name));
+}
+
+using OpenFn = int(const char *, int, ...);
+
+static int openReally(const char *Path, int Flags, mode_t Mode) {
+  static OpenFn *Real = next<OpenFn>("open");
+  return Real(Path, Flags, Mode);
+}
+
+/// Notes that a path was looked up. Keeps errno.
+static void note(MnemeWarmLookup What, const char *Path) {
+  const char *File = IsRun ? nullptr : getenv(MNEME_WARM_LOOKUPS_VARIABLE);
+  if (!Path || (!IsRun && !File))
+    return;
+  int Error = errno;
+  std::string Text(1, What);
+  Text.append(Path, strlen(Path) + 1);
+  if (LeavesCopy)
+    Lookups += Text;
+  // Programs may close all descriptors, and have several processes.
+  int Fd =
+      File ? openReally(File, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600)
+           : LookupsFd;
+  (void)!write(Fd, Text.data(), Text.size());
+  if (File)
+    close(Fd);
+  errno = Error;
+}
+
+static void noteResult(bool Found, const char *Path) {
+  note(Found ? MnemeWarmFound : MnemeWarmMissing, Path);
+}
 
 static void closeFrom(int First) {
   if (syscall(SYS_close_range, unsigned(First), ~0u, 0))
@@ -70,7 +112,7 @@ static bool place(const int *Fds, int Count, int End) {
   if (Count <= RestFd)
     close(RestFd);
   closeFrom(EndFd + 1);
-  for (int Fd : {TailFd, RestFd, EndFd})
+  for (int Fd : {TailFd, LookupsFd, RestFd, EndFd})
     fcntl(Fd, F_SETFD, FD_CLOEXEC);
   return true;
 }
@@ -162,6 +204,8 @@ bool Server::accept(std::vector<char *> &Words) {
     _exit(MNEME_WARM_NOT_RUN);
   StopAt = Strings[2];
   LeavesCopy = Count > MnemeWarmCopy;
+  IsRun = true;
+  (void)!write(LookupsFd, Lookups.data(), Lookups.size());
   Words.assign(Strings.begin() + 3, Strings.end());
   for (const char *Word : Words)
     CommandLine.append(Word, strlen(Word) + 1);
@@ -226,6 +270,12 @@ EXPORT int __libc_start_main(MainFn *ProgramsMain, int Count, char **Words,
       int(MainFn *, int, char **, void (*)(), void (*)(), void (*)(), void *);
   auto *Real = reinterpret_cast<Fn *>(dlsym(RTLD_NEXT, "__libc_start_main"));
   Main = ProgramsMain;
+  if (getenv(MNEME_WARM_LOOKUPS_VARIABLE)) {
+    char Program[PATH_MAX] = {};
+    if (readlink("/proc/self/exe", Program, sizeof(Program) - 1) > 0)
+      note(MnemeWarmFound, Program);
+    return Real(ProgramsMain, Count, Words, Init, Fini, Loader, Stack);
+  }
   // Programs that it starts are others.
   unsetenv("LD_PRELOAD");
   return Real(serveMain, Count, Words, Init, Fini, Loader, Stack);
@@ -234,7 +284,7 @@ EXPORT int __libc_start_main(MainFn *ProgramsMain, int Count, char **Words,
 /// Leaves a copy behind, which serves. \returns the contents of the file, in
 /// each process that runs.
 static int stop() {
-  StopAt.clear();
+  std::string Path = std::exchange(StopAt, "") + MNEME_WARM_STOPPED;
   if (!LeavesCopy)
     return dup(TailFd);
   LeavesCopy = false;
@@ -245,7 +295,7 @@ static int stop() {
   }
   // Nothing of the run is left in the copy, in particular not its end.
   setsid();
-  int Null = open("/dev/null", O_RDWR | O_CLOEXEC);
+  int Null = openReally("/dev/null", O_RDWR | O_CLOEXEC, 0);
   int Socket = fcntl(RestFd, F_DUPFD_CLOEXEC, EndFd + 1);
   if (Null < 0 || Socket < 0)
     _exit(0);
@@ -253,13 +303,14 @@ static int stop() {
     dup2(Null, Fd);
   dup2(Socket, EndFd);
   closeFrom(EndFd + 1);
+  int Fd =
+      openReally(Path.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
+  (void)!write(Fd, Lookups.data(), Lookups.size());
+  close(Fd);
+  (void)!send(EndFd, "", 1, MSG_NOSIGNAL);
   Server(EndFd).serve();
   StopAt.clear();
   return dup(TailFd);
-}
-
-template <typename Fn> static Fn *next(const char *Name) {
-  return reinterpret_cast<Fn *>(dlsym(RTLD_NEXT, Name));
 }
 
 /// Returns a file with the words of the run: plugins read those of the process.
@@ -275,13 +326,16 @@ static int openCommandLine() {
 }
 
 static int openFile(const char *Path, int Flags, mode_t Mode) {
-  using Fn = int(const char *, int, ...);
   if (!StopAt.empty() && StopAt == Path)
     return stop();
   if (!CommandLine.empty() && !strcmp(Path, "/proc/self/cmdline"))
     return openCommandLine();
-  static Fn *Real = next<Fn>("open");
-  return Real(Path, Flags, Mode);
+  int Fd = openReally(Path, Flags, Mode);
+  if ((Flags & O_ACCMODE) == O_RDONLY)
+    noteResult(Fd >= 0, Path);
+  else
+    note(MnemeWarmWritten, Path);
+  return Fd;
 }
 
 static bool hasMode(int Flags) {
@@ -299,5 +353,65 @@ EXPORT int open(const char *Path, int Flags, ...) {
 // Files have 64 bits on x86-64.
 EXPORT int open64(const char *Path, int Flags, ...)
     __attribute__((alias("open")));
+
+static FILE *openStream(const char *Function, const char *Path,
+                        const char *Mode) {
+  FILE *File = next<FILE *(const char *, const char *)>(Function)(Path, Mode);
+  if (Mode[0] == 'r' && !strchr(Mode, '+'))
+    noteResult(File, Path);
+  else
+    note(MnemeWarmWritten, Path);
+  return File;
+}
+
+EXPORT FILE *fopen(const char *Path, const char *Mode) {
+  return openStream("fopen", Path, Mode);
+}
+
+EXPORT FILE *fopen64(const char *Path, const char *Mode) {
+  return openStream("fopen64", Path, Mode);
+}
+
+EXPORT DIR *opendir(const char *Path) {
+  DIR *Folder = next<DIR *(const char *)>("opendir")(Path);
+  note(Folder ? MnemeWarmListed : MnemeWarmMissing, Path);
+  return Folder;
+}
+
+template <typename... Ts>
+static int lookUp(const char *Function, const char *Path, Ts... Arguments) {
+  int Result = next<int(Ts...)>(Function)(Arguments...);
+  noteResult(!Result, Path);
+  return Result;
+}
+
+EXPORT int stat(const char *Path, struct stat *Status) {
+  return lookUp("stat", Path, Path, Status);
+}
+
+EXPORT int stat64(const char *Path, struct stat64 *Status) {
+  return lookUp("stat64", Path, Path, Status);
+}
+
+// Of programs that were linked with a glibc before 2.33.
+EXPORT int __xstat(int Version, const char *Path, struct stat *Status) {
+  return lookUp("__xstat", Path, Version, Path, Status);
+}
+
+EXPORT int __xstat64(int Version, const char *Path, struct stat64 *Status) {
+  return lookUp("__xstat64", Path, Version, Path, Status);
+}
+
+EXPORT int access(const char *Path, int Mode) {
+  int Result = next<int(const char *, int)>("access")(Path, Mode);
+  // A file that may not be written or executed is there.
+  noteResult(!Result || errno == EACCES, Path);
+  return Result;
+}
+
+EXPORT int rename(const char *From, const char *To) {
+  note(MnemeWarmWritten, To);
+  return next<int(const char *, const char *)>("rename")(From, To);
+}
 
 EXPORT pid_t getppid() { return Parent ? Parent : pid_t(syscall(SYS_getppid)); }

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Runtime/JitExchange.h"
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <time.h>
 #include <vector>
@@ -68,25 +69,32 @@ struct JitToolchain {
   static bool decode(const std::string &Bytes, JitToolchain &Result);
 };
 
-/// The files that a source includes. If none has changed, neither has the
-/// library.
-struct JitInclusions {
+/// The paths that compilers and linkers have looked up for a library. If
+/// nothing has changed there, neither has the library.
+struct JitInputs {
   struct File {
-    std::string Path; ///< May be relative to the folder of the source.
-    std::string Digest;
+    /// May be relative to the folder of the source. If it ends in a slash, the
+    /// names in the folder count.
+    std::string Path;
+    std::string Digest; ///< Empty: there was nothing.
+    /// If that of the file is the same, so is the digest. May be empty.
+    std::string Stamp;
   };
   std::vector<File> Files;
 
-  /// Adds a file. It is never current if it cannot be read now, or has changed
-  /// after \p Read.
+  /// Adds a path. It is never current if what is there differs from \p Found
+  /// by now, cannot be read, or has changed after \p Read.
+  /// \param Known  files, by their full paths, whose digests need not be
+  /// computed again.
   void add(const std::string &Path, const std::string &Folder,
-           const timespec *Read = nullptr);
+           const timespec &Read, bool Found = true,
+           const std::map<std::string, File> &Known = {});
   bool isCurrent(const std::string &Folder) const;
   std::string encode() const;
-  static bool decode(const std::string &Bytes, JitInclusions &Result);
+  static bool decode(const std::string &Bytes, JitInputs &Result);
 };
 
-/// Returns the key of the inclusions of a source, with the identity of the
+/// Returns the key of the inputs of a source, with the identity of the
 /// toolchain (16 bytes). The key of the library has those appended.
 /// \param Folder  the current one: other folders may have other files.
 std::string makeSourceKey(const std::string &Identity, const JitSource &S,

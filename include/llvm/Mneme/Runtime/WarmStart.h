@@ -12,10 +12,16 @@
 /// each request: a run costs no dynamic linking. A run may stop once more, when
 /// it opens a certain file. It then leaves a copy behind, which goes on with
 /// other contents of the file for each request: what the run has read so far is
-/// not read again. Copies have no descriptors but those of the request.
+/// not read again. Copies have no descriptors but those of the request. As soon
+/// as it waits, a copy appends its lookups so far to the file with
+/// MNEME_WARM_STOPPED after its name, and sends one byte.
 ///
 /// A request is one message with descriptors. The descriptor of its answer gets
 /// the status of the process, as of wait(), or nothing if it does not run.
+///
+/// Runs write the paths that they look up, so that one can tell later whether
+/// another run would find the same. If MNEME_WARM_LOOKUPS_VARIABLE names a
+/// file, the library only does that, for all programs that the program starts.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,11 +30,21 @@
 
 #include <cstdint>
 
+#define MNEME_WARM_LOOKUPS_VARIABLE "MNEME_WARM_LOOKUPS"
+#define MNEME_WARM_STOPPED ".lookups"
+
+/// What a run has found. Lookups are such a character and a path, which ends in
+/// null.
+enum MnemeWarmLookup : char {
+  MnemeWarmFound = '+',
+  MnemeWarmMissing = '-',
+  MnemeWarmListed = '/', ///< A folder whose entries were read.
+  MnemeWarmWritten = '>'
+};
+
 enum {
   /// The socket of the requests (SOCK_SEQPACKET) in the program as it starts.
   MNEME_WARM_SOCKET = 0,
-  /// The descriptor of a run, after those of its streams, for another file.
-  MNEME_WARM_OUTPUT = 3,
   /// Most bytes of a message.
   MNEME_WARM_MAX_REQUEST = 128 << 10,
   /// The exit status of a run that could not start.
@@ -38,7 +54,7 @@ enum {
 /// Descriptors of a request.
 enum MnemeWarmDescriptor {
   MnemeWarmAnswer, ///< Closed to end the run.
-  MnemeWarmIn,     ///< Three streams, MNEME_WARM_OUTPUT, the file's contents.
+  MnemeWarmIn,     ///< Three streams, a file for lookups, the file's contents.
   MnemeWarmCopy = MnemeWarmIn + 5, ///< The socket of the copy; may be absent.
   MnemeWarmDescriptors
 };

@@ -31,6 +31,8 @@ struct CompilerSetup {
   ChildLimits Limits = {};
   int In = NullStream;  ///< Standard input.
   int Out = NullStream; ///< Standard output.
+  /// Further environment variables.
+  std::vector<std::pair<std::string, std::string>> Environment = {};
 };
 
 /// A compiler that has ended.
@@ -39,6 +41,7 @@ struct CompilerRun {
   bool IsLate = false;
   std::string Messages; ///< Standard error, as far as the limit allows.
   double Seconds = 0;
+  std::string Lookups = {}; ///< Of runWarm(): see Runtime/WarmStart.h.
 
   bool succeeded() const;
   /// Returns the reason of a failure: the first error, or how the process
@@ -81,14 +84,17 @@ private:
 /// The copy ends when all copies of Write are closed.
 Expected<Pipe> createWarmSocket();
 
+/// Returns true once the copy waits, or nothing if it does not yet. To be
+/// called until then.
+std::optional<bool> hasWarmStopped(int Socket);
+
 /// Returns true if nothing takes requests from the other end.
 bool hasWarmEnded(int Socket);
 
 /// Where a run stops: at a file, whose contents differ from run to run.
 struct WarmStop {
   std::string Path, Contents;
-  int Output = NullStream; ///< Descriptor MNEME_WARM_OUTPUT of the run.
-  int Copy = -1;           ///< The socket of the copy that stays there; or -1.
+  int Copy = -1; ///< The socket of the copy that stays there; or -1.
 };
 
 /// Runs a program that waits, or a copy that a run left behind. For the latter,
