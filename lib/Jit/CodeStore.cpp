@@ -18,6 +18,8 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Version.h"
+#include "llvm/Object/BuildID.h"
+#include "llvm/Object/ObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -216,6 +218,26 @@ static Expected<SourceTools> findTools(const std::string &Folder,
   return Tools;
 }
 
+/// Returns what changes with the contents of a file. To read all of LLVM takes
+/// longer than to compile a small function, and linkers make build IDs of the
+/// contents.
+static Expected<std::string> identifyFile(const std::string &Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+  if (!File)
+    return File.takeError();
+  StringRef Contents = (*File)->getBuffer();
+  if (isOfLLVM(Path)) {
+    Expected<std::unique_ptr<object::ObjectFile>> Object =
+        object::ObjectFile::createObjectFile((*File)->getMemBufferRef());
+    if (!Object)
+      consumeError(Object.takeError());
+    else if (object::BuildIDRef ID = object::getBuildID(Object->get());
+             !ID.empty())
+      return toHex(ID) + utostr(Contents.size());
+  }
+  return toHexString(digest128(Contents));
+}
+
 Expected<JitToolchain> llvm::mneme::findToolchain(
     const std::string &Program, const std::string &CudaPath, JitTarget Target,
     SourceTools &Tools, const std::string &Folder, CodeStore &Store) {
@@ -255,7 +277,6 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
       return createStringError("'" + Shown + "' was replaced");
     Different.push_back(Path);
   }
-  // To read all of LLVM takes longer than most compilations.
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
   std::string Key = Text + T.encode();
   if (std::optional<CodeStore::Found> Known =
@@ -264,10 +285,10 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
     return std::move(T);
   }
   for (const std::string &Path : Different) {
-    Expected<std::unique_ptr<MemoryBuffer>> Contents = readFile(Path);
+    Expected<std::string> Contents = identifyFile(Path);
     if (!Contents)
       return Contents.takeError();
-    Text += toHexString(digest128((*Contents)->getBuffer()));
+    Text += *Contents;
   }
   T.Identity = ::mneme::jitDigest(Text);
   // Without it, the next server reads them.

@@ -2,10 +2,15 @@
 //
 // REQUIRES: cuda-toolkit, device-host, nvcc
 // RUN: %cuda_cc_plain -std=c++17 -I%mneme_src/include %s -o %t -lcudart
-// RUN: %source_run %t | FileCheck %s
+// DEFINE: %{run} = env MNEME_JIT_CACHE=%t.cache MNEME_JIT_REPORT=%t.report llvm-mneme-record --no-record --device=host --any-executable -- %t
+// RUN: rm -rf %t.cache && %{run} | FileCheck %s
+// RUN: %{run} | FileCheck %s
+// RUN: %python %S/Inputs/sources.py %t.report | FileCheck %s --check-prefix=AGAIN
 // CHECK: kernel 1
 // CHECK: instance 1
 // CHECK: error: {{.*}}identifier "y" is undefined
+// AGAIN: library with kernels C++ cache: 2
+// AGAIN-NOT: compiled
 
 #include <cstdio>
 #include <mneme/jit_module.h>
