@@ -123,7 +123,7 @@ public:
   SourceBuild(const BuildJob &Job, const SourceTools &Tools, StringRef Kept,
               const WarmTools &Warm)
       : Job(Job), Source(Job.Source), Tools(Tools), Kept(Kept), Warm(Warm),
-        Ignored{Kept.str(), Warm.Folder, "/dev/", "/proc/", "/sys/"} {}
+        Ignored{Kept.str(), Warm.Folder} {}
   Expected<BuildResult> run();
   JitInputs findCommonInputs(const timespec &Start);
 
@@ -170,9 +170,15 @@ private:
     return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
   }
   bool isIgnored(StringRef Path) const {
-    return any_of(Ignored, [&](StringRef Start) {
+    // Folders of users, also there.
+    bool IsOfSystem = !Path.starts_with("/dev/shm/") &&
+                      !Path.starts_with("/proc/self/cwd/");
+    auto IsIn = [&](StringRef Start) {
       return !Start.empty() && Path.starts_with(Start);
-    });
+    };
+    return any_of(Ignored, IsIn) ||
+           (IsOfSystem &&
+            any_of(ArrayRef<StringRef>{"/dev/", "/proc/", "/sys/"}, IsIn));
   }
   void addInput(const std::string &Path, bool Found = true);
   void addInputs(const JitInputs &Inputs) {

@@ -735,7 +735,7 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
   std::signal(SIGPIPE, SIG_IGN);
   std::signal(SIGXFSZ, SIG_IGN);
   // The code of a request depends on nothing of another process. Requests have
-  // the first three of their own.
+  // the first three and the last three of their own.
   constexpr StringLiteral Names(
       "CPATH CPLUS_INCLUDE_PATH LIBRARY_PATH C_INCLUDE_PATH OBJC_INCLUDE_PATH "
       "OBJCPLUS_INCLUDE_PATH CCC_OVERRIDE_OPTIONS CC_LOG_DIAGNOSTICS "
@@ -743,7 +743,8 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
       "CC_PRINT_INTERNAL_STAT CLANG_CONFIG_PATH CLANG_NO_DEFAULT_CONFIG "
       "RC_DEBUG_PREFIX_MAP COMPILER_PATH GCC_EXEC_PREFIX SOURCE_DATE_EPOCH "
       "DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES LD_RUN_PATH "
-      "NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN");
+      "NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN ROCM_PATH HIP_PATH "
+      "HIP_DEVICE_LIB_PATH");
   for (StringRef Name : split(Names, ' '))
     ::unsetenv(Name.str().c_str());
   auto TellReady = [&] {

@@ -59,7 +59,8 @@ bool mneme::describeJitKernel(const void *HostPtr, const IndexEntry &Entry,
                    return isWithin(F, Args, NumArgs);
                  });
   for (uint32_t I = 0; !Annotation && Args && I != NumArgs; ++I)
-    if (Args[I].Kind == MNEME_ARG_VALUE)
+    if (Args[I].Kind == MNEME_ARG_VALUE &&
+        Q.Fields.size() < MNEME_JIT_MAX_FIELDS)
       Q.Fields.push_back({MNEME_JIT_VALUE, /*Flags=*/0, /*Arg=*/I, /*Place=*/I,
                           /*Offset=*/0, Args[I].Size, /*Count=*/0,
                           MNEME_JIT_NO_ARG, /*CountPlace=*/0,

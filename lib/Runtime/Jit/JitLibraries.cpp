@@ -181,9 +181,24 @@ static void addFoldersOfEnvironment(JitSource &S) {
       Rest.erase(0, Path.size() + 1);
       if (IsLinker)
         S.Options.push_back("-Xlinker");
-      S.Options.push_back(Option + (Path.empty() ? "." : Path));
+      Path = Path.empty() ? "." : Path;
+      // nvcc takes two words only.
+      if (!strcmp(Option, "-isystem"))
+        S.Options.insert(S.Options.end(), {Option, Path});
+      else
+        S.Options.push_back(Option + Path);
     }
   }
+  if (S.Target != JitTarget::HipLibrary)
+    return;
+  // Options of the program come later, and have precedence.
+  static constexpr const char *Places[][2] = {
+      {"ROCM_PATH", "--rocm-path="},
+      {"HIP_PATH", "--hip-path="},
+      {"HIP_DEVICE_LIB_PATH", "--rocm-device-lib-path="}};
+  for (auto [Name, Option] : Places)
+    if (const char *Value = secure_getenv(Name); Value && *Value)
+      S.Options.insert(S.Options.begin(), std::string(Option) + Value);
 }
 
 static JitSource readSource(const mneme_jit_source &From) {

@@ -143,6 +143,14 @@ static const char *originOf(const JitVariant &V) {
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
 
+/// Returns a number for JSON: the application's locale may have a comma.
+static std::string decimal(double Value) {
+  constexpr uint64_t Unit = 1000000;
+  auto Scaled = uint64_t(Value * Unit + 0.5);
+  std::string Rest = std::to_string(Unit + Scaled % Unit);
+  return std::to_string(Scaled / Unit) + '.' + Rest.substr(1);
+}
+
 namespace {
 /// How much faster the code of a variant is than that as compiled: the median
 /// of the ratios of neighbouring launches, which read the same data or nearly
@@ -190,10 +198,10 @@ static std::string timesToJSON(const JitVariant &V) {
   std::string Out = ", \"times\": {\"pairs\": " + std::to_string(G.Pairs) +
                     ", \"served_ns\": " + std::to_string(G.Served) +
                     ", \"as_compiled_ns\": " + std::to_string(G.Own) +
-                    ", \"gain\": {\"value\": " + std::to_string(G.Ratio);
+                    ", \"gain\": {\"value\": " + decimal(G.Ratio);
   if (G.hasInterval())
-    Out += ", \"low\": " + std::to_string(G.Low) +
-           ", \"high\": " + std::to_string(G.High);
+    Out += ", \"low\": " + decimal(G.Low) +
+           ", \"high\": " + decimal(G.High);
   return Out + "}}";
 }
 
@@ -221,7 +229,7 @@ std::string JitReport::makeJSON() {
       ", \"compiled\": " + std::to_string(T.Compiled) +
       ", \"from_cache\": " + std::to_string(T.FromCache) +
       ", \"shared\": " + std::to_string(T.Shared) + ", \"compile_seconds\": " +
-      std::to_string(seconds(T.CompileNanoseconds)) +
+      decimal(seconds(T.CompileNanoseconds)) +
       (Of.Note.empty() ? "" : ", \"cache_problem\": " + quote(Of.Note)) +
       ", \"code\": [";
   const char *Separator = "";
@@ -256,12 +264,12 @@ std::string JitReport::makeJSON() {
       Out +=
           std::string(Comma) + "{\"constants\": " + quote(describe(*S, *V)) +
           ", \"served\": " + std::to_string(V->Served) +
-          ", \"wait_seconds\": " + std::to_string(seconds(V->WaitNanoseconds));
+          ", \"wait_seconds\": " + decimal(seconds(V->WaitNanoseconds));
       Comma = ", ";
       if (V->TheState == JitVariant::Ready)
         Out += ", \"origin\": " + quote(originOf(*V)) +
                ", \"compile_seconds\": " +
-               std::to_string(seconds(V->CompileNanoseconds));
+               decimal(seconds(V->CompileNanoseconds));
       Out += timesToJSON(*V);
       if (V->Problem != JitReason::None)
         Out += ", \"problem\": " + quote(describeReason(V->Problem)) +
@@ -279,9 +287,9 @@ std::string JitReport::makeJSON() {
         ", \"language\": " + quote(nameOf(S.Source.Language)) +
         ", \"digest\": " + quote(hexDigits(S.Digest.data(), S.Digest.size())) +
         ", \"origin\": " + quote(originOf(S.Origin)) +
-        ", \"wait_seconds\": " + std::to_string(seconds(S.WaitNanoseconds)) +
+        ", \"wait_seconds\": " + decimal(seconds(S.WaitNanoseconds)) +
         ", \"compile_seconds\": " +
-        std::to_string(seconds(S.CompileNanoseconds)) + "}";
+        decimal(seconds(S.CompileNanoseconds)) + "}";
     Separator = ",";
   }
   return Out + "]}\n";

@@ -27,8 +27,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Limits what a launch has to copy and compare.
-static constexpr size_t MaxFields = 64;
+static constexpr size_t MaxFields = MNEME_JIT_MAX_FIELDS;
 
 static void warn(Module &M, const Twine &Text) {
   M.getContext().diagnose(DiagnosticInfoGeneric("mneme: " + Text, DS_Warning));

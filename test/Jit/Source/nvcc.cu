@@ -5,6 +5,7 @@
 // DEFINE: %{run} = env MNEME_JIT_CACHE=%t.cache MNEME_JIT_REPORT=%t.report llvm-mneme-record --no-record --device=host --any-executable -- %t
 // RUN: rm -rf %t.cache && %{run} | FileCheck %s
 // RUN: %{run} | FileCheck %s
+// RUN: env CPLUS_INCLUDE_PATH=%S/Inputs:%S MNEME_JIT_CACHE=%t.cache llvm-mneme-record --no-record --device=host --any-executable -- %t | FileCheck %s
 // RUN: %python %S/Inputs/sources.py %t.report | FileCheck %s --check-prefix=AGAIN
 // CHECK: kernel 1
 // CHECK: instance 1

@@ -205,7 +205,7 @@ inline bool readRequest(WireReader &R, JitRequest &Q) {
   }
   Q.MaxThreads = R.u32();
   return R.ok() && Target <= uint32_t(JitTarget::Cuda) && Q.Code.size() == 16 &&
-         Q.Fields.size() <= 64;
+         Q.Fields.size() <= MNEME_JIT_MAX_FIELDS;
 }
 
 /// Returns the key of the facts about code, or of the code for a launch, with

@@ -45,6 +45,9 @@ enum {
 
 #define MNEME_JIT_NO_ARG 0xffffffffu
 
+/// Most fields of a kernel or function: what a launch has to copy and compare.
+#define MNEME_JIT_MAX_FIELDS 64
+
 /// A part of an argument, or of memory, that may become a constant.
 typedef struct {
   uint32_t Kind;  ///< MNEME_JIT_VALUE etc.
