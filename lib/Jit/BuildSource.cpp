@@ -171,8 +171,8 @@ private:
   }
   bool isIgnored(StringRef Path) const {
     // Folders of users, also there.
-    bool IsOfSystem = !Path.starts_with("/dev/shm/") &&
-                      !Path.starts_with("/proc/self/cwd/");
+    bool IsOfSystem =
+        !Path.starts_with("/dev/shm/") && !Path.starts_with("/proc/self/cwd/");
     auto IsIn = [&](StringRef Start) {
       return !Start.empty() && Path.starts_with(Start);
     };

@@ -200,8 +200,7 @@ static std::string timesToJSON(const JitVariant &V) {
                     ", \"as_compiled_ns\": " + std::to_string(G.Own) +
                     ", \"gain\": {\"value\": " + decimal(G.Ratio);
   if (G.hasInterval())
-    Out += ", \"low\": " + decimal(G.Low) +
-           ", \"high\": " + decimal(G.High);
+    Out += ", \"low\": " + decimal(G.Low) + ", \"high\": " + decimal(G.High);
   return Out + "}}";
 }
 
@@ -228,8 +227,8 @@ std::string JitReport::makeJSON() {
       ", \"fell_back\": " + std::to_string(T.FellBack) +
       ", \"compiled\": " + std::to_string(T.Compiled) +
       ", \"from_cache\": " + std::to_string(T.FromCache) +
-      ", \"shared\": " + std::to_string(T.Shared) + ", \"compile_seconds\": " +
-      decimal(seconds(T.CompileNanoseconds)) +
+      ", \"shared\": " + std::to_string(T.Shared) +
+      ", \"compile_seconds\": " + decimal(seconds(T.CompileNanoseconds)) +
       (Of.Note.empty() ? "" : ", \"cache_problem\": " + quote(Of.Note)) +
       ", \"code\": [";
   const char *Separator = "";
@@ -261,15 +260,14 @@ std::string JitReport::makeJSON() {
     Out += "], \"variants\": [";
     Comma = "";
     for (const auto &V : S->Owned) {
-      Out +=
-          std::string(Comma) + "{\"constants\": " + quote(describe(*S, *V)) +
-          ", \"served\": " + std::to_string(V->Served) +
-          ", \"wait_seconds\": " + decimal(seconds(V->WaitNanoseconds));
+      Out += std::string(Comma) + "{\"constants\": " + quote(describe(*S, *V)) +
+             ", \"served\": " + std::to_string(V->Served) +
+             ", \"wait_seconds\": " + decimal(seconds(V->WaitNanoseconds));
       Comma = ", ";
       if (V->TheState == JitVariant::Ready)
-        Out += ", \"origin\": " + quote(originOf(*V)) +
-               ", \"compile_seconds\": " +
-               decimal(seconds(V->CompileNanoseconds));
+        Out +=
+            ", \"origin\": " + quote(originOf(*V)) +
+            ", \"compile_seconds\": " + decimal(seconds(V->CompileNanoseconds));
       Out += timesToJSON(*V);
       if (V->Problem != JitReason::None)
         Out += ", \"problem\": " + quote(describeReason(V->Problem)) +
@@ -288,8 +286,8 @@ std::string JitReport::makeJSON() {
         ", \"digest\": " + quote(hexDigits(S.Digest.data(), S.Digest.size())) +
         ", \"origin\": " + quote(originOf(S.Origin)) +
         ", \"wait_seconds\": " + decimal(seconds(S.WaitNanoseconds)) +
-        ", \"compile_seconds\": " +
-        decimal(seconds(S.CompileNanoseconds)) + "}";
+        ", \"compile_seconds\": " + decimal(seconds(S.CompileNanoseconds)) +
+        "}";
     Separator = ",";
   }
   return Out + "]}\n";
