@@ -103,7 +103,8 @@ CudaError Device::runJit(HostKernel &K, const LaunchShape &Shape,
   uint64_t Start = IsTimed ? now() : 0;
   if (IsTimed && K.Jit->isOwnTurn(*V)) {
     CudaError E = run(K, L);
-    K.Jit->addTime(*V, /*IsOwn=*/true, now() - Start);
+    if (!E)
+      K.Jit->addTime(*V, /*IsOwn=*/true, now() - Start);
     return E;
   }
   auto *Code = static_cast<const MnemeHostKernel *>(V->Code);
@@ -114,7 +115,7 @@ CudaError Device::runJit(HostKernel &K, const LaunchShape &Shape,
     K.Jit->fail(*V, JitReason::Launch, "");
     return run(K, L);
   }
-  if (IsTimed)
+  if (IsTimed && !Status)
     K.Jit->addTime(*V, /*IsOwn=*/false, now() - Start);
   return report(K, L, Result, Status);
 }

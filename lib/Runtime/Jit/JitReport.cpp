@@ -173,11 +173,13 @@ template <typename T> static T takeMedian(std::vector<T> Values) {
 
 /// With the site's lock. May throw.
 Gain::Gain(const JitVariant &V) {
-  const auto &[Code, OwnCode] = V.Times;
+  std::vector<uint64_t> Code, OwnCode;
   std::vector<double> Ratios;
-  for (size_t I = 0; I != std::min(Code.size(), OwnCode.size()); ++I)
-    if (Code[I] && OwnCode[I])
-      Ratios.push_back(double(OwnCode[I]) / double(Code[I]));
+  for (const JitVariant::TimePair &P : V.Times) {
+    Code.push_back(P.Served);
+    OwnCode.push_back(P.AsCompiled);
+    Ratios.push_back(double(P.AsCompiled) / double(P.Served));
+  }
   Pairs = Ratios.size();
   if (!Pairs)
     return;

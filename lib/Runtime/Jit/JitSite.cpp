@@ -16,6 +16,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 using namespace mneme;
 
@@ -408,9 +409,10 @@ bool JitSite::isOwnTurn(JitVariant &V) {
 
 void JitSite::addTime(JitVariant &V, bool IsOwn, uint64_t Nanoseconds) {
   std::lock_guard<std::mutex> Guard(Lock);
+  uint64_t Before = std::exchange(V.LastServed, IsOwn ? 0 : Nanoseconds);
   // Without memory, the report has fewer times.
-  if (std::vector<uint64_t> &T = V.Times[IsOwn]; T.size() < V.MaxTimes)
-    attempt([&] { T.push_back(Nanoseconds); });
+  if (IsOwn && Before && Nanoseconds && V.Times.size() < V.MaxTimes)
+    attempt([&] { V.Times.push_back({Before, Nanoseconds}); });
 }
 
 void JitSite::disable(JitVariant &V, JitReason Why, const char *Text) {

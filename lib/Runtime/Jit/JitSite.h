@@ -84,8 +84,12 @@ struct JitVariant {
   bool IsFromDisk = false;
   bool IsShared = false; ///< Another process had it compiled.
   uint64_t CompileNanoseconds = 0, WaitNanoseconds = 0;
-  /// Of launches, in nanoseconds: of this code, and as compiled.
-  std::vector<uint64_t> Times[2];
+  /// Nanoseconds of two launches, one after the other.
+  struct TimePair {
+    uint64_t Served, AsCompiled;
+  };
+  std::vector<TimePair> Times;
+  uint64_t LastServed = 0; ///< Without its partner; 0: none.
   static constexpr size_t MaxTimes = 4096;
 };
 
