@@ -18,30 +18,19 @@ import concurrent.futures
 import glob
 import json
 import os
-import re
 import shlex
 import shutil
 import subprocess
 import sys
 import time
 
+from program_runs import TIMES, read_list
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 # gpu-pack.sh puts it beside this script.
 BEST = next(filter(os.path.exists, (os.path.join(HERE, d, "best.py") for d in (".", "../test/llvm-mneme-deploy/Inputs"))))
-TIMES = re.compile(r"\b\d[\d.e+-]*\s*[(\[]?(s|ms|us|ns|sec(ond)?s?|milliseconds?|[GMT]?FLOPS|[GMT]i?B(/s|ps)?)\b|time|speed|bandwidth|rate",
-                   re.I)
 # A configuration that differs from the application's own for almost every kernel, and one that is sure to verify.
 OTHERS = [["--passes=default<O3>", "--specialize-dims", "--set-launch-bounds"], ["--set-launch-bounds"], []]
-
-
-def read_list(path):
-    """Lines of "name [kernel]: words"."""
-    rows = []
-    for line in open(path):
-        if line.strip() and not line.startswith("#"):
-            name, _, words = line.partition(":")
-            rows.append((name.split()[0], words.strip()))
-    return rows
 
 
 def told(path):

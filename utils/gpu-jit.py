@@ -19,16 +19,13 @@ Everything goes to one JSON file.
 import argparse
 import json
 import os
-import re
 import shlex
 import subprocess
 import sys
 import tempfile
 import time
 
-
-TIMES = re.compile(r"\b\d[\d.e+-]*\s*[(\[]?(s|ms|us|ns|sec(ond)?s?|milliseconds?|[GMT]?FLOPS|[GMT]i?B(/s|ps)?)\b|time|speed|bandwidth|rate",
-                   re.I)
+from program_runs import TIMES, read_list
 
 
 class Jit:
@@ -151,15 +148,13 @@ class Jit:
 
     def gains(self):
         rows = []
-        with open(self.args.list) as file:
-            programs = [line.partition(":") for line in file if line.strip() and not line.startswith("#")]
-        for name, _, words in programs:
+        for name, words in read_list(self.args.list):
             if self.left() < 20:
                 break
             with tempfile.TemporaryDirectory(prefix="mneme-", ignore_cleanup_errors=True) as work:
                 words = words.replace("{here}", self.args.packages)
                 try:
-                    row = self.gain(name.split()[0], shlex.split(words), work)
+                    row = self.gain(name, shlex.split(words), work)
                 except (OSError, ValueError, subprocess.SubprocessError) as error:
                     print("%-20s %s" % (name, error), flush=True)
                     continue

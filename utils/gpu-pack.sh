@@ -182,7 +182,7 @@ if [ -n "$proteus" ]; then cp -r "$work/proteus" "$pack/"; fi
     install -D "$BUILD/benchmarks/$file" "$pack/benchmarks/$file"
   done
 cp "$ROOT/benchmarks/run.py" "$pack/benchmarks/"
-cp -r "$ROOT"/utils/{gpu-*,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
+cp -r "$ROOT"/utils/{gpu-*,program_runs.py,rst.py,proteus-tests.py} "$ROOT/test/Runtime/Cuda/Inputs/replay-all.py" \
   "$ROOT/test/llvm-mneme-deploy/Inputs/best.py" "$pack/utils/"
 cp -r "$ROOT/python" "$pack/"
 # What benchmarks/Source measures is compiled there.

@@ -170,7 +170,7 @@ private:
     return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
   }
   bool isIgnored(StringRef Path) const {
-    // Folders of users, also there.
+    // Both may have files of users.
     bool IsOfSystem =
         !Path.starts_with("/dev/shm/") && !Path.starts_with("/proc/self/cwd/");
     auto IsIn = [&](StringRef Start) {
@@ -216,7 +216,7 @@ private:
   std::string Main, Library;
   timespec Start; ///< Files that change later may be read before or after it.
   StringSet<> Seen; ///< Inputs.
-  /// Starts of paths that other builds do not look up, or of no files.
+  /// Starts of paths that other builds do not look up.
   std::vector<std::string> Ignored;
   BuildResult Result;
 };

@@ -82,8 +82,9 @@ struct JitInputs {
   };
   std::vector<File> Files;
 
-  /// Adds a path. It is never current if what is there differs from \p Found
-  /// by now, cannot be read, or has changed after \p Read.
+  /// Adds a path that existed, or did not if \p Found is false. If that has
+  /// changed by now, or the file cannot be read or has changed after \p Read,
+  /// isCurrent() always returns false.
   /// \param Known  files, by their full paths, whose digests need not be
   /// computed again.
   void add(const std::string &Path, const std::string &Folder,
