@@ -4,7 +4,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Measures what searches over source find. benchmarks/run.py runs it and prints what it prints, JSON.
 
-evolution.py BUILD CLANG CUDA [--device=cuda:0] [--same=N] [--budget=SECONDS] [--seconds=N]
+evolution.py BUILD CLANG CUDA [--device=cuda:0] [--parts=A,B] [--programs=A,B] [--same=N] [--budget=SECONDS] [--seconds=N]
+
+Parts, in this order:
 
 rebuilt  winners that are put back into their programs: what the search promised, and the rebuilt kernel beside the old one
 same     searches among versions of equal speed and different code: whether they claim a winner
@@ -39,6 +41,7 @@ def propose(path):
 
 
 def measure_same(program, build, count):
+    program = program()
     with open("versions.cu", "w") as file:
         file.write(program.version("NUMBER"))
     proposer = f"external={sys.executable} {os.path.abspath(__file__)} --propose={os.path.abspath('versions.cu')}"
@@ -46,8 +49,16 @@ def measure_same(program, build, count):
         yield evolve(program, build, 6, f"--proposer={proposer}", f"--seed={number}")["speedup"] is not None
 
 
+def replay_seconds(kernel, build):
+    """Of a replay, which measures as the re-test of a search does; times of a search include those of events."""
+    replay = os.path.join(build, "bin", "llvm-mneme-replay")
+    done = run(replay, kernel.kernel, f"--record-id={kernel.record_id}", f"--device={kernel.arguments.device}")
+    return json.loads(done)["Result"]["measurement"]["median"] * 1e-9
+
+
 def measure_rebuilt(program, build):
     """Only the source changes, as passes and launches cannot be put back."""
+    program = program()
     for kernel in program.kernels():
         found = evolve(kernel, build, 12)
         if not found["speedup"]:
@@ -61,15 +72,15 @@ def measure_rebuilt(program, build):
         other = next(k for k in rebuilt.kernels() if k.symbol == kernel.symbol)
         times = {kernel: [], other: []}
         for which in (kernel, other, other, kernel) * 2:
-            with which.executor() as executor:
-                times[which].append(executor.submit().result().time)
+            times[which].append(replay_seconds(which, build))
         old, new = (statistics.median(t) for t in times.values())
         yield {"program": program.name, "kernel": kernel.symbol, "promised": found["speedup"], "low": found["low"],
-               "high": found["high"], "rebuilt": old / new}  # fmt: skip
+               "high": found["high"], "rebuilt": old / new, "old_s": old, "new_s": new}  # fmt: skip
 
 
 def measure_tune(program, build, budget):
     """Both searches have the same time; re-tests come on top. A speed-up of 1 is no winner."""
+    program = program()
     result = {"program": program.name}
     for kernel in program.kernels():
         found = evolve(kernel, build, 0, f"--budget={budget}", inner=True)
@@ -93,6 +104,8 @@ def main():
     parser.add_argument("cuda", nargs="?")
     parser.add_argument("--device", default="host")
     parser.add_argument("--seconds", type=float, default=1e9, metavar="N", help="after which nothing is begun")
+    parser.add_argument("--parts", type=lambda s: s.split(","), default=["rebuilt", "same", "tune"])
+    parser.add_argument("--programs", type=lambda s: s.split(","), default=PROGRAMS, help="of tune")
     parser.add_argument("--same", type=int, default=20, metavar="N", help="searches among versions of equal speed")
     parser.add_argument("--budget", type=float, default=15, metavar="SECONDS", help="of a search")
     parser.add_argument("--propose", help=argparse.SUPPRESS)
@@ -102,14 +115,17 @@ def main():
     end = time.monotonic() + arguments.seconds
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
-        twice = Program("twice", arguments, path=os.path.join(ROOT, "test", "Evolve", "Inputs", "matmul.cu"))
-        programs = [Program(name, arguments) for name in PROGRAMS]
-        rebuilt = [twice, *(p for p in programs if p.name in REBUILT)]
+        twice = os.path.join(ROOT, "test", "Evolve", "Inputs", "matmul.cu")
+        # Nothing is built for parts that are not wanted.
+        find = lambda name: lambda: Program(name, arguments)
+        rebuilt = [lambda: Program("twice", arguments, path=twice), *map(find, REBUILT)]
         parts = [*(("rebuilt", measure_rebuilt(p, arguments.build)) for p in rebuilt),
-                 ("same", measure_same(programs[PROGRAMS.index("matmul")], arguments.build, arguments.same)),
-                 *(("tune", measure_tune(p, arguments.build, arguments.budget)) for p in programs)]  # fmt: skip
+                 ("same", measure_same(find("matmul"), arguments.build, arguments.same)),
+                 *(("tune", measure_tune(find(name), arguments.build, arguments.budget)) for name in arguments.programs)]  # fmt: skip
         result = {"rebuilt": [], "tune": [], "same": [], "errors": []}
         for name, rows in parts:
+            if name not in arguments.parts:
+                continue
             try:
                 while time.monotonic() < end and (row := next(rows, None)) is not None:
                     result[name].append(row)
