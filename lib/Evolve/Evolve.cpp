@@ -62,6 +62,7 @@ private:
   std::unique_ptr<Judge> TheJudge;
   Archive Known;
   OperatorFacts Facts;
+  LaunchShapes Shapes;
   std::unique_ptr<Proposer> External;
   bool IsExhausted = false; ///< No further candidates.
   EvolveOutcome Outcome;
@@ -344,7 +345,7 @@ Error Evolution::refineOne(EvolvedCandidate C, uint64_t Trials) {
   if (Before >= Trials)
     return Error::success();
   if (Error E = searchInner(*TheJudge, C, Trials, O.Space, O.Seed + C.Number,
-                            [&] { return isInnerOver(); }))
+                            Shapes, [&] { return isInnerOver(); }))
     return E;
   if (C.Inner.size() == Before)
     return Error::success();

@@ -15,6 +15,11 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// Shapes that fail before all others are taken for failures.
+static constexpr unsigned HopelessShapes = 8;
+/// Untried shapes in a batch.
+static constexpr unsigned UntriedShapes = 4;
+
 Expected<VersionSpace> VersionSpace::create(StringRef Version,
                                             const ReplayFarm &Farm,
                                             const InnerSpace &Inner) {
@@ -76,6 +81,46 @@ VersionSpace::configure(const json::Object &Values) const {
   return configure(*P);
 }
 
+std::string LaunchShapes::get(const json::Object &Config,
+                              const ReplayPlan &Plan) {
+  std::string Shape, Recorded;
+  for (auto [Prefix, Of] :
+       {std::pair("block.", Plan.block()), std::pair("grid.", Plan.grid())})
+    for (unsigned I : {0, 1, 2}) {
+      int64_t Size = Of[I];
+      Recorded += formatv("{0} ", Size);
+      Size = Config.getInteger(std::string(Prefix) + "xyz"[I]).value_or(Size);
+      Shape += formatv("{0} ", Size);
+    }
+  return Shape == Recorded ? std::string() : Shape;
+}
+
+static bool isCrash(FailureKind Failure) {
+  return Failure == FailureKind::Crash || Failure == FailureKind::Timeout;
+}
+
+FailureKind LaunchShapes::predict(StringRef Shape) const {
+  if (isTried(Shape)) {
+    // Wrong results may be those of the passes, and cost little.
+    FailureKind Known = Seen.lookup(Shape);
+    return isCrash(Known) ? Known : FailureKind::None;
+  }
+  return Verified == 0 && Crashed >= HopelessShapes ? FailureKind::Invalid
+                                                    : FailureKind::None;
+}
+
+void LaunchShapes::note(StringRef Shape, FailureKind Failure) {
+  bool Ran =
+      Failure.empty() || isCrash(Failure) || Failure == FailureKind::Mismatch;
+  if (Shape.empty() || !Ran)
+    return;
+  auto [It, IsNew] = Seen.try_emplace(Shape, FailureKind::Mismatch);
+  if (It->second != FailureKind::Mismatch || Failure == FailureKind::Mismatch)
+    return;
+  It->second = Failure;
+  ++(Failure.empty() ? Verified : Crashed);
+}
+
 static Trial makeTrial(uint64_t Number, Point P, const InnerTrial &I) {
   Trial T;
   T.Number = Number;
@@ -91,8 +136,9 @@ namespace {
 /// One call of searchInner().
 class InnerSearch {
 public:
-  InnerSearch(Judge &J, EvolvedCandidate &C, const VersionSpace &Space)
-      : J(J), C(C), Space(Space) {}
+  InnerSearch(Judge &J, EvolvedCandidate &C, const VersionSpace &Space,
+              LaunchShapes &Shapes)
+      : J(J), C(C), Space(Space), Shapes(Shapes) {}
 
   Error run(unsigned Trials, uint64_t Seed, function_ref<bool()> IsOver);
 
@@ -100,11 +146,20 @@ private:
   Judge &J;
   EvolvedCandidate &C;
   const VersionSpace &Space;
+  LaunchShapes &Shapes;
   std::vector<Trial> History;
   DenseSet<uint64_t> Proposed;
 
+  /// A trial of a batch that has a configuration.
+  struct Bound {
+    InnerTrial *Trial;
+    CandidateConfig Config;
+    std::string Shape;
+  };
+
   Error readHistory();
   Error evaluate(ArrayRef<Point> Points);
+  Error judge(ArrayRef<Bound *> Some);
   void add(Point P, InnerTrial T);
 };
 } // namespace
@@ -124,35 +179,64 @@ Error InnerSearch::readHistory() {
   return Error::success();
 }
 
-Error InnerSearch::evaluate(ArrayRef<Point> Points) {
+Error InnerSearch::judge(ArrayRef<Bound *> Some) {
   std::vector<CandidateConfig> Configs;
-  std::vector<InnerTrial> Trials(Points.size());
-  std::vector<size_t> Judged;
-  for (auto [I, P] : enumerate(Points)) {
-    Trials[I].Values = printPoint(Space.first(), P);
-    Expected<CandidateConfig> Config = Space.configure(P);
-    if (Config) {
-      Configs.push_back(std::move(*Config));
-      Judged.push_back(I);
-      continue;
-    }
-    // A constraint does not hold for another launch.
-    consumeError(Config.takeError());
-    Trials[I].Failure = FailureKind::Invalid;
-  }
+  for (const Bound *B : Some)
+    Configs.push_back(B->Config);
   Expected<std::vector<Judgement>> Results =
       J.judge(Configs, JudgeStage::Measure);
   if (!Results)
     return Results.takeError();
-  for (auto [I, R, Config] : zip_equal(Judged, *Results, Configs)) {
-    Trials[I].Failure = R.Failure;
-    Trials[I].Estimate = R.Estimate;
+  for (auto [B, R] : zip_equal(Some, *Results)) {
+    B->Trial->Failure = R.Failure;
+    B->Trial->Estimate = R.Estimate;
+    Shapes.note(B->Shape, R.Failure);
     if (!R.Failure.empty() || !R.Estimate || *R.Estimate <= C.score())
       continue;
-    C.Values = json::Object(Trials[I].Values);
-    C.Config = Config.of(0);
+    C.Values = json::Object(B->Trial->Values);
+    C.Config = B->Config.of(0);
     C.Config.erase("source");
     C.J = std::move(R);
+  }
+  return Error::success();
+}
+
+Error InnerSearch::evaluate(ArrayRef<Point> Points) {
+  std::vector<InnerTrial> Trials(Points.size());
+  std::vector<Bound> All;
+  for (auto [P, T] : zip_equal(Points, Trials)) {
+    T.Values = printPoint(Space.first(), P);
+    Expected<CandidateConfig> Config = Space.configure(P);
+    if (Config) {
+      std::string Shape =
+          LaunchShapes::get(Config->of(0), *J.farm().plans().front());
+      All.push_back({&T, std::move(*Config), std::move(Shape)});
+      continue;
+    }
+    // A constraint does not hold for another launch.
+    consumeError(Config.takeError());
+    T.Failure = FailureKind::Invalid;
+  }
+  std::vector<Bound *> Left;
+  for (Bound &B : All)
+    Left.push_back(&B);
+  while (!Left.empty()) {
+    std::vector<Bound *> Now, Later;
+    unsigned Untried = 0;
+    for (Bound *B : Left) {
+      FailureKind Known = Shapes.predict(B->Shape);
+      if (!Known.empty())
+        B->Trial->Failure = Known;
+      else if (Shapes.isTried(B->Shape) || Untried++ < UntriedShapes)
+        Now.push_back(B);
+      else
+        Later.push_back(B);
+    }
+    if (Now.empty())
+      break;
+    if (Error E = judge(Now))
+      return E;
+    Left = std::move(Later);
   }
   for (auto [P, T] : zip_equal(Points, Trials)) {
     add(P, T);
@@ -191,11 +275,11 @@ Error InnerSearch::run(unsigned Trials, uint64_t Seed,
 
 Error mneme::searchInner(Judge &J, EvolvedCandidate &C, unsigned Trials,
                          const InnerSpace &Inner, uint64_t Seed,
-                         function_ref<bool()> IsOver) {
+                         LaunchShapes &Shapes, function_ref<bool()> IsOver) {
   Expected<VersionSpace> Space = VersionSpace::create(C.Text, J.farm(), Inner);
   if (!Space)
     return Space.takeError();
   if (Space->isEmpty())
     return Error::success();
-  return InnerSearch(J, C, *Space).run(Trials, Seed, IsOver);
+  return InnerSearch(J, C, *Space, Shapes).run(Trials, Seed, IsOver);
 }

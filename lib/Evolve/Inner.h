@@ -44,11 +44,35 @@ private:
   std::vector<SearchSpace> Spaces; ///< One per launch; empty: no parameters.
 };
 
+/// What launches of other shapes than the recorded one did in a search. A
+/// kernel with a tile of a fixed size crashes in most of them, and a new
+/// process for a GPU takes most of a second.
+class LaunchShapes {
+public:
+  /// Returns the shape that a configuration has, or an empty text for the
+  /// recorded one.
+  static std::string get(const json::Object &Config, const ReplayPlan &Plan);
+
+  /// Returns how launches of a shape end, as an earlier one did, or None if
+  /// they may verify. After many shapes that crashed, and none that verified,
+  /// others are Invalid.
+  FailureKind predict(StringRef Shape) const;
+  /// Returns true for the recorded shape, and for those that were launched.
+  bool isTried(StringRef Shape) const {
+    return Shape.empty() || Seen.contains(Shape);
+  }
+  void note(StringRef Shape, FailureKind Failure);
+
+private:
+  StringMap<FailureKind> Seen; ///< None once a version verified.
+  unsigned Verified = 0, Crashed = 0;
+};
+
 /// Improves the configuration of a candidate, until it has had \p Trials trials
 /// or \p IsOver returns true. Earlier trials of the candidate count, and the
 /// search continues from them.
 Error searchInner(Judge &J, EvolvedCandidate &C, unsigned Trials,
-                  const InnerSpace &Inner, uint64_t Seed,
+                  const InnerSpace &Inner, uint64_t Seed, LaunchShapes &Shapes,
                   function_ref<bool()> IsOver);
 
 } // namespace mneme
