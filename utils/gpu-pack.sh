@@ -175,7 +175,10 @@ for variant in $([ -n "$amd" ] || echo examples examples-static); do
 done
 cp "$work"/memory/* "$pack/memory/"
 cp -r "$work/jit" "$pack/"
-if [ -n "$proteus" ]; then cp -r "$work/proteus" "$pack/"; fi
+if [ -n "$proteus" ]; then
+  cp -r "$work/proteus" "$pack/"
+  cp "$(llvm-config-22 --bindir)/FileCheck" "$pack/bin/FileCheck-22"
+fi
 # The programs that benchmarks/run.py starts.
 (cd "$BUILD/benchmarks" && find . -type f \( -executable -o -name '*.cubin' \) ! -name '*.so' ! -path '*/CMakeFiles/*') |
   while read -r file; do

@@ -244,7 +244,7 @@ class Runner:
 
     def check(self, checks, output, folder):
         """The expectations, by FileCheck."""
-        if not checks or not shutil.which(self.args.filecheck):
+        if not checks:
             return True
         expected = os.path.join(folder, "expected.txt")
         with open(expected, "w") as f:
@@ -433,6 +433,8 @@ def main():
     args = parser.parse_args()
     if not args.source and not args.prebuilt:
         parser.error("expected --source or --prebuilt")
+    if not args.prebuild and not shutil.which(args.filecheck):
+        parser.error("no '%s': give its path with --filecheck" % args.filecheck)
     runner = Runner(args)
     if args.prebuilt:
         programs = [*read_prebuilt(os.path.abspath(args.prebuilt))]

@@ -43,6 +43,7 @@ bool mneme::describeJitKernel(const void *HostPtr, const IndexEntry &Entry,
   if (!Annotation && !Jit::get().selects(Entry.Name))
     return false;
   Q.Target = Target;
+  Q.IsByName = !Annotation;
   Jit::get().complete(Q);
   const uint8_t *StaticHash = findStaticHash(*Entry.Payload, Entry.Name);
   Q.Code = StaticHash

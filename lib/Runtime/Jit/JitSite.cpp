@@ -304,6 +304,22 @@ void JitSite::obtain(JitVariant &V, JitRequest Q, const JitLaunch &L) {
   V.WaitNanoseconds = Time;
 }
 
+/// With Lock held. \returns whether a launch with new values gets constants.
+bool JitSite::wantsVariant() const {
+  uint32_t N = Count.load();
+  if (N >= Owner.settings().MaxVariants)
+    return false;
+  // Nobody chose the arguments of a kernel that is selected by its name: one
+  // may be different in each launch.
+  constexpr uint32_t MaxUsedOnce = 4;
+  if (!Request.IsByName || N < MaxUsedOnce)
+    return true;
+  for (uint32_t I = 0; I != N; ++I)
+    if (Variants[I].load()->Served.load(std::memory_order_relaxed) > 1)
+      return true;
+  return false;
+}
+
 JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
                             const Values &Now) {
   JitVariant *V = nullptr;
@@ -315,7 +331,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
       Guard.unlock();
       return serve(*V, L);
     }
-    if (Count.load() < Owner.settings().MaxVariants) {
+    if (wantsVariant()) {
       auto New = std::make_unique<JitVariant>();
       New->Values.assign(Now.data(), Now.size());
       Q = makeRequest(G, L);

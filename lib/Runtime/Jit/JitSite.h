@@ -144,6 +144,7 @@ private:
                    Values &Out) const;
   JitVariant *findKnown(const Values &V);
   JitVariant *create(const Gather &G, const JitLaunch &L, const Values &V);
+  bool wantsVariant() const;
   bool createFirst(const JitLaunch &L, JitVariant *&Result);
   JitVariant *serve(JitVariant &V, const JitLaunch &L);
   void obtain(JitVariant &V, JitRequest Q, const JitLaunch &L);

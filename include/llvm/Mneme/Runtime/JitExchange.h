@@ -134,6 +134,9 @@ struct JitRequest {
   uint32_t Block[3] = {}; ///< 0: not a constant.
   uint32_t Grid[3] = {};
   uint32_t MaxThreads = 0; ///< 0: no bound.
+
+  // Not sent.
+  bool IsByName = false; ///< A kernel without an annotation.
 };
 
 inline void writeFirstLevel(WireWriter &W, const JitRequest &Q) {
