@@ -89,13 +89,14 @@ static void work() {
 }
 
 int main(int Argc, char **Argv) {
+  // Else the driver waits for all streams to load the first kernel. It reads
+  // this in the first call.
+  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   int RunsSeveralKernels = 0;
   OK(cudaDeviceGetAttribute(&RunsSeveralKernels, cudaDevAttrConcurrentKernels,
                             0));
   const bool IsFunction =
       !RunsSeveralKernels || (Argc > 1 && !strcmp(Argv[1], "function"));
-  // Else the driver waits for all streams to load the first kernel.
-  setenv("CUDA_MODULE_LOADING", "EAGER", 1);
   cudaStream_t A, B;
   int *P, **PP, *Q, *H;
   OK(cudaStreamCreateWithFlags(&A, cudaStreamNonBlocking));
