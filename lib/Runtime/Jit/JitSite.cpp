@@ -305,18 +305,20 @@ void JitSite::obtain(JitVariant &V, JitRequest Q, const JitLaunch &L) {
 }
 
 /// With Lock held. \returns whether a launch with new values gets constants.
-bool JitSite::wantsVariant() const {
+bool JitSite::wantsVariant(const Values &Now) {
   uint32_t N = Count.load();
   if (N >= Owner.settings().MaxVariants)
     return false;
   // Nobody chose the arguments of a kernel that is selected by its name: one
-  // may be different in each launch.
-  constexpr uint32_t MaxUsedOnce = 4;
-  if (!Request.IsByName || N < MaxUsedOnce)
+  // may be different in each launch. After a few variants, values have to come
+  // again.
+  constexpr uint32_t FirstVariants = 4;
+  if (!Request.IsByName || N < FirstVariants)
     return true;
-  for (uint32_t I = 0; I != N; ++I)
-    if (Variants[I].load()->Served.load(std::memory_order_relaxed) > 1)
-      return true;
+  uint64_t Hash = XXH3_64bits(Now.data(), Now.size());
+  if (std::find(Once.begin(), Once.end(), Hash) != Once.end())
+    return true;
+  Once[NextOnce++ % Once.size()] = Hash;
   return false;
 }
 
@@ -331,7 +333,7 @@ JitVariant *JitSite::create(const Gather &G, const JitLaunch &L,
       Guard.unlock();
       return serve(*V, L);
     }
-    if (wantsVariant()) {
+    if (wantsVariant(Now)) {
       auto New = std::make_unique<JitVariant>();
       New->Values.assign(Now.data(), Now.size());
       Q = makeRequest(G, L);

@@ -144,7 +144,7 @@ private:
                    Values &Out) const;
   JitVariant *findKnown(const Values &V);
   JitVariant *create(const Gather &G, const JitLaunch &L, const Values &V);
-  bool wantsVariant() const;
+  bool wantsVariant(const Values &Now);
   bool createFirst(const JitLaunch &L, JitVariant *&Result);
   JitVariant *serve(JitVariant &V, const JitLaunch &L);
   void obtain(JitVariant &V, JitRequest Q, const JitLaunch &L);
@@ -175,6 +175,10 @@ private:
   std::condition_variable Changed;
   std::vector<std::unique_ptr<JitVariant>> Owned;
   JitVariant *Generic = nullptr; ///< Without constants.
+  /// Hashes of the last values without a variant, of a kernel that is selected
+  /// by its name.
+  std::array<uint64_t, 8> Once = {};
+  uint32_t NextOnce = 0;
   JitVariant *First = nullptr;   ///< While the facts are unknown.
   Parts FirstParts;
   JitFacts Facts;
