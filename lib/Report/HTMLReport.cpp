@@ -403,7 +403,7 @@ void Report::writeExplanation() {
       formatv("Keeps {0:f0} % of the win", E.Kept * 100).str();
   if (E.Speedup)
     Text += ": " + formatRatio(*E.Speedup) + " times as fast";
-  Text += formatv(". {0} configurations were tried, {1} of them measured.",
+  Text += formatv(". {0} configurations were tried, {1} of them with new code.",
                   E.Evaluations, E.Measured)
               .str();
   if (!E.Complete)

@@ -295,9 +295,9 @@ void SummaryPrinter::printExplanation() {
   }
   if (!Resources.empty())
     line() << llvm::join(Resources, ", ") << '\n';
-  line() << formatv("{0} configurations tried, {1} measured{2}\n",
-                    W.Evaluations, W.Measured,
-                    W.Complete ? "" : "; the search ended early");
+  line() << formatv(
+      "found with {0} configurations, {1} of them with new code{2}\n",
+      W.Evaluations, W.Measured, W.Complete ? "" : "; the search ended early");
 }
 
 /// Prints the kinds that changed most, as there are many.
