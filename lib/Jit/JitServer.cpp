@@ -129,7 +129,13 @@ private:
   Error addCommonText(std::string Key, size_t FrontEnds);
   bool watchTexts();
   bool canStart() const;
-  void startTools();
+  void startTools(const BuildJob &Job);
+  /// The folder of what servers leave for the next ones.
+  std::string notes() const {
+    return sys::path::parent_path(Options.Socket).str();
+  }
+  void readKnown();
+  void noteKnown();
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
   void forgetFailures();
@@ -146,11 +152,13 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  std::list<CommonText> Texts; ///< The one used last is the first.
-  PrivateFolder Kept;          ///< For builds; created when needed.
-  std::map<std::string, ::mneme::JitInputs::File> Known; ///< WarmTools::Known
-  SourceTools Tools;           ///< Found with the toolchains.
+  std::list<CommonText> Texts;       ///< The one used last is the first.
+  PrivateFolder Kept;                ///< For builds; created when needed.
+  ::mneme::JitInputs::Digests Known; ///< WarmTools::Known
+  size_t NumNoted = 0;               ///< Of these in the notes.
+  SourceTools Tools;                 ///< Found with the toolchains.
   std::optional<WarmProgram> Clang, Linker;
+  bool NeedsLinker = false;                ///< A source without kernels did.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -176,10 +184,9 @@ Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
     Linker.reset();
   }
   if (IsNew)
-    if (Error E =
-            findToolchain(Options.Program, CudaPath, Target, Tools,
-                          sys::path::parent_path(Options.Socket).str(), Store)
-                .moveInto(T))
+    if (Error E = findToolchain(Options.Program, CudaPath, Target, Tools,
+                                notes(), Store)
+                      .moveInto(T))
       return std::move(E);
   // Applications look there before they ask.
   std::string Key =
@@ -475,9 +482,41 @@ bool JitServer::watchTexts() {
   return Busy;
 }
 
+static constexpr StringLiteral KeyOfKnown("digests of files");
+
+void JitServer::readKnown() {
+  std::optional<CodeStore::Found> Note =
+      Store.find(notes(), KeyOfKnown.str(), JitFile::Toolchain);
+  if (!Note)
+    return;
+  ::mneme::WireReader R(Note->Contents.data(), Note->Contents.size());
+  while (R.ok() && !R.atEnd()) {
+    std::string Stamp = R.str();
+    Known[Stamp] = R.str();
+  }
+  NumNoted = Known.size();
+}
+
+/// To read a compiler takes longer than to compile a small function.
+void JitServer::noteKnown() {
+  constexpr size_t MaxKnown = 16384;
+  if (Known.size() > MaxKnown)
+    Known.clear();
+  if (Known.size() == NumNoted)
+    return;
+  NumNoted = Known.size();
+  WireWriter W;
+  for (const auto &[Stamp, Digest] : Known) {
+    W.str(Stamp);
+    W.str(Digest);
+  }
+  // Without it, the next server reads the files.
+  consumeError(Store.addNote(notes(), KeyOfKnown.str(), W.body()));
+}
+
 /// Starts the programs that builds run, unless they wait. Builds do without
 /// those that fail.
-void JitServer::startTools() {
+void JitServer::startTools(const BuildJob &Job) {
   auto Start = [&](std::optional<WarmProgram> &Program,
                    const std::string &Path) {
     if (Path.empty() || (Program && !Program->hasEnded()))
@@ -492,7 +531,9 @@ void JitServer::startTools() {
       consumeError(New.takeError());
   };
   Start(Clang, Tools.Clang);
-  Start(Linker, Tools.Linker);
+  NeedsLinker |= Job.countFrontEnds() > 1;
+  if (NeedsLinker)
+    Start(Linker, Tools.Linker);
 }
 
 Error JitServer::addCommonText(std::string Key, size_t FrontEnds) {
@@ -542,12 +583,15 @@ bool JitServer::startBuild(Peer &P) {
     P.answerError(std::move(E));
     return true;
   };
-  if (Kept.path().empty())
+  if (Kept.path().empty()) {
     if (Error E = PrivateFolder::createTemporary().moveInto(Kept))
       return Refuse(std::move(E));
-  startTools();
+    readKnown();
+  }
+  startTools(Job);
   WarmTools Warm;
   Warm.Known = &Known;
+  Warm.Notes = notes();
   SmallVector<int, 8> Sockets;
   auto Use = [&](int FD) {
     Sockets.push_back(FD);
@@ -613,10 +657,12 @@ void JitServer::finishBuild(Build &B) {
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
   bool Ok = Result && !Result->Built.Library.empty();
+  NeedsLinker |= Result && Result->UsesLinker;
   if (Result)
     for (const ::mneme::JitInputs::File &F : Result->Inputs.Files)
-      if (!F.Stamp.empty() && F.Path.front() == '/')
-        Known[F.Path] = F;
+      if (!F.Stamp.empty() && F.isRead())
+        Known[F.Stamp] = F.Digest;
+  noteKnown();
   if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
     // The next build shows its errors, too.
     Texts.erase(It);
