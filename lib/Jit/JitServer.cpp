@@ -129,6 +129,14 @@ private:
   Error addCommonText(std::string Key, size_t FrontEnds);
   bool watchTexts();
   bool canStart() const;
+  bool isWaitedFor(const Compilation &C) const;
+  bool isWaitedFor(const Build &B) const;
+  void cancelAbandoned();
+  bool makeRoom(const Peer &P) {
+    if (!P.isGone())
+      cancelAbandoned();
+    return canStart();
+  }
   void startTools(const BuildJob &Job);
   /// The folder of what servers leave for the next ones.
   std::string notes() const {
@@ -327,7 +335,7 @@ bool JitServer::progress(Peer &P) {
     P.answerError(createStringError(Failed->second.Problem));
     return true;
   }
-  return canStart() && start(P, std::move(Attempt));
+  return makeRoom(P) && start(P, std::move(Attempt));
 }
 
 bool JitServer::canStart() const {
@@ -337,6 +345,54 @@ bool JitServer::canStart() const {
   size_t Slow = count_if(Running, IsSlow) + count_if(Builds, IsSlow);
   return Running.size() + Builds.size() <
          Options.Jobs + std::min(Slow, MaxSlow);
+}
+
+bool JitServer::isWaitedFor(const Compilation &C) const {
+  return any_of(Peers, [&](const auto &P) {
+    return P->Request && P->FactsKey == C.FactsKey && !P->isGone();
+  });
+}
+
+bool JitServer::isWaitedFor(const Build &B) const {
+  return any_of(Peers, [&](const auto &P) {
+    return P->Source && !P->isGone() &&
+           (P->SourceKey == B.Key ||
+            (!B.Common.empty() && P->Source->commonKey() == B.Common));
+  });
+}
+
+/// Unless a processor is free, cancels what only processes wanted that have
+/// ended. Otherwise, it goes on: a program may have been shorter than the
+/// compilation of its code, and the next one finds it in the cache.
+void JitServer::cancelAbandoned() {
+  auto IsFull = [&] { return Running.size() + Builds.size() >= Options.Jobs; };
+  auto Drop = [](Peer &P) {
+    P.Request.reset();
+    P.Source.reset();
+    P.end();
+  };
+  for (auto It = Builds.begin(); It != Builds.end() && IsFull();) {
+    if (isWaitedFor(*It)) {
+      ++It;
+      continue;
+    }
+    for (auto &P : Peers)
+      if (P->Source && P->SourceKey == It->Key)
+        Drop(*P);
+    if (auto Text = findText(It->Common); Text != Texts.end() && !Text->IsReady)
+      Texts.erase(Text);
+    It = Builds.erase(It);
+  }
+  for (auto It = Running.begin(); It != Running.end() && IsFull();) {
+    if (isWaitedFor(*It)) {
+      ++It;
+      continue;
+    }
+    for (auto &P : Peers)
+      if (P->Request && P->FactsKey == It->FactsKey)
+        Drop(*P);
+    It = Running.erase(It);
+  }
 }
 
 /// A failure may have had a cause that is gone.
@@ -457,7 +513,7 @@ bool JitServer::progressBuild(Peer &P) {
       answerBuild(P, Built);
       return true;
     }
-  return canStart() && startBuild(P);
+  return makeRoom(P) && startBuild(P);
 }
 
 /// Finds texts whose front ends wait by now. \returns whether there are any.
