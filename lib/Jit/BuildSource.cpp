@@ -333,13 +333,13 @@ void SourceBuild::addInput(const std::string &Path, bool Found) {
 
 SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   Words W = {"-shared", "-fPIC", "-O3", "-Wl,-Bsymbolic",
-             "-fno-color-diagnostics",
-             // Inclusions relative to the application's folder.
-             "-iquote", Job.Folder.empty() ? "." : Job.Folder};
+             "-fno-color-diagnostics"};
   if (!Tools.Linker.empty())
     W.push_back("-fuse-ld=lld");
   if (Language != "ir")
     W.insert(W.end(), {"-std=c++17", "-fpass-plugin=" + Tools.Plugin,
+                       // Inclusions relative to the application's folder.
+                       "-iquote", Job.Folder.empty() ? "." : Job.Folder,
                        // For annotations: mneme/jit.h.
                        "-idirafter", Tools.Include});
   else
