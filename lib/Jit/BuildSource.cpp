@@ -149,7 +149,7 @@ private:
   Error prepareStop();
   std::optional<CompilerRun> runFromStop(Words Command, int In) const;
   int findWarm(StringRef Program) const;
-  void omitLibraries(Words &Link) const;
+  Words withoutLibraries(Words Link) const;
   /// Runs a command. \returns false, with messages, if it fails.
   Expected<bool> run(const Words &Command) {
     return finish(Command, execute(Command));
@@ -470,10 +470,10 @@ static bool isSelfContained(StringRef Path) {
   });
 }
 
-/// Where the code needs no library, leaves out those of the language, and takes
-/// a linker that starts at once: to read their symbols, and to load LLVM, takes
-/// most of the linker's time.
-void SourceBuild::omitLibraries(Words &Link) const {
+/// Returns a link without the libraries of the language, by a linker that
+/// starts at once, where the code needs none: to read their symbols, and to
+/// load LLVM, takes most of a link's time. Empty: the code needs them.
+SourceBuild::Words SourceBuild::withoutLibraries(Words Link) const {
   bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
     return any_of(
         ArrayRef<StringRef>{"-D", "-U", "-I", "-L", "-O", "-std=", "-Xlinker"},
@@ -484,12 +484,13 @@ void SourceBuild::omitLibraries(Words &Link) const {
   };
   if (hasKernels(Source) || !OnlyPreprocesses ||
       !all_of(make_filter_range(Link, IsObject), isSelfContained))
-    return;
+    return {};
   erase_if(Link, [](StringRef Word) {
     return is_contained({"-lstdc++", "-lm", "-lgcc", "-lgcc_s", "-lc"}, Word);
   });
   if (!Tools.SmallLinker.empty())
     Link.front() = Tools.SmallLinker;
+  return Link;
 }
 
 static constexpr StringLiteral ImageOption("-fcuda-include-gpubinary");
@@ -615,13 +616,22 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     addFiles(Command);
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
-  for (auto [I, Command] : enumerate(*Jobs)) {
-    if (is_contained(Command, "-shared")) {
-      omitLibraries(Command);
-      Result.UsesLinker = Command.front() != Tools.SmallLinker;
+  for (auto [Command, Run] : zip(*Jobs, Runs)) {
+    bool IsLink = is_contained(Command, "-shared");
+    if (Words Small = IsLink ? withoutLibraries(Command) : Words();
+        !Small.empty()) {
+      Run.emplace(execute(Small));
+      if (*Run && (*Run)->succeeded()) {
+        Command = std::move(Small);
+      } else {
+        // The options may be for another linker.
+        consumeError(Run->takeError());
+        Run.reset();
+      }
     }
+    Result.UsesLinker |= IsLink && Command.front() != Tools.SmallLinker;
     Expected<bool> Ok =
-        finish(Command, Runs[I] ? std::move(*Runs[I]) : execute(Command));
+        finish(Command, Run ? std::move(*Run) : execute(Command));
     if (!Ok)
       return Ok.takeError();
     if (!*Ok)
