@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "BuildSource.h"
+#include "CodeStore.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -113,6 +114,9 @@ Expected<SourceTools> SourceTools::find(StringRef Program, std::string Clang) {
     if (ErrorOr<std::string> Found =
             sys::findProgramByName("ld.lld", sys::path::parent_path(Real)))
       T.Linker = *Found;
+  if (ErrorOr<std::string> Found = sys::findProgramByName("ld");
+      Found && !T.Linker.empty() && !sys::fs::equivalent(*Found, T.Linker))
+    T.SmallLinker = *Found;
   return std::move(T);
 }
 
@@ -145,7 +149,7 @@ private:
   Error prepareStop();
   std::optional<CompilerRun> runFromStop(Words Command, int In) const;
   int findWarm(StringRef Program) const;
-  void omitLibraries(Words &Link) const;
+  Words withoutLibraries(Words Link) const;
   /// Runs a command. \returns false, with messages, if it fails.
   Expected<bool> run(const Words &Command) {
     return finish(Command, execute(Command));
@@ -167,7 +171,8 @@ private:
   void addLookups(StringRef Lookups);
   /// Changes of these change the key.
   bool isTool(StringRef Path) const {
-    return is_contained({Tools.Clang, Tools.Plugin, Tools.Linker}, Path);
+    return is_contained(
+        {Tools.Clang, Tools.Plugin, Tools.Linker, Tools.SmallLinker}, Path);
   }
   bool isIgnored(StringRef Path) const {
     // Both may have files of users.
@@ -214,7 +219,7 @@ private:
   bool Stops = false; ///< Front ends stop after the common text.
   PrivateFolder Work;
   std::string Main, Library;
-  timespec Start; ///< Files that change later may be read before or after it.
+  timespec Start;   ///< Files that change later may be read before or after it.
   StringSet<> Seen; ///< Inputs.
   /// Starts of paths that other builds do not look up.
   std::vector<std::string> Ignored;
@@ -318,10 +323,8 @@ void SourceBuild::addLookups(StringRef Lookups) {
 }
 
 void SourceBuild::addInput(const std::string &Path, bool Found) {
-  static const std::map<std::string, JitInputs::File> None;
   if (Seen.insert(Path).second)
-    Result.Inputs.add(Path, Job.Folder, Start, Found,
-                      Warm.Known ? *Warm.Known : None);
+    Result.Inputs.add(Path, Job.Folder, Start, Found, *Warm.Known);
 }
 
 //===----------------------------------------------------------------------===//
@@ -330,13 +333,13 @@ void SourceBuild::addInput(const std::string &Path, bool Found) {
 
 SourceBuild::Words SourceBuild::clangOptions(StringRef Language) const {
   Words W = {"-shared", "-fPIC", "-O3", "-Wl,-Bsymbolic",
-             "-fno-color-diagnostics",
-             // Inclusions relative to the application's folder.
-             "-iquote", Job.Folder.empty() ? "." : Job.Folder};
+             "-fno-color-diagnostics"};
   if (!Tools.Linker.empty())
     W.push_back("-fuse-ld=lld");
   if (Language != "ir")
     W.insert(W.end(), {"-std=c++17", "-fpass-plugin=" + Tools.Plugin,
+                       // Inclusions relative to the application's folder.
+                       "-iquote", Job.Folder.empty() ? "." : Job.Folder,
                        // For annotations: mneme/jit.h.
                        "-idirafter", Tools.Include});
   else
@@ -374,34 +377,44 @@ static std::string replaceAll(StringRef Text, StringRef From, StringRef To) {
   return join(Parts, To);
 }
 
+/// Returns what programs see of the environment, as far as it can differ from
+/// server to server.
+static std::string describeEnvironment() {
+  std::vector<StringRef> Variables;
+  for (char **Each = environ; *Each; ++Each)
+    if (!StringRef(*Each).starts_with("TMPDIR="))
+      Variables.push_back(*Each);
+  llvm::sort(Variables);
+  return join(Variables, StringRef("\0", 1));
+}
+
 /// Returns the commands that the driver would run, and its messages. An answer
-/// without an error is kept for other sources with the same options.
+/// without an error is kept for other sources with the same options, also of
+/// the next server.
 Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   Words Ask = {Tools.Clang, "-###"};
   append_range(Ask, clangOptions(Language));
-  sys::fs::file_status Clang;
-  if (std::error_code EC = sys::fs::status(Tools.Clang, Clang))
-    return createFileError(Tools.Clang, EC);
   constexpr StringLiteral Placeholder("\1");
-  std::string Key =
-      replaceAll(join(Ask, StringRef("\0", 1)), Work.path(), Placeholder);
-  Key += formatv("\n{0}\n{1} {2}", Job.Folder, Clang.getSize(),
-                 sys::toTimeT(Clang.getLastModificationTime()));
-  std::string Path = (Kept + "/" + toHexString(digest128(Key)) + ".jobs").str();
-  Expected<LockedFile> Lock = LockedFile::wait(Path + ".lock");
+  ::mneme::WireWriter KeyWriter;
+  for (const std::string &Part :
+       {std::string("driver"), Job.Tools, Job.Folder, describeEnvironment(),
+        replaceAll(join(Ask, StringRef("\0", 1)), Work.path(), Placeholder)})
+    KeyWriter.str(Part);
+  const std::string &Key = KeyWriter.body();
+  Expected<LockedFile> Lock =
+      LockedFile::wait((Kept + "/" + toHexString(digest128(Key))).str());
   if (!Lock)
     return Lock.takeError();
-  if (Expected<std::unique_ptr<MemoryBuffer>> Known = readFile(Path)) {
-    std::string Bytes = (*Known)->getBuffer().str();
-    ::mneme::WireReader R(Bytes.data(), Bytes.size());
+  CodeStore Store;
+  if (std::optional<CodeStore::Found> Known =
+          Store.find(Warm.Notes, Key, ::mneme::JitFile::Toolchain)) {
+    ::mneme::WireReader R(Known->Contents.data(), Known->Contents.size());
     JitInputs Inputs;
     std::string Answer = R.str();
     if (JitInputs::decode(R.str(), Inputs) && Inputs.isCurrent(Job.Folder)) {
       addInputs(Inputs);
       return replaceAll(Answer, Placeholder, Work.path());
     }
-  } else {
-    consumeError(Known.takeError());
   }
   Expected<CompilerRun> Run = execute(Ask);
   if (!Run)
@@ -417,8 +430,8 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   ::mneme::WireWriter W;
   W.str(replaceAll(Run->Messages, Work.path(), Placeholder));
   W.str(Inputs.encode());
-  if (Error E = write(Path, W.body()))
-    return std::move(E);
+  // Without it, the next build asks again.
+  consumeError(Store.addNote(Warm.Notes, Key, W.body()));
   return std::move(Run->Messages);
 }
 
@@ -457,9 +470,10 @@ static bool isSelfContained(StringRef Path) {
   });
 }
 
-/// Leaves out the libraries of the language where the code needs none: to read
-/// their symbols takes most of the linker's time.
-void SourceBuild::omitLibraries(Words &Link) const {
+/// Returns a link without the libraries of the language, by a linker that
+/// starts at once, where the code needs none: to read their symbols, and to
+/// load LLVM, takes most of a link's time. Empty: the code needs them.
+SourceBuild::Words SourceBuild::withoutLibraries(Words Link) const {
   bool OnlyPreprocesses = all_of(Source.Options, [](StringRef Option) {
     return any_of(
         ArrayRef<StringRef>{"-D", "-U", "-I", "-L", "-O", "-std=", "-Xlinker"},
@@ -470,10 +484,13 @@ void SourceBuild::omitLibraries(Words &Link) const {
   };
   if (hasKernels(Source) || !OnlyPreprocesses ||
       !all_of(make_filter_range(Link, IsObject), isSelfContained))
-    return;
+    return {};
   erase_if(Link, [](StringRef Word) {
     return is_contained({"-lstdc++", "-lm", "-lgcc", "-lgcc_s", "-lc"}, Word);
   });
+  if (!Tools.SmallLinker.empty())
+    Link.front() = Tools.SmallLinker;
+  return Link;
 }
 
 static constexpr StringLiteral ImageOption("-fcuda-include-gpubinary");
@@ -599,11 +616,22 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     addFiles(Command);
   std::vector<MaybeRun> Runs(Jobs->size());
   runTogether(*Jobs, Runs);
-  for (auto [I, Command] : enumerate(*Jobs)) {
-    if (is_contained(Command, "-shared"))
-      omitLibraries(Command);
+  for (auto [Command, Run] : zip(*Jobs, Runs)) {
+    bool IsLink = is_contained(Command, "-shared");
+    if (Words Small = IsLink ? withoutLibraries(Command) : Words();
+        !Small.empty()) {
+      Run.emplace(execute(Small));
+      if (*Run && (*Run)->succeeded()) {
+        Command = std::move(Small);
+      } else {
+        // The options may be for another linker.
+        consumeError(Run->takeError());
+        Run.reset();
+      }
+    }
+    Result.UsesLinker |= IsLink && Command.front() != Tools.SmallLinker;
     Expected<bool> Ok =
-        finish(Command, Runs[I] ? std::move(*Runs[I]) : execute(Command));
+        finish(Command, Run ? std::move(*Run) : execute(Command));
     if (!Ok)
       return Ok.takeError();
     if (!*Ok)
@@ -939,15 +967,18 @@ std::string BuildResult::encode() const {
   ::mneme::WireWriter B, W;
   writeBuilt(B, Built);
   W.str(Inputs.encode());
+  W.u32(UsesLinker);
   W.str(B.body());
   return W.body();
 }
 
 std::optional<BuildResult> BuildResult::decode(StringRef Bytes) {
   ::mneme::WireReader R(Bytes.data(), Bytes.size());
-  std::string Inputs = R.str(), Built = R.str();
-  ::mneme::WireReader B(Built.data(), Built.size());
   BuildResult Result;
+  std::string Inputs = R.str();
+  Result.UsesLinker = R.u32();
+  std::string Built = R.str();
+  ::mneme::WireReader B(Built.data(), Built.size());
   if (!R.ok() || !R.atEnd() || !JitInputs::decode(Inputs, Result.Inputs) ||
       !readBuilt(B, Result.Built))
     return std::nullopt;

@@ -47,6 +47,7 @@ struct BuildJob {
 /// The result of a job.
 struct BuildResult {
   ::mneme::JitInputs Inputs;
+  bool UsesLinker = false; ///< SourceTools::Linker
   ::mneme::JitBuilt Built; ///< Without the library if there are errors.
   std::string encode() const;
   static std::optional<BuildResult> decode(StringRef Bytes);
@@ -58,8 +59,11 @@ struct SourceTools {
   std::string Plugin;  ///< MnemePass.so
   std::string Include; ///< The folder with mneme/jit.h.
   std::string Linker;  ///< ld.lld beside clang, which takes less time than ld.
-  std::string Warm;    ///< libmneme_warm.so
-  /// Those of LLVM in clang and the linker.
+  /// Of the system, for code that refers to nothing outside: to load LLVM takes
+  /// longer than such a link.
+  std::string SmallLinker;
+  std::string Warm; ///< libmneme_warm.so
+  /// Libraries of these programs that make code.
   std::vector<std::string> Libraries;
   /// \param Program  the server.
   /// \param Clang  empty: it is looked for.
@@ -83,8 +87,10 @@ struct WarmTools {
   std::vector<int> Copies;
   /// What they have looked up.
   ::mneme::JitInputs Inputs;
-  /// Files of earlier builds, by their full paths; may be null.
-  const std::map<std::string, ::mneme::JitInputs::File> *Known = nullptr;
+  /// Of files of earlier builds.
+  ::mneme::JitInputs::Digests *Known = nullptr;
+  /// Where a server leaves notes for the next one.
+  std::string Notes;
 };
 
 /// Builds. Call it in a ChildTask.

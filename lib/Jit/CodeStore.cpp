@@ -133,13 +133,20 @@ Error CodeStore::add(const std::string &Folder, uint64_t Limit,
   return Error::success();
 }
 
+Error CodeStore::addNote(const std::string &Folder, const std::string &Key,
+                         const std::string &Contents) {
+  constexpr uint64_t NotesLimit = 4 << 20;
+  return add(Folder, NotesLimit, Key, JitFile::Toolchain, Contents);
+}
+
 //===----------------------------------------------------------------------===//
 // The toolchain
 //===----------------------------------------------------------------------===//
 
-static bool isOfLLVM(StringRef Path) {
+/// Returns true for libraries that make code: of LLVM, and of GNU's linker.
+static bool makesCode(StringRef Path) {
   StringRef Name = sys::path::filename(Path);
-  return any_of(ArrayRef<StringRef>{"libLLVM", "libclang", "liblld"},
+  return any_of(ArrayRef<StringRef>{"libLLVM", "libclang", "liblld", "libbfd"},
                 [&](StringRef Start) { return Name.starts_with(Start); });
 }
 
@@ -152,7 +159,7 @@ static std::vector<std::string> findOwnFiles() {
         StringRef Name = Info->dlpi_name ? Info->dlpi_name : "";
         if (Name.empty() && Paths.empty())
           Paths.push_back("/proc/self/exe");
-        else if (isOfLLVM(Name))
+        else if (makesCode(Name))
           Paths.push_back(Name.str());
         return 0;
       },
@@ -160,10 +167,7 @@ static std::vector<std::string> findOwnFiles() {
   return Paths;
 }
 
-/// Most bytes of what servers leave for the next ones.
-static constexpr uint64_t NotesLimit = 1 << 20;
-
-/// Returns the paths of LLVM's libraries in a program; none if it has none.
+/// Returns the paths of libraries in a program that make code.
 static std::vector<std::string> findLibraries(const std::string &Program) {
   Descriptor Out(::memfd_create("mneme-libraries", MFD_CLOEXEC));
   CompilerSetup Setup;
@@ -177,7 +181,7 @@ static std::vector<std::string> findLibraries(const std::string &Program) {
   std::vector<std::string> Paths;
   for (StringRef Line : split(Text, '\n')) {
     StringRef Path = Line.split(" => ").second.rsplit(" (").first;
-    if (isOfLLVM(Path))
+    if (makesCode(Path))
       Paths.push_back(Path.str());
   }
   return Paths;
@@ -204,16 +208,16 @@ static Expected<SourceTools> findTools(const std::string &Folder,
       Tools->Libraries.push_back(F.Path);
     return Tools;
   }
-  Tools->Libraries = findLibraries(Tools->Clang);
-  if (!Tools->Linker.empty())
-    append_range(Tools->Libraries, findLibraries(Tools->Linker));
+  for (const std::string &Program :
+       {Tools->Clang, Tools->Linker, Tools->SmallLinker})
+    if (!Program.empty())
+      append_range(Tools->Libraries, findLibraries(Program));
   JitToolchain Now;
   if (Now.add(Tools->Clang) &&
       all_of(Tools->Libraries,
              [&](const std::string &Path) { return Now.add(Path); })) {
     Now.Identity = ::mneme::jitDigest(Key);
-    consumeError(
-        Store.add(Folder, NotesLimit, Key, JitFile::Toolchain, Now.encode()));
+    consumeError(Store.addNote(Folder, Key, Now.encode()));
   }
   return Tools;
 }
@@ -226,7 +230,7 @@ static Expected<std::string> identifyFile(const std::string &Path) {
   if (!File)
     return File.takeError();
   StringRef Contents = (*File)->getBuffer();
-  if (isOfLLVM(Path)) {
+  if (makesCode(Path)) {
     Expected<std::unique_ptr<object::ObjectFile>> Object =
         object::ObjectFile::createObjectFile((*File)->getMemBufferRef());
     if (!Object)
@@ -247,8 +251,9 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
       return std::move(E);
     Files.push_back(Tools.Clang);
     Files.push_back(Tools.Plugin);
-    if (!Tools.Linker.empty())
-      Files.push_back(Tools.Linker);
+    for (const std::string &Linker : {Tools.Linker, Tools.SmallLinker})
+      if (!Linker.empty())
+        Files.push_back(Linker);
     append_range(Files, Tools.Libraries);
   }
   if (usesCuda(Target)) {
@@ -292,7 +297,6 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
   }
   T.Identity = ::mneme::jitDigest(Text);
   // Without it, the next server reads them.
-  consumeError(
-      Store.add(Folder, NotesLimit, Key, JitFile::Toolchain, T.Identity));
+  consumeError(Store.addNote(Folder, Key, T.Identity));
   return std::move(T);
 }

@@ -40,6 +40,9 @@ public:
   /// used for the longest time if all have more than \p Limit bytes.
   Error add(const std::string &Folder, uint64_t Limit, const std::string &Key,
             ::mneme::JitFile Kind, const std::string &Contents);
+  /// Likewise, for what servers leave for the next ones.
+  Error addNote(const std::string &Folder, const std::string &Key,
+                const std::string &Contents);
 
 private:
   struct Entry {

@@ -129,7 +129,21 @@ private:
   Error addCommonText(std::string Key, size_t FrontEnds);
   bool watchTexts();
   bool canStart() const;
-  void startTools();
+  bool isWaitedFor(const Compilation &C) const;
+  bool isWaitedFor(const Build &B) const;
+  void cancelAbandoned();
+  bool makeRoom(const Peer &P) {
+    if (!P.isGone())
+      cancelAbandoned();
+    return canStart();
+  }
+  void startTools(const BuildJob &Job);
+  /// The folder of what servers leave for the next ones.
+  std::string notes() const {
+    return sys::path::parent_path(Options.Socket).str();
+  }
+  void readKnown();
+  void noteKnown();
   void finishBuild(Build &B);
   void answerBuild(Peer &P, const ::mneme::JitBuilt &Built);
   void forgetFailures();
@@ -146,11 +160,13 @@ private:
   std::vector<std::unique_ptr<Peer>> Peers;
   std::list<Compilation> Running;
   std::list<Build> Builds;
-  std::list<CommonText> Texts; ///< The one used last is the first.
-  PrivateFolder Kept;          ///< For builds; created when needed.
-  std::map<std::string, ::mneme::JitInputs::File> Known; ///< WarmTools::Known
-  SourceTools Tools;           ///< Found with the toolchains.
+  std::list<CommonText> Texts;       ///< The one used last is the first.
+  PrivateFolder Kept;                ///< For builds; created when needed.
+  ::mneme::JitInputs::Digests Known; ///< WarmTools::Known
+  size_t NumNoted = 0;               ///< Of these in the notes.
+  SourceTools Tools;                 ///< Found with the toolchains.
   std::optional<WarmProgram> Clang, Linker;
+  bool NeedsLinker = false;                ///< A source without kernels did.
   std::map<std::string, Failure> Failures; ///< By Compilation::Attempt.
   CodeStore Store;
   std::map<std::pair<::mneme::JitTarget, std::string>, ::mneme::JitToolchain>
@@ -176,10 +192,9 @@ Expected<std::string> JitServer::identify(::mneme::JitTarget Target,
     Linker.reset();
   }
   if (IsNew)
-    if (Error E =
-            findToolchain(Options.Program, CudaPath, Target, Tools,
-                          sys::path::parent_path(Options.Socket).str(), Store)
-                .moveInto(T))
+    if (Error E = findToolchain(Options.Program, CudaPath, Target, Tools,
+                                notes(), Store)
+                      .moveInto(T))
       return std::move(E);
   // Applications look there before they ask.
   std::string Key =
@@ -320,7 +335,7 @@ bool JitServer::progress(Peer &P) {
     P.answerError(createStringError(Failed->second.Problem));
     return true;
   }
-  return canStart() && start(P, std::move(Attempt));
+  return makeRoom(P) && start(P, std::move(Attempt));
 }
 
 bool JitServer::canStart() const {
@@ -330,6 +345,54 @@ bool JitServer::canStart() const {
   size_t Slow = count_if(Running, IsSlow) + count_if(Builds, IsSlow);
   return Running.size() + Builds.size() <
          Options.Jobs + std::min(Slow, MaxSlow);
+}
+
+bool JitServer::isWaitedFor(const Compilation &C) const {
+  return any_of(Peers, [&](const auto &P) {
+    return P->Request && P->FactsKey == C.FactsKey && !P->isGone();
+  });
+}
+
+bool JitServer::isWaitedFor(const Build &B) const {
+  return any_of(Peers, [&](const auto &P) {
+    return P->Source && !P->isGone() &&
+           (P->SourceKey == B.Key ||
+            (!B.Common.empty() && P->Source->commonKey() == B.Common));
+  });
+}
+
+/// Unless a processor is free, cancels what only processes wanted that have
+/// ended. Otherwise, it goes on: a program may have been shorter than the
+/// compilation of its code, and the next one finds it in the cache.
+void JitServer::cancelAbandoned() {
+  auto IsFull = [&] { return Running.size() + Builds.size() >= Options.Jobs; };
+  auto Drop = [](Peer &P) {
+    P.Request.reset();
+    P.Source.reset();
+    P.end();
+  };
+  for (auto It = Builds.begin(); It != Builds.end() && IsFull();) {
+    if (isWaitedFor(*It)) {
+      ++It;
+      continue;
+    }
+    for (auto &P : Peers)
+      if (P->Source && P->SourceKey == It->Key)
+        Drop(*P);
+    if (auto Text = findText(It->Common); Text != Texts.end() && !Text->IsReady)
+      Texts.erase(Text);
+    It = Builds.erase(It);
+  }
+  for (auto It = Running.begin(); It != Running.end() && IsFull();) {
+    if (isWaitedFor(*It)) {
+      ++It;
+      continue;
+    }
+    for (auto &P : Peers)
+      if (P->Request && P->FactsKey == It->FactsKey)
+        Drop(*P);
+    It = Running.erase(It);
+  }
 }
 
 /// A failure may have had a cause that is gone.
@@ -450,7 +513,7 @@ bool JitServer::progressBuild(Peer &P) {
       answerBuild(P, Built);
       return true;
     }
-  return canStart() && startBuild(P);
+  return makeRoom(P) && startBuild(P);
 }
 
 /// Finds texts whose front ends wait by now. \returns whether there are any.
@@ -475,9 +538,41 @@ bool JitServer::watchTexts() {
   return Busy;
 }
 
+static constexpr StringLiteral KeyOfKnown("digests of files");
+
+void JitServer::readKnown() {
+  std::optional<CodeStore::Found> Note =
+      Store.find(notes(), KeyOfKnown.str(), JitFile::Toolchain);
+  if (!Note)
+    return;
+  ::mneme::WireReader R(Note->Contents.data(), Note->Contents.size());
+  while (R.ok() && !R.atEnd()) {
+    std::string Stamp = R.str();
+    Known[Stamp] = R.str();
+  }
+  NumNoted = Known.size();
+}
+
+/// To read a compiler takes longer than to compile a small function.
+void JitServer::noteKnown() {
+  constexpr size_t MaxKnown = 16384;
+  if (Known.size() > MaxKnown)
+    Known.clear();
+  if (Known.size() == NumNoted)
+    return;
+  NumNoted = Known.size();
+  WireWriter W;
+  for (const auto &[Stamp, Digest] : Known) {
+    W.str(Stamp);
+    W.str(Digest);
+  }
+  // Without it, the next server reads the files.
+  consumeError(Store.addNote(notes(), KeyOfKnown.str(), W.body()));
+}
+
 /// Starts the programs that builds run, unless they wait. Builds do without
 /// those that fail.
-void JitServer::startTools() {
+void JitServer::startTools(const BuildJob &Job) {
   auto Start = [&](std::optional<WarmProgram> &Program,
                    const std::string &Path) {
     if (Path.empty() || (Program && !Program->hasEnded()))
@@ -492,7 +587,9 @@ void JitServer::startTools() {
       consumeError(New.takeError());
   };
   Start(Clang, Tools.Clang);
-  Start(Linker, Tools.Linker);
+  NeedsLinker |= Job.countFrontEnds() > 1;
+  if (NeedsLinker)
+    Start(Linker, Tools.Linker);
 }
 
 Error JitServer::addCommonText(std::string Key, size_t FrontEnds) {
@@ -542,12 +639,15 @@ bool JitServer::startBuild(Peer &P) {
     P.answerError(std::move(E));
     return true;
   };
-  if (Kept.path().empty())
+  if (Kept.path().empty()) {
     if (Error E = PrivateFolder::createTemporary().moveInto(Kept))
       return Refuse(std::move(E));
-  startTools();
+    readKnown();
+  }
+  startTools(Job);
   WarmTools Warm;
   Warm.Known = &Known;
+  Warm.Notes = notes();
   SmallVector<int, 8> Sockets;
   auto Use = [&](int FD) {
     Sockets.push_back(FD);
@@ -613,10 +713,12 @@ void JitServer::finishBuild(Build &B) {
   else if (!(Result = BuildResult::decode(*Bytes)))
     Problem = "the compiler's result is malformed";
   bool Ok = Result && !Result->Built.Library.empty();
+  NeedsLinker |= Result && Result->UsesLinker;
   if (Result)
     for (const ::mneme::JitInputs::File &F : Result->Inputs.Files)
-      if (!F.Stamp.empty() && F.Path.front() == '/')
-        Known[F.Path] = F;
+      if (!F.Stamp.empty() && F.isRead())
+        Known[F.Stamp] = F.Digest;
+  noteKnown();
   if (auto It = findText(B.Common); It != Texts.end() && !Ok) {
     // The next build shows its errors, too.
     Texts.erase(It);

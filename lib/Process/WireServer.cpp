@@ -53,6 +53,11 @@ void WirePeer::addTo(std::vector<pollfd> &Waits) const {
     Waits.push_back({FD.get(), Events, 0});
 }
 
+bool WirePeer::isGone() const {
+  pollfd Wait = {FD.get(), 0, 0};
+  return HasEnded || (::poll(&Wait, 1, 0) > 0 && Wait.revents);
+}
+
 bool WirePeer::receive(LimitFn Limit) {
   bool Any = false;
   char Chunk[1 << 16];

@@ -311,6 +311,32 @@ TEST_F(JitCacheTest, NoticesChangedToolchains) {
             makeToolchainKey("a", "c", JitTarget::Cuda));
 }
 
+TEST_F(JitCacheTest, DigestsOfUnchangedFilesAreKnown) {
+  std::string Program = "/bin/sh";
+  timespec Now;
+  clock_gettime(CLOCK_REALTIME, &Now);
+  JitInputs::Digests Known;
+  auto Add = [&](const std::string &Path) {
+    JitInputs Inputs;
+    Inputs.add(Path, Folder, Now, /*Found=*/true, Known);
+    return Inputs.Files.front();
+  };
+  JitInputs::File First = Add(Program);
+  EXPECT_EQ(jitFileDigest(Program), First.Digest);
+  ASSERT_FALSE(First.Stamp.empty());
+  ASSERT_EQ(1u, Known.size());
+  Known.begin()->second = std::string(16, 'k');
+  EXPECT_EQ(std::string(16, 'k'), Add(Program).Digest);
+}
+
+TEST_F(JitCacheTest, DigestsAreThoseOfTheContents) {
+  for (size_t Size : {0, 1, 1000, (128 << 10) - 1, 128 << 10, 300000}) {
+    std::string Text(Size, 'x');
+    write(Text);
+    EXPECT_EQ(jitDigest(Text), jitFileDigest(Path)) << Size;
+  }
+}
+
 TEST(JitCache, IdentifiesTheCPU) {
   EXPECT_EQ(16u, cpuIdentity().size());
   EXPECT_EQ(cpuIdentity(), cpuIdentity());

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
+#include <clocale>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -36,6 +37,12 @@ inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
     return V;
   tell("mneme: warning: %s: '%s' is not an integer\n", Name, S);
   return Default;
+}
+
+/// The same as strtod(), whatever the locale of the application.
+inline double parseDecimal(const char *Text, char **End) {
+  static const locale_t Plain = newlocale(LC_ALL_MASK, "C", nullptr);
+  return Plain ? strtod_l(Text, End, Plain) : strtod(Text, End);
 }
 
 /// Returns the address at which device memory begins.

@@ -14,6 +14,7 @@
 #ifndef MNEME_LIB_RUNTIME_BASE_SETTINGS_H
 #define MNEME_LIB_RUNTIME_BASE_SETTINGS_H
 
+#include "Environment.h"
 #include "Message.h"
 
 #include <cstdint>
@@ -52,7 +53,7 @@ inline bool readNumber(const char *Name, double &Number, double Max,
   if (!Text || !*Text)
     return true;
   char *End;
-  double Value = strtod(Text, &End);
+  double Value = parseDecimal(Text, &End);
   if (!*End && Value >= 0 && Value <= Max) {
     Number = Value;
     return true;

@@ -73,7 +73,7 @@ static void warnOf(const char *Variable, const std::string &Problem) {
 static uint64_t nanosecondsFromEnv(const char *Name) {
   std::string Text = textFromEnv(Name);
   char *End;
-  double Seconds = strtod(Text.c_str(), &End);
+  double Seconds = parseDecimal(Text.c_str(), &End);
   if (!*End && Seconds >= 0)
     return uint64_t(std::min(Seconds, 1e9) * 1e9);
   warnOf(Name, "'" + Text + "' is not a number of seconds");

@@ -143,8 +143,7 @@ static const char *originOf(const JitVariant &V) {
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
 
-/// Returns a number for JSON: the application's locale may have a comma.
-static std::string decimal(double Value) {
+std::string mneme::decimal(double Value) {
   constexpr uint64_t Unit = 1000000;
   auto Scaled = uint64_t(Value * Unit + 0.5);
   std::string Rest = std::to_string(Unit + Scaled % Unit);

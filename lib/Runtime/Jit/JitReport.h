@@ -22,6 +22,10 @@ class Jit;
 class JitSite;
 struct JitVariant;
 
+/// Returns a number from 0 on for other programs: the application's locale may
+/// have a comma.
+std::string decimal(double Value);
+
 class JitReport {
 public:
   explicit JitReport(Jit &Of) : Of(Of) {}

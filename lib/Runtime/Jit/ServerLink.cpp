@@ -9,13 +9,13 @@
 #include "ServerLink.h"
 #include "Descriptor.h"
 #include "Hex.h"
+#include "JitReport.h"
 #include "Transfer.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -196,10 +196,9 @@ LinkStatus ServerLink::start(const std::string &Socket) {
 
 /// Starts the program with one end of a socket. \returns an error message.
 std::string ServerLink::run(const std::string &Socket, int ReadyFd) {
-  char Idle[32];
-  snprintf(Idle, sizeof(Idle), "--idle=%g", Settings.IdleSeconds);
   std::string Words[] = {Settings.Server, "--socket=" + Socket,
-                         "--program=" + Settings.Server, Idle,
+                         "--program=" + Settings.Server,
+                         "--idle=" + decimal(Settings.IdleSeconds),
                          "--ready-fd=" + std::to_string(ReadyInServer)};
   std::vector<char *> Argv;
   for (std::string &Word : Words)

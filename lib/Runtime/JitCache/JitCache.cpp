@@ -66,16 +66,20 @@ bool mneme::isJitFileName(const std::string &Name) {
   return false;
 }
 
+static std::string digestOf(const XXH3_state_t &State) {
+  XXH128_canonical_t Digest;
+  XXH128_canonicalFromHash(&Digest, XXH3_128bits_digest(&State));
+  return std::string(reinterpret_cast<const char *>(Digest.digest),
+                     sizeof(Digest.digest));
+}
+
 static std::string digestOf(const std::string &Key, const char *Contents,
                             size_t Size) {
   XXH3_state_t State;
   XXH3_128bits_reset(&State);
   XXH3_128bits_update(&State, Key.data(), Key.size());
   XXH3_128bits_update(&State, Contents, Size);
-  XXH128_canonical_t Digest;
-  XXH128_canonicalFromHash(&Digest, XXH3_128bits_digest(&State));
-  return std::string(reinterpret_cast<const char *>(Digest.digest),
-                     sizeof(Digest.digest));
+  return digestOf(State);
 }
 
 std::string mneme::jitFileBytes(const std::string &Key,
@@ -148,12 +152,18 @@ std::string mneme::jitFileDigest(const std::string &Path) {
   if (Fd < 0 || fstat(Fd, &Status) || !S_ISREG(Status.st_mode) ||
       uint64_t(Status.st_size) > MaxJitAnswer)
     return "";
-  std::string Contents(Status.st_size, '\0');
-  if (!transferAll(Contents.size(), [&](size_t Done, size_t Left) {
-        return ::read(Fd, &Contents[Done], Left);
+  // Programs have tens of megabytes: a part stays in the processor's cache.
+  std::vector<char> Part(std::min<size_t>(Status.st_size, 128 << 10));
+  XXH3_state_t State;
+  XXH3_128bits_reset(&State);
+  if (!transferAll(Status.st_size, [&](size_t, size_t Left) {
+        ssize_t Size = ::read(Fd, Part.data(), std::min(Part.size(), Left));
+        if (Size > 0)
+          XXH3_128bits_update(&State, Part.data(), Size);
+        return Size;
       }))
     return "";
-  return jitDigest(Contents);
+  return digestOf(State);
 }
 
 static std::string pathFrom(const std::string &Folder,
@@ -181,10 +191,11 @@ static std::string listFolder(const std::string &Path) {
 }
 
 /// Describes what is at a path.
+/// \param KnownOf  returns the digest for a stamp, or an empty string.
+template <typename Fn>
 static JitInputs::File describeInput(const std::string &Path,
                                      const std::string &Folder,
-                                     const timespec *Read,
-                                     const JitInputs::File *Known) {
+                                     const timespec *Read, Fn KnownOf) {
   JitInputs::File F{Path, "", ""};
   std::string Full = pathFrom(Folder, Path);
   struct stat S;
@@ -209,19 +220,22 @@ static JitInputs::File describeInput(const std::string &Path,
       W.u64(Value);
     F.Stamp = jitDigest(W.body());
   }
-  if (Known && !F.Stamp.empty() && Known->Stamp == F.Stamp)
-    F.Digest = Known->Digest;
-  else if (std::string Digest = jitFileDigest(Full); !Digest.empty())
+  std::string Digest = F.Stamp.empty() ? "" : KnownOf(F.Stamp);
+  if (Digest.empty())
+    Digest = jitFileDigest(Full);
+  if (!Digest.empty())
     F.Digest = std::move(Digest);
   return F;
 }
 
 void JitInputs::add(const std::string &Path, const std::string &Folder,
-                    const timespec &Read, bool Found,
-                    const std::map<std::string, File> &Known) {
-  auto Same = Known.find(pathFrom(Folder, Path));
-  File F = describeInput(Path, Folder, &Read,
-                         Same == Known.end() ? nullptr : &Same->second);
+                    const timespec &Read, bool Found, Digests &Known) {
+  File F = describeInput(Path, Folder, &Read, [&](const std::string &Stamp) {
+    auto It = Known.find(Stamp);
+    return It == Known.end() ? "" : It->second;
+  });
+  if (!F.Stamp.empty() && F.isRead())
+    Known[F.Stamp] = F.Digest;
   if (F.Digest.empty() == Found)
     F.Digest = NeverCurrent;
   Files.push_back(std::move(F));
@@ -229,8 +243,11 @@ void JitInputs::add(const std::string &Path, const std::string &Folder,
 
 bool JitInputs::isCurrent(const std::string &Folder) const {
   return std::all_of(Files.begin(), Files.end(), [&](const File &F) {
+    auto Known = [&](const std::string &Stamp) {
+      return Stamp == F.Stamp ? F.Digest : "";
+    };
     return F.Digest != NeverCurrent &&
-           describeInput(F.Path, Folder, nullptr, &F).Digest == F.Digest;
+           describeInput(F.Path, Folder, nullptr, Known).Digest == F.Digest;
   });
 }
 

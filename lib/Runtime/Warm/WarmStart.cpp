@@ -23,6 +23,7 @@
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <link.h>
 #include <poll.h>
 #include <string>
 #include <sys/mman.h>
@@ -54,6 +55,7 @@ bool IsRun = false;
 std::string Lookups; ///< Before a copy was left behind.
 pid_t Parent = 0;
 std::string CommandLine; ///< As in /proc.
+int NumLibraries = 0;    ///< As the program starts.
 } // namespace
 
 template <typename Fn> static Fn *next(const char *Name) {
@@ -89,6 +91,18 @@ static void note(MnemeWarmLookup What, const char *Path) {
 
 static void noteResult(bool Found, const char *Path) {
   note(Found ? MnemeWarmFound : MnemeWarmMissing, Path);
+}
+
+/// Notes the libraries that the program has loaded since it started: plugins,
+/// and what these are linked to.
+static void noteLibraries() {
+  int Count = 0;
+  auto Note = [](dl_phdr_info *Info, size_t, void *Count) {
+    if (++*static_cast<int *>(Count) > NumLibraries && *Info->dlpi_name)
+      note(MnemeWarmFound, Info->dlpi_name);
+    return 0;
+  };
+  dl_iterate_phdr(Note, &Count);
 }
 
 static void closeFrom(int First) {
@@ -270,6 +284,12 @@ EXPORT int __libc_start_main(MainFn *ProgramsMain, int Count, char **Words,
       int(MainFn *, int, char **, void (*)(), void (*)(), void (*)(), void *);
   auto *Real = reinterpret_cast<Fn *>(dlsym(RTLD_NEXT, "__libc_start_main"));
   Main = ProgramsMain;
+  auto CountOne = [](dl_phdr_info *, size_t, void *) {
+    ++NumLibraries;
+    return 0;
+  };
+  dl_iterate_phdr(CountOne, nullptr);
+  atexit(noteLibraries);
   if (getenv(MNEME_WARM_LOOKUPS_VARIABLE)) {
     char Program[PATH_MAX] = {};
     if (readlink("/proc/self/exe", Program, sizeof(Program) - 1) > 0)
@@ -287,6 +307,7 @@ static int stop() {
   std::string Path = std::exchange(StopAt, "") + MNEME_WARM_STOPPED;
   if (!LeavesCopy)
     return dup(TailFd);
+  noteLibraries();
   LeavesCopy = false;
   pid_t Pid = fork();
   if (Pid != 0) {
@@ -413,5 +434,14 @@ EXPORT int rename(const char *From, const char *To) {
   note(MnemeWarmWritten, To);
   return next<int(const char *, const char *)>("rename")(From, To);
 }
+
+/// Linkers end so.
+EXPORT void _exit(int Status) {
+  noteLibraries();
+  syscall(SYS_exit_group, Status);
+  __builtin_unreachable();
+}
+
+EXPORT void _Exit(int Status) __attribute__((alias("_exit")));
 
 EXPORT pid_t getppid() { return Parent ? Parent : pid_t(syscall(SYS_getppid)); }

@@ -5,7 +5,7 @@
 // RUN: echo 'define i32 @sub(i32 %%a, i32 %%b) { %%c = sub i32 %%a, %%b ret i32 %%c }' > %t/sub.ll
 // RUN: %llvm_tools/llvm-as %t/sub.ll -o %t/sub.bc
 // RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_REPORT=%t/report %t/app %t/sub.bc | FileCheck %s
-// CHECK: add 42
+// CHECK: add 42, 0 messages
 // CHECK: bitcode 38
 // CHECK: back 7
 // CHECK: module.ll:2:{{[0-9]+}}: error: {{.*}}'%missing'
@@ -30,7 +30,7 @@ static jit_module compile(std::string Text) { return jit_module(jit_target::host
 
 int main(int, char **argv) {
   auto Add = compile("define i32 @add(i32 %a, i32 %b) {\n  %c = add i32 %a, %b\n  ret i32 %c\n}");
-  std::printf("add %d\n", Add.function<int(int, int)>("add")(40, 2));
+  std::printf("add %d, %zu messages\n", Add.function<int(int, int)>("add")(40, 2), Add.messages().size());
   std::ifstream In(argv[1], std::ios::binary);
   auto Sub = compile(std::string(std::istreambuf_iterator<char>(In), {}));
   std::printf("bitcode %d\n", Sub.function<int(int, int)>("sub")(40, 2));

@@ -56,6 +56,9 @@ public:
   bool isOver() const {
     return Out.empty() && !isBusy() && (HasEnded || IsRefused);
   }
+  /// Returns true if nothing can be sent any more, also while a request is
+  /// worked on.
+  bool isGone() const;
   Clock::time_point since() const { return Since; }
 
   void addTo(std::vector<pollfd> &Waits) const;

@@ -79,17 +79,18 @@ struct JitInputs {
     std::string Digest; ///< Empty: there was nothing.
     /// If that of the file is the same, so is the digest. May be empty.
     std::string Stamp;
+    /// Returns false if the digest says something else.
+    bool isRead() const { return Digest.size() == 16; }
   };
   std::vector<File> Files;
+  using Digests = std::map<std::string, std::string>; ///< By stamps.
 
   /// Adds a path that existed, or did not if \p Found is false. If that has
   /// changed by now, or the file cannot be read or has changed after \p Read,
   /// isCurrent() always returns false.
-  /// \param Known  files, by their full paths, whose digests need not be
-  /// computed again.
+  /// \param Known  need not be computed again. Others are added.
   void add(const std::string &Path, const std::string &Folder,
-           const timespec &Read, bool Found = true,
-           const std::map<std::string, File> &Known = {});
+           const timespec &Read, bool Found, Digests &Known);
   bool isCurrent(const std::string &Folder) const;
   std::string encode() const;
   static bool decode(const std::string &Bytes, JitInputs &Result);
