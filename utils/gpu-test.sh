@@ -131,6 +131,15 @@ programs() { # seconds, log's name, options...
     2>>"$log" | tee -a "$report"
 }
 
+# $device through liboffload, which numbers the NVIDIA GPUs first.
+offload_device() {
+  local before=0
+  if [ "$kind" = hip ]; then
+    before=$(limited 60 "$work/bin/llvm-mneme-replay" --list-devices 2>>"$log" | grep -c "^cuda:")
+  fi
+  echo "offload:$((before + ${device#*:}))"
+}
+
 smoke() {
   local status=0 test name out
   say "== machine"
@@ -161,8 +170,8 @@ memory() {
   local status=0 program gpus options folder out device_name devices list lines=0
   gpus=$(limited 60 "$work/bin/llvm-mneme-replay" --list-devices 2>>"$log" | grep -c "^$kind:")
   say "== memory, on $gpus GPUs"
-  devices=$device list=gpu-memory-amd.txt
-  if [ "$kind" = cuda ]; then devices="$devices offload:${device#*:}" list=gpu-memory.txt; fi
+  devices="$device $(offload_device)" list=gpu-memory-amd.txt
+  if [ "$kind" = cuda ]; then list=gpu-memory.txt; fi
   if [ "$gpus" -gt 1 ]; then devices="$devices $kind:1"; fi
   while IFS="|" read -r program options <&3; do
     read -r program <<<"$program"
@@ -192,7 +201,7 @@ memory() {
 
 examples() {
   local status=0 devices
-  devices=$device,offload:${device#*:},host
+  devices=$device,$(offload_device),host
   say "== examples, replayed on $devices"
   programs 150 examples --programs="$work/examples" --list="$work/utils/gpu-examples.txt" \
     --devices="$devices" --pipelines=own,O1,O3 --baseline --repeat=1 --record-repeat=1 --jobs=5 \

@@ -11,7 +11,8 @@
 /// s_getpc_b64 is followed by two additions whose literals are the distance to
 /// a variable, a function, or a slot of the global offset table. The distance
 /// depends on the rest of the module. It is therefore compared by the symbol at
-/// its end.
+/// its end. A function that the plugin has copied for a tuned kernel is the one
+/// that it is a copy of.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -20,6 +21,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
+#include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -282,10 +284,10 @@ private:
   const CodeObject &A, &B;
   StringRef Kernel;
   CodeComparison Result;
-  /// Functions that have been or will be compared.
-  SmallVector<StringRef, 4> Functions;
+  /// Names in A and B of the functions that have been or will be compared.
+  SmallVector<std::pair<StringRef, StringRef>, 4> Functions;
 
-  void compareFunction(StringRef Name);
+  void compareFunction(StringRef InA, StringRef InB);
   bool sameWord(const CodeSymbol &X, const CodeSymbol &Y, uint64_t Offset,
                 const CodeRelocation *R);
   bool samePlace(const CodePlace &X, const CodePlace &Y);
@@ -311,9 +313,10 @@ bool CodeObjectComparer::samePlace(const CodePlace &X, const CodePlace &Y) {
   if (!X.Symbol || !Y.Symbol || X.Distance != Y.Distance)
     return false;
   const CodeSymbol &S = *X.Symbol, &T = *Y.Symbol;
-  if (S.Name == T.Name) {
-    if (T.IsFunction && !is_contained(Functions, T.Name))
-      Functions.push_back(T.Name);
+  if (S.Name == T.Name || T.Name == getTunedCopyName(S.Name, Kernel)) {
+    std::pair<StringRef, StringRef> Names(S.Name, T.Name);
+    if (T.IsFunction && !is_contained(Functions, Names))
+      Functions.push_back(Names);
     return true;
   }
   // LLVM's own constants have numbered names, which depend on the module.
@@ -351,8 +354,8 @@ bool CodeObjectComparer::sameWord(const CodeSymbol &X, const CodeSymbol &Y,
          samePlace(Reached(A, X, V), Reached(B, Y, W));
 }
 
-void CodeObjectComparer::compareFunction(StringRef Name) {
-  const CodeSymbol *X = A.find(Name), *Y = B.find(Name);
+void CodeObjectComparer::compareFunction(StringRef InA, StringRef InB) {
+  const CodeSymbol *X = A.find(InA), *Y = B.find(InB);
   if (!X && !Y)
     return;
   if (!X || !Y)
@@ -364,15 +367,15 @@ void CodeObjectComparer::compareFunction(StringRef Name) {
     auto R = Relocations.find(Offset);
     if (sameWord(*X, *Y, Offset, R == Relocations.end() ? nullptr : &R->second))
       continue;
-    if (Name == Kernel)
+    if (InA == Kernel)
       Result.FirstDifference = Offset;
-    return differ(Name == Kernel ? "instruction" : "function");
+    return differ(InA == Kernel ? "instruction" : "function");
   }
   if (P.size() == Q.size())
     return;
-  if (Name == Kernel)
+  if (InA == Kernel)
     Result.FirstDifference = Common;
-  differ(Name == Kernel ? "size" : "function");
+  differ(InA == Kernel ? "size" : "function");
 }
 
 /// The descriptor has the registers and the memory that a launch sets up, and
@@ -395,10 +398,10 @@ Expected<CodeComparison> CodeObjectComparer::run() {
     if (const CodeSymbol *S = C->find(Kernel); !S || !S->IsFunction)
       return createStringError(
           formatv("the GPU image has no kernel '{0}'", Kernel).str());
-  Functions.push_back(Kernel);
+  Functions.push_back({Kernel, Kernel});
   // The loop adds functions.
   for (size_t I = 0; I != Functions.size(); ++I)
-    compareFunction(Functions[I]);
+    compareFunction(Functions[I].first, Functions[I].second);
   compareDescriptors();
   Result.Identical = Result.Difference.empty();
   return std::move(Result);

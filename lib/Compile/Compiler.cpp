@@ -168,10 +168,6 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
-  if (!TT.isNVPTX() && O.Deployable)
-    return createStringError(
-        formatv("--deployable is for NVIDIA GPUs, not {0}", TT.getArchName())
-            .str());
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(

@@ -98,8 +98,7 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   std::string Own = findOwnVariable(*M);
   if (Own.empty())
     return Error::success();
-  std::string Why =
-      Plan.isNVPTX() ? findUndeployable(*M) : "--deployable is for NVIDIA GPUs";
+  std::string Why = findUndeployable(*M);
   return refuse(Own + ": the code has a copy of its own; " +
                 (Why.empty() ? "tune with --deployable=on"
                              : Why + ": pass it as an argument"));

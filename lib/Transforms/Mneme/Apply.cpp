@@ -177,13 +177,13 @@ PreservedAnalyses ApplyPass::run(Module &M, ModuleAnalysisManager &) {
 // Replacement
 //===----------------------------------------------------------------------===//
 
-/// The module's other kernels call functions that were optimized otherwise. The
-/// linkage stays, as ptxas takes another calling convention for local
+/// The linkage stays, as ptxas takes another calling convention for local
 /// functions.
 static void makeOwn(Function &F, StringRef Kernel) {
-  F.setName(F.getName() + "__tuned__" + Kernel);
-  // Other translation units may have the same tuned kernel.
-  if (F.hasExternalLinkage())
+  F.setName(getTunedCopyName(F.getName(), Kernel));
+  // Other translation units may have the same tuned kernel. Those of AMD GPUs
+  // are linked alone, and code depends on whether a callee may be replaced.
+  if (F.hasExternalLinkage() && !F.getParent()->getTargetTriple().isAMDGPU())
     F.setLinkage(GlobalValue::WeakODRLinkage);
 }
 
@@ -271,11 +271,12 @@ static Error replaceKernel(Module &M, const AppliedKernels::Kernel &K) {
 PreservedAnalyses ReplacePass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (Applied->Kernels.empty())
     return PreservedAnalyses::all();
-  if (IsOptimizedLater) {
+  if (!LaterOptimizer.empty()) {
     diagnose(M,
-             "-mneme-apply and -foffload-lto are mutually exclusive: the "
-             "linker would optimize the kernels again; use a package at run "
-             "time (llvm-mneme-deploy)",
+             "-mneme-apply and " + LaterOptimizer +
+                 " are mutually exclusive: the linker would optimize the "
+                 "kernels again; use a package at run time "
+                 "(llvm-mneme-deploy)",
              DS_Error);
     return PreservedAnalyses::all();
   }

@@ -225,6 +225,10 @@ PreservedAnalyses DeployablePass::run(Module &M, ModuleAnalysisManager &) {
       GlobalValue::NotThreadLocal, ConstantAddressSpace,
       /*isExternallyInitialized=*/true);
   Slots->setAlignment(Align(8));
+  // As clang does for variables that the host can find: code needs no table of
+  // addresses.
+  if (M.getTargetTriple().isAMDGPU())
+    Slots->setVisibility(GlobalValue::ProtectedVisibility);
   setSlots(M, InSlots);
   for (auto [Index, G] : enumerate(InSlots)) {
     replaceBySlot(*G, *Slots, Index);

@@ -1,5 +1,5 @@
 // HIP's headers have an object for each special register. A kernel that names them uses no variable
-// of the application. One that uses a variable is not packed.
+// of the application. One that uses a variable is packed only with --deployable.
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: %cuda_cc_plain -O0 --cuda-device-only -emit-llvm -c %s -o %t/app.bc
@@ -20,7 +20,7 @@
 // RUN: %{gpu} llvm-mneme-replay %t/rec2 --device=hip:0 --passes='default<O2>' > %t/replay
 // RUN: %python %mneme_src/test/llvm-mneme-deploy/Inputs/best.py %t/replay %t/best 'Emulated GPU'
 // RUN: not llvm-mneme-deploy pack -o %t/no.mneme %t/rec2 %t/best 2>&1 | FileCheck %s --check-prefix=VARIABLE
-// VARIABLE: is not packed: the kernel uses the variable 'Value', which other code can write: the code has a copy of its own; --deployable is for NVIDIA GPUs: pass it as an argument
+// VARIABLE: is not packed: the kernel uses the variable 'Value', which other code can write: the code has a copy of its own; tune with --deployable=on
 
 struct ReadThreadIdx {
   __device__ unsigned operator()(unsigned) const noexcept {

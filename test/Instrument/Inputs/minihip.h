@@ -54,6 +54,7 @@ struct MiniHipBlockDim {
   MINIHIP_GETTER(x, __builtin_amdgcn_workgroup_size_x())
   MINIHIP_GETTER(y, __builtin_amdgcn_workgroup_size_y())
   MINIHIP_GETTER(z, __builtin_amdgcn_workgroup_size_z())
+  __device__ operator dim3() const { return {x, y, z}; }
 };
 #undef MINIHIP_GETTER
 

@@ -35,6 +35,12 @@ struct ApplyOptions {
   bool IsDeviceOnly = false; ///< No host compilation follows.
 };
 
+/// Returns the name of the copy of \p Function that belongs to the tuned kernel
+/// \p Kernel: other kernels call the original, which was optimized otherwise.
+inline std::string getTunedCopyName(StringRef Function, StringRef Kernel) {
+  return (Function + "__tuned__" + Kernel).str();
+}
+
 /// The tuned kernels of one module.
 struct AppliedKernels {
   struct Kernel {
@@ -64,16 +70,16 @@ private:
 /// replaced kernels used.
 class ReplacePass : public PassInfoMixin<ReplacePass> {
 public:
-  /// \param IsOptimizedLater  the linker will optimize the module again, which
-  /// is an error.
-  ReplacePass(std::shared_ptr<AppliedKernels> Applied, bool IsOptimizedLater)
-      : Applied(std::move(Applied)), IsOptimizedLater(IsOptimizedLater) {}
+  /// \param LaterOptimizer  the option that makes the linker optimize the
+  /// module again, which is an error; empty if there is none.
+  ReplacePass(std::shared_ptr<AppliedKernels> Applied, StringRef LaterOptimizer)
+      : Applied(std::move(Applied)), LaterOptimizer(LaterOptimizer) {}
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &MAM);
   static bool isRequired() { return true; }
 
 private:
   std::shared_ptr<AppliedKernels> Applied;
-  bool IsOptimizedLater;
+  StringRef LaterOptimizer;
 };
 
 } // namespace mneme

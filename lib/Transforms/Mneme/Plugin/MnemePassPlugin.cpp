@@ -14,6 +14,8 @@
 
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/IR/DiagnosticInfo.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Plugins/PassPlugin.h"
@@ -23,6 +25,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/StringSaver.h"
+#include "llvm/TargetParser/Triple.h"
 #include <cstdio>
 #include <dlfcn.h>
 #include <unistd.h>
@@ -58,13 +61,28 @@ public:
 
   ArrayRef<StringRef> words() const { return Words; }
   bool contains(StringRef Word) const { return is_contained(Words, Word); }
-  /// Returns the words that follow \p Option.
+  /// Returns the words that follow \p Option, which clang's driver may pass on
+  /// with -Xclang.
   std::vector<std::string> valuesOf(StringRef Option) const {
     std::vector<std::string> Values;
-    for (size_t I = 1; I < Words.size(); ++I)
-      if (Words[I - 1] == Option)
-        Values.push_back(Words[I].str());
+    const StringRef *Previous = nullptr;
+    for (const StringRef &Word : Words) {
+      if (Word == "-Xclang")
+        continue;
+      if (Previous && *Previous == Option)
+        Values.push_back(Word.str());
+      Previous = &Word;
+    }
     return Values;
+  }
+  /// Returns the first option of this plugin that clang's driver passes to all
+  /// programs that have LLVM's options; empty if there is none.
+  StringRef findOwnOption() const {
+    for (size_t I = 2; I < Words.size(); ++I)
+      if (Words[I - 1] == "-mllvm" && Words[I - 2] != "-Xclang" &&
+          Words[I].ltrim('-').starts_with("mneme-"))
+        return Words[I];
+    return "";
   }
 
 private:
@@ -99,6 +117,17 @@ static mneme::CaptureOptions getCaptureOptions(OptimizationLevel Level) {
   return Options;
 }
 
+/// Returns the number of the process of clang's driver.
+static std::string driverProcess() {
+  return CommandLine("self").contains("-cc1") ? std::to_string(::getppid())
+                                              : "self";
+}
+
+static bool isDeviceOnly(const CommandLine &Driver) {
+  return Driver.contains("--offload-device-only") ||
+         Driver.contains("--cuda-device-only");
+}
+
 /// Returns the path of llvm-mneme-deploy: the plugin is in the folder lib
 /// beside the tools' bin.
 static std::string findTool() {
@@ -113,6 +142,27 @@ static std::string findTool() {
   return std::string(Path);
 }
 
+namespace {
+/// For AMD GPUs, clang's driver passes -mllvm to the linker, too, which would
+/// not know the plugin's options.
+class CheckOptionsPass : public PassInfoMixin<CheckOptionsPass> {
+public:
+  PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
+    if (!M.getTargetTriple().isAMDGPU())
+      return PreservedAnalyses::all();
+    CommandLine Driver(driverProcess());
+    StringRef Option = Driver.findOwnOption();
+    if (!Option.empty() && !Driver.contains("-fgpu-rdc") &&
+        !isDeviceOnly(Driver))
+      M.getContext().diagnose(DiagnosticInfoGeneric(
+          "mneme: the linker for AMD GPUs rejects '-mllvm " + Option +
+          "': use '-Xclang -mllvm -Xclang " + Option + "'"));
+    return PreservedAnalyses::all();
+  }
+  static bool isRequired() { return true; }
+};
+} // namespace
+
 static mneme::ApplyOptions getApplyOptions() {
   mneme::ApplyOptions Options;
   Options.Files.assign(ApplyFiles.begin(), ApplyFiles.end());
@@ -123,12 +173,24 @@ static mneme::ApplyOptions getApplyOptions() {
     return Option.ltrim('-').starts_with("mneme-");
   });
   // The driver also runs ptxas and the host compilation.
-  CommandLine Driver(std::to_string(::getppid()));
+  CommandLine Driver(driverProcess());
   Options.PtxasOptions = Driver.valuesOf("-Xcuda-ptxas");
-  Options.IsDeviceOnly = !Own.contains("-cc1") ||
-                         Driver.contains("--offload-device-only") ||
-                         Driver.contains("--cuda-device-only");
+  Options.IsDeviceOnly = !Own.contains("-cc1") || isDeviceOnly(Driver);
   return Options;
+}
+
+/// Returns the option that makes the linker optimize the device module again;
+/// empty if there is none.
+static StringRef findLaterOptimizer(ThinOrFullLTOPhase Phase) {
+  if (Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+      Phase == ThinOrFullLTOPhase::FullLTOPreLink)
+    return "-foffload-lto";
+  // For AMD GPUs, without -flto.
+  CommandLine Own("self");
+  if (!Own.contains("-emit-llvm-bc") ||
+      CommandLine(driverProcess()).contains("-emit-llvm"))
+    return "";
+  return Own.contains("-fgpu-rdc") ? "-fgpu-rdc" : "--offload-new-driver";
 }
 
 /// Optimizes tuned kernels when the module is as in its payload, and puts them
@@ -142,9 +204,7 @@ static void registerApply(PassBuilder &PB) {
       });
   PB.registerOptimizerLastEPCallback(
       [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
-        bool IsPreLink = Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
-                         Phase == ThinOrFullLTOPhase::FullLTOPreLink;
-        MPM.addPass(mneme::ReplacePass(Applied, IsPreLink));
+        MPM.addPass(mneme::ReplacePass(Applied, findLaterOptimizer(Phase)));
       });
 }
 
@@ -154,6 +214,7 @@ static void registerPlugin(PassBuilder &PB) {
   // and launch stubs have not been inlined into their callers.
   PB.registerPipelineStartEPCallback(
       [](ModulePassManager &MPM, OptimizationLevel Level) {
+        MPM.addPass(CheckOptionsPass());
         MPM.addPass(mneme::InstrumentPass(getCaptureOptions(Level)));
       });
   if (!ApplyFiles.empty())
