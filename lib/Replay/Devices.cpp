@@ -33,7 +33,9 @@ Expected<std::unique_ptr<Device>> mneme::openDevice(StringRef Name) {
     return createGPUDevice(Name);
   std::string Known = "host";
   for (const GPUDescription &GPU : findGPUsIfAny())
-    Known += ", " + GPU.Name;
+    Known += ", " + (Name.starts_with("offload") && !GPU.OffloadName.empty()
+                         ? GPU.OffloadName
+                         : GPU.Name);
   return createStringError(
       formatv("no device '{0}': this machine has {1}", Name, Known).str());
 }

@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaDevice.h"
+#include "OffloadBackend.h"
 #include "llvm/ADT/StringExtras.h"
 
 using namespace llvm;
@@ -215,27 +216,47 @@ Expected<GPUInfo> llvm::mneme::queryGPU(const CudaDriver &Driver,
 // Interface
 //===----------------------------------------------------------------------===//
 
-/// Adds the devices of one driver. \returns an error if there is none.
-static Error findGPUsOf(bool IsHip, std::vector<GPUDescription> &Found) {
+/// \returns whether \p Problem of startCudaDriver() is a driver that does not
+/// work, whose GPUs cannot be counted, rather than the lack of one.
+static bool isBroken(StringRef Problem) {
+  return !Problem.empty() && !Problem.starts_with("no CUDA driver") &&
+         !Problem.starts_with("no HIP runtime") &&
+         !Problem.ends_with("finds no device");
+}
+
+/// Adds the devices of one driver. liboffload numbers them from \p FirstOffload
+/// on, which becomes that of the next driver. \returns why there is none.
+static std::string findGPUsOf(bool IsHip, std::optional<unsigned> &FirstOffload,
+                              std::vector<GPUDescription> &Found) {
   unsigned Count = 0;
   Expected<const CudaDriver *> Driver = startCudaDriver(IsHip, Count);
-  if (!Driver)
-    return Driver.takeError();
+  if (!Driver) {
+    std::string Problem = toString(Driver.takeError());
+    if (isBroken(Problem))
+      FirstOffload = std::nullopt;
+    return Problem;
+  }
   size_t Before = Found.size();
   Error Unusable = Error::success();
   for (unsigned I = 0; I != Count; ++I) {
     Expected<GPUInfo> Info = queryGPU(**Driver, I);
-    if (Info)
-      Found.push_back(
-          {((IsHip ? "hip:" : "cuda:") + Twine(I)).str(), std::move(*Info)});
-    else
+    if (!Info) {
       Unusable = joinErrors(std::move(Unusable), Info.takeError());
+      continue;
+    }
+    Found.push_back({((IsHip ? "hip:" : "cuda:") + Twine(I)).str(),
+                     FirstOffload && hasOffload()
+                         ? ("offload:" + Twine(*FirstOffload + I)).str()
+                         : "",
+                     std::move(*Info)});
   }
+  if (FirstOffload)
+    *FirstOffload += Count;
   // A broken GPU does not prevent the use of others.
   if (Found.size() == Before)
-    return Unusable;
+    return toString(std::move(Unusable));
   consumeError(std::move(Unusable));
-  return Error::success();
+  return "";
 }
 
 /// \returns why neither driver has a device.
@@ -251,20 +272,32 @@ static Error noGPU(StringRef OfCuda, StringRef OfHip) {
 
 Expected<std::vector<GPUDescription>> llvm::mneme::findGPUs(StringRef Kind) {
   std::vector<GPUDescription> Found;
+  std::optional<unsigned> FirstOffload;
   if (!Kind.empty()) {
-    if (Error E = findGPUsOf(Kind == "hip", Found))
-      return std::move(E);
+    std::string Problem = findGPUsOf(Kind == "hip", FirstOffload, Found);
+    if (Found.empty())
+      return createStringError(Problem);
     return Found;
   }
-  Error Cuda = findGPUsOf(/*IsHip=*/false, Found);
-  Error Hip = findGPUsOf(/*IsHip=*/true, Found);
-  if (!Found.empty()) {
-    consumeError(std::move(Cuda));
-    consumeError(std::move(Hip));
-    return Found;
-  }
-  std::string OfHip = toString(std::move(Hip));
-  return noGPU(toString(std::move(Cuda)), OfHip);
+  FirstOffload = 0;
+  std::string OfCuda = findGPUsOf(/*IsHip=*/false, FirstOffload, Found);
+  std::string OfHip = findGPUsOf(/*IsHip=*/true, FirstOffload, Found);
+  if (Found.empty())
+    return noGPU(OfCuda, OfHip);
+  return Found;
+}
+
+/// \returns "1", or "1 (offload:0)" for \p Count devices that liboffload
+/// numbers from \p First on.
+static std::string describeCount(bool IsOffload, unsigned First,
+                                 unsigned Count) {
+  std::string Text = std::to_string(Count);
+  if (!IsOffload)
+    return Text;
+  Text += " (offload:" + std::to_string(First);
+  if (Count > 1)
+    Text += " to offload:" + std::to_string(First + Count - 1);
+  return Text + ")";
 }
 
 Expected<std::unique_ptr<GPUDevice>>
@@ -274,7 +307,9 @@ llvm::mneme::createGPUDevice(StringRef Name) {
   if (!parseDeviceName(Name, Kind, Ordinal))
     return createStringError("'" + Name + "' is not the name of a GPU");
   std::string FullName = (Kind + ":" + Twine(Ordinal)).str();
+  bool IsOffload = Kind == "offload";
   std::string Missing[2], Counts;
+  unsigned First = 0;
   // liboffload's devices are CUDA's and then HIP's.
   for (bool IsHip : {false, true}) {
     if (Kind == (IsHip ? "cuda" : "hip"))
@@ -285,16 +320,20 @@ llvm::mneme::createGPUDevice(StringRef Name) {
       Missing[IsHip] = toString(Driver.takeError());
       continue;
     }
-    if (Ordinal < Count)
-      return CudaDevice::create(**Driver, Ordinal, FullName);
-    Ordinal -= Count;
+    if (isBroken(Missing[0]))
+      return createStringError("cannot tell which GPU '" + Name + "' is: " +
+                               Missing[0] + "; name an AMD GPU 'hip:<n>'");
+    if (Ordinal - First < Count)
+      return CudaDevice::create(**Driver, Ordinal - First, FullName);
     Counts += (Counts.empty() ? "" : ", and ") +
               std::string(IsHip ? "the HIP runtime" : "the CUDA driver") +
-              " finds " + std::to_string(Count);
+              " finds " + describeCount(IsOffload, First, Count);
+    First += Count;
   }
   if (!Counts.empty())
-    return createStringError("there is no device '" + Name + "': " + Counts);
-  if (Kind == "offload")
+    return createStringError("there is no device '" + Name + "': " + Counts +
+                             (isBroken(Missing[1]) ? "; " + Missing[1] : ""));
+  if (IsOffload)
     return noGPU(Missing[0], Missing[1]);
   return createStringError(Missing[Kind == "hip"]);
 }

@@ -15,6 +15,8 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+bool llvm::mneme::hasOffload() { return false; }
+
 Expected<std::unique_ptr<GPUBackend>>
 llvm::mneme::createOffloadBackend(const CudaDriver &, unsigned) {
   return createStringError("this build has no liboffload");

@@ -724,6 +724,8 @@ findAMDDevice(const Offload &O, const CudaDriver &Driver, unsigned Ordinal) {
                            " AMD GPUs, no number " + Twine(Ordinal));
 }
 
+bool llvm::mneme::hasOffload() { return true; }
+
 Expected<std::unique_ptr<GPUBackend>>
 llvm::mneme::createOffloadBackend(const CudaDriver &Driver, unsigned Ordinal) {
   // liboffload changes the current context.

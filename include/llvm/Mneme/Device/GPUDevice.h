@@ -160,7 +160,10 @@ GPUDevice::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
 
 /// One GPU of this machine.
 struct GPUDescription {
-  std::string Name; ///< "cuda:0", "hip:0"
+  std::string Name;        ///< "cuda:0", "hip:0"
+  std::string OffloadName; ///< "offload:0"; empty if findGPUs() was called with
+                           ///< a kind, if the build has no liboffload, or if a
+                           ///< broken CUDA driver hides the numbers.
   GPUInfo Info;
 };
 
@@ -172,7 +175,8 @@ Expected<std::vector<GPUDescription>> findGPUs(StringRef Kind = "");
 
 /// Opens "cuda:0" (through the driver), "hip:0" (through HIP's module API) or
 /// "offload:0" (through LLVM's liboffload: all NVIDIA GPUs, and then all AMD
-/// GPUs); the number is optional.
+/// GPUs); the number is optional. If the CUDA driver is broken, the numbers of
+/// AMD GPUs are unknown, and "offload:0" fails with the reason.
 Expected<std::unique_ptr<GPUDevice>> createGPUDevice(StringRef Name);
 
 /// Returns true if \p Name names a GPU, present or not.
