@@ -40,7 +40,12 @@ protected:
     K.VASize = MNEME_ARENA_SIZE;
     K.Args = {{8, 0, MNEME_ARG_POINTER, "p", "ptr"},
               {4, 8, MNEME_ARG_VALUE, "n", "i32"}};
-    K.Instances = {{"0000000000000022", {1, 1, 1}, {32, 1, 1}, 0, "p", "e", 1, {}}};
+    RecordedInstance &Instance = K.Instances.emplace_back();
+    Instance.DynamicHash = "0000000000000022";
+    Instance.Grid = {1, 1, 1};
+    Instance.Block = {32, 1, 1};
+    Instance.Prologue = "p";
+    Instance.Epilogue = "e";
     Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
                  .args({SnapshotBuilder::bytes(Base),
                         SnapshotBuilder::bytes(uint32_t(5))})
