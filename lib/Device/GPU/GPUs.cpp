@@ -14,6 +14,7 @@
 #include "CudaDevice.h"
 #include "OffloadBackend.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Runtime/AMDProcessors.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -61,43 +62,9 @@ static std::optional<CudaArch> parseArch(StringRef Arch) {
   return A;
 }
 
-/// \returns whether code for the generic architecture \p Code, like
-/// gfx9-generic, runs on the processor \p Device.
-static bool isGenericFor(StringRef Code, StringRef Device) {
-  // https://llvm.org/docs/AMDGPUUsage.html, as of LLVM 22.
-  static constexpr std::pair<StringLiteral, StringLiteral> Members[] = {
-      {"gfx9-generic", "gfx900 gfx902 gfx904 gfx906 gfx909 gfx90c"},
-      {"gfx9-4-generic", "gfx942 gfx950"},
-      {"gfx10-1-generic", "gfx1010 gfx1011 gfx1012 gfx1013"},
-      {"gfx10-3-generic",
-       "gfx1030 gfx1031 gfx1032 gfx1033 gfx1034 gfx1035 gfx1036"},
-      {"gfx11-generic", "gfx1100 gfx1101 gfx1102 gfx1103 gfx1150 gfx1151 "
-                        "gfx1152 gfx1153"},
-      {"gfx12-generic", "gfx1200 gfx1201"},
-  };
-  for (auto [Generic, Processors] : Members)
-    if (Code == Generic)
-      return is_contained(split(Processors, ' '), Device);
-  return false;
-}
-
-/// For gfx90a:sramecc+:xnack-, a processor with settings.
-static bool isTargetCompatible(StringRef Code, StringRef Device) {
-  auto [CodeProcessor, CodeSettings] = Code.split(':');
-  auto [DeviceProcessor, DeviceSettings] = Device.split(':');
-  if (CodeProcessor != DeviceProcessor &&
-      !isGenericFor(CodeProcessor, DeviceProcessor))
-    return false;
-  // Code without a setting runs with any.
-  for (StringRef Setting : split(CodeSettings, ':'))
-    if (!Setting.empty() && !is_contained(split(DeviceSettings, ':'), Setting))
-      return false;
-  return true;
-}
-
 bool llvm::mneme::isArchCompatible(StringRef CodeArch, StringRef DeviceArch) {
   if (CodeArch.starts_with("gfx") && DeviceArch.starts_with("gfx"))
-    return isTargetCompatible(CodeArch, DeviceArch);
+    return isForAMDDevice(CodeArch, DeviceArch);
   std::optional<CudaArch> Code = parseArch(CodeArch);
   std::optional<CudaArch> Device = parseArch(DeviceArch);
   if (!Code || !Device)

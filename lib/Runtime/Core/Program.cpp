@@ -9,11 +9,13 @@
 #include "Program.h"
 #include "LoadedSections.h"
 #include "Shortage.h"
+#include "llvm/Mneme/Runtime/AMDProcessors.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
 #include <algorithm>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iterator>
@@ -38,12 +40,19 @@ static bool startsWith(const char *S, const char *Prefix) {
   return !strncmp(S, Prefix, strlen(Prefix));
 }
 
+/// Returns "gfx90a" for "gfx90a:xnack-".
+static std::string_view processorOf(std::string_view Arch) {
+  return takeFront(Arch, ':');
+}
+
 unsigned mneme::parseArchitecture(const char *Arch) {
   if (startsWith(Arch, "sm_"))
     return strtoul(Arch + 3, nullptr, 10);
-  if (startsWith(Arch, "gfx"))
-    return strtoul(Arch + 3, nullptr, 16);
-  return 0;
+  if (!startsWith(Arch, "gfx"))
+    return 0;
+  // The first member of a generic processor.
+  const GenericProcessor *G = findGenericProcessor(processorOf(Arch));
+  return strtoul((G ? G->Members.data() : Arch) + 3, nullptr, 16);
 }
 
 static const char *archOf(const MnemePayloadHeader *P) {
@@ -127,11 +136,20 @@ int64_t Program::rank(const MnemePayloadHeader *Payload, unsigned DeviceArch) {
   int64_t Order = 2 * N + Suffix;
   if (!DeviceArch)
     return Order;
+  constexpr int64_t CompiledForIt = int64_t(1) << 32;
+  if (startsWith(Arch, "gfx")) {
+    char Device[16];
+    snprintf(Device, sizeof(Device), "gfx%x", DeviceArch);
+    const GenericProcessor *G = findGenericProcessor(processorOf(Arch));
+    if (G)
+      return hasWord(G->Members, ' ', Device) ? CompiledForIt : -Order;
+    return N == DeviceArch ? CompiledForIt + Order : -Order;
+  }
   // In ascending order: code that the device cannot run, code that it can run
   // through PTX, code that was compiled for it.
   if (N > DeviceArch || (Suffix && N != DeviceArch))
     return -Order;
-  return N / 10 == DeviceArch / 10 ? (int64_t(1) << 32) + Order : Order;
+  return N / 10 == DeviceArch / 10 ? CompiledForIt + Order : Order;
 }
 
 void Program::setDevice(unsigned Architecture) {

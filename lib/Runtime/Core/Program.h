@@ -164,8 +164,8 @@ std::string hashOf(const MnemePayloadHeader &Payload);
 /// runtime.
 void patchSlots(MnemeHook *Begin, MnemeHook *End);
 
-/// Returns the architecture's number: 90 for "sm_90a", 0x90a for "gfx90a"; 0
-/// for others.
+/// Returns the architecture's number: 90 for "sm_90a", 0x90a for "gfx90a", that
+/// of the first member for a generic processor; 0 for others.
 unsigned parseArchitecture(const char *Arch);
 
 } // namespace mneme

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Selector.h"
+#include "llvm/Mneme/Runtime/AMDProcessors.h"
 
 #include <cstring>
-#include <string_view>
 
 using namespace mneme;
 
@@ -30,36 +30,13 @@ VariantTables mneme::describeVariant(const Package &P,
   return {&P, &V, P.guards(V), Last < '0' || Last > '9'};
 }
 
-/// Whether \p Device, "gfx90a:sramecc+:xnack-", is the processor of \p Code and
-/// has all of its settings. A generic processor is not resolved.
-static bool isSuitedTo(const char *Code, const char *Device) {
-  auto Next = [](const char *&At) {
-    size_t Length = strcspn(At, ":");
-    std::string_view Part(At, Length);
-    At += Length + (At[Length] == ':');
-    return Part;
-  };
-  const char *Settings = Device;
-  if (Next(Code) != Next(Settings))
-    return false;
-  while (*Code) {
-    std::string_view Needed = Next(Code);
-    bool Has = false;
-    for (const char *At = Settings; *At && !Has;)
-      Has = Next(At) == Needed;
-    if (!Has)
-      return false;
-  }
-  return true;
-}
-
 /// A cubin runs on its own architecture and on later ones of the same major
 /// number.
 bool mneme::runsOn(const VariantTables &V, const DeployDevice &D) {
   if (V.Fields->ImageKind != D.ImageKind)
     return false;
   if (D.ImageKind == MNEME_IMAGE_CODE_OBJECT)
-    return isSuitedTo(V.From->text(V.Fields->ArchNameOffset), D.ArchName);
+    return isForAMDDevice(V.From->text(V.Fields->ArchNameOffset), D.ArchName);
   uint32_t Arch = V.Fields->Arch;
   if (V.IsExact || Arch == D.Arch)
     return Arch == D.Arch;

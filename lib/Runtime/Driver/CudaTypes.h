@@ -20,6 +20,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace mneme {
 
@@ -143,6 +144,23 @@ struct HipDeviceProp5 {
   int pageableMemoryAccessUsesHostPageTables;
 };
 static_assert(sizeof(HipDeviceProp5) == 792, "layout of HIP 5");
+
+/// A function of HIP that fills the properties of a device.
+using HipGetProperties = int (*)(void *, int);
+
+/// Returns the architecture of a device of HIP, "gfx90a:sramecc+:xnack-"; empty
+/// if it is not known.
+/// \param GetSix  hipGetDevicePropertiesR0600; null if the runtime is older.
+/// \param GetFive  hipGetDeviceProperties; null if there is none.
+inline std::string readHipArch(HipGetProperties GetSix,
+                               HipGetProperties GetFive, int Device) {
+  if (GetSix) {
+    HipDeviceProp6 P = {};
+    return GetSix(&P, Device) ? "" : P.gcnArchName;
+  }
+  HipDeviceProp5 P = {};
+  return !GetFive || GetFive(&P, Device) ? "" : P.gcnArchName;
+}
 
 struct CudaFuncAttributes {
   size_t SharedSizeBytes;

@@ -28,8 +28,7 @@ namespace {
 struct HipFunctions {
 #define HIP_RAW(Name, Symbol, Result, Parameters) Result(*Name) Parameters;
 #include "llvm/Mneme/Runtime/HipFunctions.def"
-  CUresult (*GetProperties)(void *, CUdevice); ///< HipDeviceProp5
-  CUresult (*GetPropertiesR0600)(void *, CUdevice);
+  HipGetProperties GetProperties, GetPropertiesR0600;
   CUresult (*StreamGetDevice)(CUstream, CUdevice *);
   CUresult (*RuntimeGetVersion)(int *);
   CUresult (*GraphNodeGetType)(CUgraphNode, int *);
@@ -407,12 +406,5 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
 }
 
 std::string mneme::readHipArch(CUdevice Device) {
-  if (Hip.GetPropertiesR0600) {
-    HipDeviceProp6 P = {};
-    return Hip.GetPropertiesR0600(&P, Device) ? "" : P.gcnArchName;
-  }
-  HipDeviceProp5 P = {};
-  if (!Hip.GetProperties || Hip.GetProperties(&P, Device))
-    return "";
-  return P.gcnArchName;
+  return readHipArch(Hip.GetPropertiesR0600, Hip.GetProperties, Device);
 }

@@ -89,17 +89,11 @@ static std::string findHipArchitecture() {
   auto *GetDevice = reinterpret_cast<int (*)(int *)>(Find("hipGetDevice"));
   if (!GetDevice || GetDevice(&Device))
     return "";
-  auto Ask = [&](auto &Properties, const char *Name) {
-    auto *Get = reinterpret_cast<int (*)(void *, int)>(Find(Name));
-    // Features follow the name.
-    return Get && !Get(&Properties, Device)
-               ? std::string(Properties.gcnArchName)
-               : "";
+  auto FindProperties = [&](const char *Name) {
+    return reinterpret_cast<HipGetProperties>(Find(Name));
   };
-  HipDeviceProp6 Six = {};
-  HipDeviceProp5 Five = {};
-  std::string Name = Ask(Six, "hipGetDevicePropertiesR0600");
-  return Name.empty() ? Ask(Five, "hipGetDeviceProperties") : Name;
+  return readHipArch(FindProperties("hipGetDevicePropertiesR0600"),
+                     FindProperties("hipGetDeviceProperties"), Device);
 }
 
 /// Returns the architecture of the current device: "sm_90"; empty without one.

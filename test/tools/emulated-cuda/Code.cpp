@@ -20,6 +20,7 @@
 #include "llvm/IRReader/IRReader.h"
 #include "llvm/Mneme/Compile/Resources.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Runtime/AMDProcessors.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Object/ELFObjectFile.h"
@@ -336,18 +337,6 @@ CUresult emulated::Module::readCubin(StringRef Image) {
 // AMD's code objects
 //===----------------------------------------------------------------------===//
 
-/// Whether code for \p Arch, "gfx90a" or "gfx90a:xnack-", runs on the device.
-static bool runsOnAMD(CUdevice Device, StringRef Arch) {
-  auto [Processor, Settings] = Arch.split(':');
-  auto [Own, OwnSettings] = amdArchOf(Device).split(':');
-  if (Processor != Own)
-    return false;
-  for (StringRef Setting : split(Settings, ':'))
-    if (!Setting.empty() && !is_contained(split(OwnSettings, ':'), Setting))
-      return false;
-  return true;
-}
-
 namespace {
 /// The arguments of a kernel in a code object.
 struct KernelArguments {
@@ -413,7 +402,7 @@ CUresult emulated::Module::readCodeObject(StringRef Image) {
     if ((Flags & Mask) == unsigned(Off))
       Arch += std::string(Name) + "-";
   }
-  if (!runsOnAMD(Device, Arch))
+  if (!::mneme::isForAMDDevice(Arch, amdArchOf(Device)))
     return CUDA_ERROR_NO_BINARY_FOR_GPU;
 
   std::map<std::string, KernelArguments> Kernels;
@@ -481,7 +470,8 @@ CUresult emulated::Module::readBundle(const char *Bundle) {
     At += Length;
     size_t Processor = Target.find("-gfx");
     if (Processor == StringRef::npos ||
-        !runsOnAMD(Device, Target.substr(Processor + 1)))
+        !::mneme::isForAMDDevice(Target.substr(Processor + 1),
+                               amdArchOf(Device)))
       continue;
     return readCodeObject(StringRef(Bundle + Offset, Size));
   }

@@ -16,6 +16,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+#include "llvm/Mneme/Runtime/AMDProcessors.h"
 #include <array>
 #include <chrono>
 #include <cstring>
@@ -242,6 +243,17 @@ API Status hsa_iterate_agents(Status (*Visit)(Handle, void *), void *Data) {
   return Success;
 }
 
+/// A bit of the handle of an instruction set: that of a generic processor.
+static constexpr uint64_t GenericIsa = uint64_t(1) << 63;
+
+/// Returns the generic processor with this member; null if there is none.
+static const mneme::GenericProcessor *genericOf(llvm::StringRef Processor) {
+  for (const mneme::GenericProcessor &G : mneme::GenericProcessors)
+    if (mneme::isForAMDDevice(G.Name, Processor))
+      return &G;
+  return nullptr;
+}
+
 static uint32_t attributeOf(CUdevice Device, int Attribute) {
   int Value = 0;
   cuDeviceGetAttribute(&Value, Attribute, Device);
@@ -330,12 +342,23 @@ API Status hsa_agent_get_info(Handle Agent, int Attribute, void *Value) {
 
 API Status hsa_agent_iterate_isas(Handle Agent, Status (*Visit)(Handle, void *),
                                   void *Data) {
-  return Visit(Agent, Data);
+  if (Status S = Visit(Agent, Data))
+    return S;
+  // As ROCm 6.3 and later do.
+  return genericOf(processorOf(deviceOf(Agent)))
+             ? Visit({Agent.Value | GenericIsa}, Data)
+             : Success;
 }
 
-API Status hsa_isa_get_info_alt(Handle Agent, int Attribute, void *Value) {
+API Status hsa_isa_get_info_alt(Handle Isa, int Attribute, void *Value) {
   constexpr int NameLength = 0;
-  std::string Name = "amdgcn-amd-amdhsa--" + amdArchOf(deviceOf(Agent)).str();
+  llvm::StringRef Arch = amdArchOf(deviceOf({Isa.Value & ~GenericIsa}));
+  auto [Processor, Settings] = Arch.split(':');
+  if (Isa.Value & GenericIsa)
+    Processor = genericOf(Processor)->Name;
+  std::string Name = ("amdgcn-amd-amdhsa--" + Processor +
+                      (Settings.empty() ? "" : ":") + Settings)
+                         .str();
   if (Attribute == NameLength)
     *static_cast<uint32_t *>(Value) = Name.size() + 1;
   else
