@@ -38,6 +38,10 @@ Expected<const CudaDriver *> startCudaDriver(bool IsHip, unsigned &NumDevices);
 /// \returns the driver's description of device \p Ordinal.
 Expected<GPUInfo> queryGPU(const CudaDriver &Driver, unsigned Ordinal);
 
+/// Returns the cycles of the multiprocessor clock between two samples, which
+/// are about 100 us apart. The counter of gfx11 has only 20 bits.
+uint64_t countCycles(const MnemeClockSample &From, const MnemeClockSample &To);
+
 /// A variable of the recording for which an image has memory of its own.
 struct GlobalPlace {
   std::string Name;

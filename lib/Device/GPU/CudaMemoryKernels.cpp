@@ -255,6 +255,14 @@ Error CudaDevice::enqueueSpin(uint64_t Nanoseconds) {
   return launchMemoryKernel(Clock, /*Tiles=*/0, Args);
 }
 
+uint64_t llvm::mneme::countCycles(const MnemeClockSample &From,
+                                  const MnemeClockSample &To) {
+  constexpr uint64_t SmallCounter = uint64_t(1) << 20;
+  // Only a small counter overflows.
+  bool Overflowed = To.Cycles < From.Cycles;
+  return To.Cycles - From.Cycles + (Overflowed ? SmallCounter : 0);
+}
+
 Expected<double> CudaDevice::measureClock() {
   // Long compared with the resolution of the timer, which may be 1 us.
   constexpr uint64_t Nanoseconds = 100000;
@@ -268,6 +276,6 @@ Expected<double> CudaDevice::measureClock() {
     return E;
   if (Samples[1].Time <= Samples[0].Time)
     return 0;
-  return double(Samples[1].Cycles - Samples[0].Cycles) /
+  return double(countCycles(Samples[0], Samples[1])) /
          double(Samples[1].Time - Samples[0].Time) * 1e3 * TicksPerNanosecond;
 }

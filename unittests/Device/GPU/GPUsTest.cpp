@@ -6,7 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Device/GPUDevice.h"
+#include "CudaDevice.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 #include <dlfcn.h>
@@ -49,6 +49,14 @@ TEST(GPUsTest, RunsNothingOfOtherVendors) {
   EXPECT_FALSE(isArchCompatible("", "sm_90"));
   EXPECT_FALSE(isArchCompatible("sm_90x", "sm_90"));
   EXPECT_FALSE(isArchCompatible("sm_", "sm_90"));
+}
+
+TEST(GPUsTest, CountsCyclesOfSmallCounters) {
+  EXPECT_EQ(countCycles({0, 1000}, {0, 251000}), 250000u);
+  EXPECT_EQ(countCycles({0, uint64_t(1) << 40}, {0, (uint64_t(1) << 40) + 5}),
+            5u);
+  // gfx11's counter has 20 bits.
+  EXPECT_EQ(countCycles({0, 0xffff0}, {0, 0x10}), 0x20u);
 }
 
 TEST(GPUsTest, RunsCodeOfItsAMDProcessor) {
