@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/AMDSettings.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
@@ -116,8 +117,7 @@ selectCodeObject(StringRef Image, StringRef Kernel, StringRef Arch,
   std::vector<std::unique_ptr<MemoryBuffer>> Decompressed;
   std::vector<FatbinEntry> Entries;
   // The runtime has found no more of it (Runtime/Driver/ImageBytes.cpp).
-  constexpr size_t HeaderSize = 20;
-  if (Image.starts_with("CCOB") && Image.size() == HeaderSize)
+  if (Image.starts_with("CCOB") && Image.size() == MNEME_BUNDLE_HEADER_SIZE)
     return createStringError(
         "the code object is in a compressed bundle of version 1, which does "
         "not have its size: compress it with a newer clang");

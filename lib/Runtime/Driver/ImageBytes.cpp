@@ -8,6 +8,7 @@
 
 #include "ImageBytes.h"
 #include "Vendor.h"
+#include "llvm/Mneme/Runtime/PayloadFormat.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -43,9 +44,6 @@ struct FatbinHeader {
 static constexpr uint32_t FatbinMagic = 0xba55ed50;
 static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 static constexpr char CompressedMagic[] = "CCOB";
-/// Of the first version: the magic, the version, the method, the size of the
-/// contents and their digest.
-static constexpr size_t CompressedHeaderSize = 4 + 2 + 2 + 4 + 8;
 
 const void *mneme::unwrapImage(const void *Image) {
   uint32_t Magic;
@@ -85,7 +83,7 @@ static size_t sizeOfCompressed(const char *Bundle) {
   } H;
   memcpy(&H, Bundle, sizeof(H));
   if (H.Version == 1)
-    return CompressedHeaderSize;
+    return MNEME_BUNDLE_HEADER_SIZE;
   auto Read = [&](auto Size) {
     memcpy(&Size, Bundle + sizeof(H), sizeof(Size));
     return size_t(Size);

@@ -32,6 +32,10 @@
 #define MNEME_INDEX_SECTION "mneme_index"
 #define MNEME_HOOKS_SECTION "mneme_hooks"
 
+/// The header of clang's compressed offload bundles of version 1: the magic, the
+/// version, the method, the size of the contents and their digest.
+#define MNEME_BUNDLE_HEADER_SIZE (4 + 2 + 2 + 4 + 8)
+
 #define MNEME_PAYLOAD_MAGIC "MNEMEPL1" /* 8 characters, no NUL stored */
 
 enum {

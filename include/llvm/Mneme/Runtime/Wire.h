@@ -52,7 +52,9 @@
 ///               entry symbol, bytes object: code of a package
 ///               (PackageFormat.h) for a kernel of the module
 ///     answer    u64 entry address, segments as for LoadKernel
-///   LoadImage   bytes image (cubin, PTX or fat binary), string kernel, string
+///   LoadImage   bytes image (cubin, PTX or fat binary; only the header, with
+///               MNEME_BUNDLE_HEADER_SIZE bytes, of a compressed bundle that
+///               does not have its size), string kernel, string
 ///               architecture of the device, u32 1 if the driver gives the
 ///               layout of the parameters, u32 count, {u32 offset, u32 size},
 ///               string IR that the program has registered, or empty, string
