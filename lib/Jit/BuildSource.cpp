@@ -377,15 +377,20 @@ static std::string replaceAll(StringRef Text, StringRef From, StringRef To) {
   return join(Parts, To);
 }
 
-/// Returns what programs see of the environment, as far as it can differ from
-/// server to server.
-static std::string describeEnvironment() {
+/// Returns a digest of what programs see of the environment, as far as it can
+/// matter and differ from server to server. It may have secrets.
+static std::string digestEnvironment() {
+  constexpr StringLiteral Others("TMPDIR PWD OLDPWD SHLVL TERM _");
+  SmallVector<StringRef> Left;
+  Others.split(Left, ' ');
   std::vector<StringRef> Variables;
-  for (char **Each = environ; *Each; ++Each)
-    if (!StringRef(*Each).starts_with("TMPDIR="))
+  for (char **Each = environ; *Each; ++Each) {
+    StringRef Name = StringRef(*Each).split('=').first;
+    if (!is_contained(Left, Name) && !Name.starts_with("SSH_"))
       Variables.push_back(*Each);
+  }
   llvm::sort(Variables);
-  return join(Variables, StringRef("\0", 1));
+  return ::mneme::jitDigest(join(Variables, StringRef("\0", 1)));
 }
 
 /// Returns the commands that the driver would run, and its messages. An answer
@@ -397,7 +402,9 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   constexpr StringLiteral Placeholder("\1");
   ::mneme::WireWriter KeyWriter;
   for (const std::string &Part :
-       {std::string("driver"), Job.Tools, Job.Folder, describeEnvironment(),
+       {std::string("driver"), Job.Tools, Job.Folder, digestEnvironment(),
+        ::mneme::cpuIdentity(), // of -march=native
+
         replaceAll(join(Ask, StringRef("\0", 1)), Work.path(), Placeholder)})
     KeyWriter.str(Part);
   const std::string &Key = KeyWriter.body();
@@ -419,14 +426,16 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   Expected<CompilerRun> Run = execute(Ask);
   if (!Run)
     return Run.takeError();
-  size_t Others = Result.Inputs.Files.size();
+  // All that the driver looked up, also what is known to the build.
+  JitInputs Others = std::exchange(Result.Inputs, JitInputs());
+  StringSet<> OthersSeen = std::exchange(Seen, StringSet<>());
   addLookups(Run->Lookups);
+  JitInputs Inputs = std::exchange(Result.Inputs, std::move(Others));
+  Seen = std::move(OthersSeen);
+  addInputs(Inputs);
   if (!Run->succeeded())
     // There are no commands to run.
     return replaceAll(Run->Messages, "\n \"", "\n# \"");
-  JitInputs Inputs;
-  Inputs.Files.assign(Result.Inputs.Files.begin() + Others,
-                      Result.Inputs.Files.end());
   ::mneme::WireWriter W;
   W.str(replaceAll(Run->Messages, Work.path(), Placeholder));
   W.str(Inputs.encode());
@@ -488,8 +497,11 @@ SourceBuild::Words SourceBuild::withoutLibraries(Words Link) const {
   erase_if(Link, [](StringRef Word) {
     return is_contained({"-lstdc++", "-lm", "-lgcc", "-lgcc_s", "-lc"}, Word);
   });
-  if (!Tools.SmallLinker.empty())
+  if (!Tools.SmallLinker.empty()) {
     Link.front() = Tools.SmallLinker;
+    // ld.lld refuses some of what GNU's linker warns of.
+    append_range(Link, ArrayRef<StringRef>{"--fatal-warnings", "-z", "text"});
+  }
   return Link;
 }
 
@@ -621,11 +633,12 @@ Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
     if (Words Small = IsLink ? withoutLibraries(Command) : Words();
         !Small.empty()) {
       Run.emplace(execute(Small));
-      if (*Run && (*Run)->succeeded()) {
+      if (*Run && (*Run)->succeeded() && (*Run)->Lookups != Unknown) {
         Command = std::move(Small);
       } else {
         // The options may be for another linker.
-        consumeError(Run->takeError());
+        if (!*Run)
+          consumeError(Run->takeError());
         Run.reset();
       }
     }

@@ -133,8 +133,9 @@ private:
   bool isWaitedFor(const Build &B) const;
   void cancelAbandoned();
   bool makeRoom(const Peer &P) {
-    if (!P.isGone())
-      cancelAbandoned();
+    if (P.isGone())
+      return Running.size() + Builds.size() < Options.Jobs;
+    cancelAbandoned();
     return canStart();
   }
   void startTools(const BuildJob &Job);
@@ -846,7 +847,7 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
       "RC_DEBUG_PREFIX_MAP COMPILER_PATH GCC_EXEC_PREFIX SOURCE_DATE_EPOCH "
       "DEPENDENCIES_OUTPUT SUNPRO_DEPENDENCIES LD_RUN_PATH "
       "NVCC_PREPEND_FLAGS NVCC_APPEND_FLAGS NVCC_CCBIN ROCM_PATH HIP_PATH "
-      "HIP_DEVICE_LIB_PATH");
+      "HIP_DEVICE_LIB_PATH GNUTARGET LDEMULATION");
   for (StringRef Name : split(Names, ' '))
     ::unsetenv(Name.str().c_str());
   auto TellReady = [&] {

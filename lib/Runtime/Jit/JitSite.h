@@ -177,7 +177,7 @@ private:
   JitVariant *Generic = nullptr; ///< Without constants.
   /// Hashes of the last values without a variant, of a kernel that is selected
   /// by its name.
-  std::array<uint64_t, 8> Once = {};
+  std::array<uint64_t, 64> Once = {};
   uint32_t NextOnce = 0;
   JitVariant *First = nullptr;   ///< While the facts are unknown.
   Parts FirstParts;

@@ -212,7 +212,8 @@ static JitInputs::File describeInput(const std::string &Path,
     return F;
   // A file can change twice within a tick of the clock.
   constexpr time_t Tick = 2;
-  if (S.st_ctim.tv_sec + Tick < time(nullptr)) {
+  // Images of reproducible builds have equal times, without nanoseconds.
+  if (S.st_ctim.tv_nsec && S.st_ctim.tv_sec + Tick < time(nullptr)) {
     WireWriter W;
     for (uint64_t Value :
          {uint64_t(S.st_dev), uint64_t(S.st_ino), uint64_t(S.st_size),
@@ -308,6 +309,7 @@ std::string mneme::makeSourceKey(const std::string &Identity,
   W.u32(MNEME_JIT_VERSION);
   W.str(Identity);
   W.str(dependsOnFolder(S) ? Folder : "");
+  W.str(cpuIdentity()); // -march=native
   writeSource(W, S);
   return W.body();
 }
