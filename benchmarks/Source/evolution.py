@@ -40,8 +40,8 @@ def propose(path):
         print(json.dumps({"text": text.replace("NUMBER", str(1000000 + number))}), flush=True)
 
 
-def measure_same(program, build, count):
-    program = program()
+def measure_same(make, build, count):
+    program = make()
     with open("versions.cu", "w") as file:
         file.write(program.version("NUMBER"))
     proposer = f"external={sys.executable} {os.path.abspath(__file__)} --propose={os.path.abspath('versions.cu')}"
@@ -56,9 +56,9 @@ def replay_seconds(kernel, build):
     return json.loads(done)["Result"]["measurement"]["median"] * 1e-9
 
 
-def measure_rebuilt(program, build):
+def measure_rebuilt(make, build):
     """Only the source changes, as passes and launches cannot be put back."""
-    program = program()
+    program = make()
     for kernel in program.kernels():
         found = evolve(kernel, build, 12)
         if not found["speedup"]:
@@ -78,9 +78,9 @@ def measure_rebuilt(program, build):
                "high": found["high"], "rebuilt": old / new, "old_s": old, "new_s": new}  # fmt: skip
 
 
-def measure_tune(program, build, budget):
+def measure_tune(make, build, budget):
     """Both searches have the same time; re-tests come on top. A speed-up of 1 is no winner."""
-    program = program()
+    program = make()
     result = {"program": program.name}
     for kernel in program.kernels():
         found = evolve(kernel, build, 0, f"--budget={budget}", inner=True)

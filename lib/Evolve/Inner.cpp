@@ -114,10 +114,11 @@ void LaunchShapes::note(StringRef Shape, FailureKind Failure) {
       Failure.empty() || isCrash(Failure) || Failure == FailureKind::Mismatch;
   if (Shape.empty() || !Ran)
     return;
-  auto [It, IsNew] = Seen.try_emplace(Shape, FailureKind::Mismatch);
-  if (It->second != FailureKind::Mismatch || Failure == FailureKind::Mismatch)
+  FailureKind &Known =
+      Seen.try_emplace(Shape, FailureKind::Mismatch).first->second;
+  if (Known != FailureKind::Mismatch || Failure == FailureKind::Mismatch)
     return;
-  It->second = Failure;
+  Known = Failure;
   ++(Failure.empty() ? Verified : Crashed);
 }
 

@@ -380,15 +380,14 @@ static std::string replaceAll(StringRef Text, StringRef From, StringRef To) {
 /// Returns a digest of what programs see of the environment, as far as it can
 /// matter and differ from server to server. It may have secrets.
 static std::string digestEnvironment() {
-  constexpr StringLiteral Others("TMPDIR PWD OLDPWD SHLVL TERM _");
-  SmallVector<StringRef> Left;
-  Others.split(Left, ' ');
+  constexpr StringLiteral Others[] = {
+      "TMPDIR=", "PWD=", "OLDPWD=", "SHLVL=", "TERM=", "_=", "SSH_"};
   std::vector<StringRef> Variables;
-  for (char **Each = environ; *Each; ++Each) {
-    StringRef Name = StringRef(*Each).split('=').first;
-    if (!is_contained(Left, Name) && !Name.starts_with("SSH_"))
+  for (char **Each = environ; *Each; ++Each)
+    if (none_of(Others, [&](StringRef Other) {
+          return StringRef(*Each).starts_with(Other);
+        }))
       Variables.push_back(*Each);
-  }
   llvm::sort(Variables);
   return ::mneme::jitDigest(join(Variables, StringRef("\0", 1)));
 }
@@ -404,7 +403,6 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   for (const std::string &Part :
        {std::string("driver"), Job.Tools, Job.Folder, digestEnvironment(),
         ::mneme::cpuIdentity(), // of -march=native
-
         replaceAll(join(Ask, StringRef("\0", 1)), Work.path(), Placeholder)})
     KeyWriter.str(Part);
   const std::string &Key = KeyWriter.body();

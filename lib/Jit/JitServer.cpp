@@ -129,6 +129,8 @@ private:
   Error addCommonText(std::string Key, size_t FrontEnds);
   bool watchTexts();
   bool canStart() const;
+  static bool wants(const Peer &P, const Compilation &C);
+  static bool wants(const Peer &P, const Build &B);
   bool isWaitedFor(const Compilation &C) const;
   bool isWaitedFor(const Build &B) const;
   void cancelAbandoned();
@@ -348,16 +350,23 @@ bool JitServer::canStart() const {
          Options.Jobs + std::min(Slow, MaxSlow);
 }
 
+bool JitServer::wants(const Peer &P, const Compilation &C) {
+  return P.Request && P.FactsKey == C.FactsKey;
+}
+
+bool JitServer::wants(const Peer &P, const Build &B) {
+  return P.Source && P.SourceKey == B.Key;
+}
+
 bool JitServer::isWaitedFor(const Compilation &C) const {
-  return any_of(Peers, [&](const auto &P) {
-    return P->Request && P->FactsKey == C.FactsKey && !P->isGone();
-  });
+  return any_of(Peers,
+                [&](const auto &P) { return wants(*P, C) && !P->isGone(); });
 }
 
 bool JitServer::isWaitedFor(const Build &B) const {
   return any_of(Peers, [&](const auto &P) {
     return P->Source && !P->isGone() &&
-           (P->SourceKey == B.Key ||
+           (wants(*P, B) ||
             (!B.Common.empty() && P->Source->commonKey() == B.Common));
   });
 }
@@ -367,33 +376,27 @@ bool JitServer::isWaitedFor(const Build &B) const {
 /// compilation of its code, and the next one finds it in the cache.
 void JitServer::cancelAbandoned() {
   auto IsFull = [&] { return Running.size() + Builds.size() >= Options.Jobs; };
-  auto Drop = [](Peer &P) {
-    P.Request.reset();
-    P.Source.reset();
-    P.end();
+  auto CancelIn = [&](auto &List, auto Forget) {
+    for (auto It = List.begin(); It != List.end() && IsFull();) {
+      if (isWaitedFor(*It)) {
+        ++It;
+        continue;
+      }
+      for (auto &P : Peers)
+        if (wants(*P, *It)) {
+          P->Request.reset();
+          P->Source.reset();
+          P->end();
+        }
+      Forget(*It);
+      It = List.erase(It);
+    }
   };
-  for (auto It = Builds.begin(); It != Builds.end() && IsFull();) {
-    if (isWaitedFor(*It)) {
-      ++It;
-      continue;
-    }
-    for (auto &P : Peers)
-      if (P->Source && P->SourceKey == It->Key)
-        Drop(*P);
-    if (auto Text = findText(It->Common); Text != Texts.end() && !Text->IsReady)
+  CancelIn(Builds, [&](const Build &B) {
+    if (auto Text = findText(B.Common); Text != Texts.end() && !Text->IsReady)
       Texts.erase(Text);
-    It = Builds.erase(It);
-  }
-  for (auto It = Running.begin(); It != Running.end() && IsFull();) {
-    if (isWaitedFor(*It)) {
-      ++It;
-      continue;
-    }
-    for (auto &P : Peers)
-      if (P->Request && P->FactsKey == It->FactsKey)
-        Drop(*P);
-    It = Running.erase(It);
-  }
+  });
+  CancelIn(Running, [](const Compilation &) {});
 }
 
 /// A failure may have had a cause that is gone.

@@ -19,12 +19,12 @@
 namespace llvm {
 namespace mneme {
 
-/// Loads liboffload on the first call. \p Ordinal is the driver's; the device's
-/// primary context must be retained and current. Error: also if Mneme was built
-/// without liboffload's header.
 /// Returns whether this build can use liboffload.
 bool hasOffload();
 
+/// Loads liboffload on the first call. \p Ordinal is the driver's; the device's
+/// primary context must be retained and current. Error: also if Mneme was built
+/// without liboffload's header.
 Expected<std::unique_ptr<GPUBackend>>
 createOffloadBackend(const CudaDriver &Driver, unsigned Ordinal);
 

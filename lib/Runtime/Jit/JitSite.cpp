@@ -309,9 +309,9 @@ bool JitSite::wantsVariant(const Values &Now) {
   uint32_t N = Count.load();
   if (N >= Owner.settings().MaxVariants)
     return false;
-  // Nobody chose the arguments of a kernel that is selected by its name: one
-  // may be different in each launch. After a few variants, values have to come
-  // again.
+  // The user selects such a kernel by its name, not its arguments, and one of
+  // them may be different in each launch. After a few variants, only values
+  // that come again become constants.
   constexpr uint32_t FirstVariants = 4;
   if (!Request.IsByName || N < FirstVariants)
     return true;

@@ -179,7 +179,7 @@ private:
   /// by its name.
   std::array<uint64_t, 64> Once = {};
   uint32_t NextOnce = 0;
-  JitVariant *First = nullptr;   ///< While the facts are unknown.
+  JitVariant *First = nullptr; ///< While the facts are unknown.
   Parts FirstParts;
   JitFacts Facts;
   Gather All, Needed;
