@@ -100,7 +100,7 @@ CudaDevice::~CudaDevice() {
       (void)Range.second.release();
     return;
   }
-  if (UseCupti)
+  if (Timer == GPUTimer::CUPTI)
     disableCupti();
   freeObjects();
   for (StagingSlot &S : Staging) {

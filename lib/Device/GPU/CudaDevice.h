@@ -113,7 +113,9 @@ public:
   uint64_t leakedBytes() const override { return Backend->leakedBytes(); }
   Error setTimer(GPUTimer Timer) override;
   StringRef getTimerName() const override {
-    return UseCupti ? "cupti" : "events";
+    return Timer == GPUTimer::CUPTI      ? "cupti"
+           : Timer == GPUTimer::Dispatch ? "dispatch"
+                                         : "events";
   }
 
   // Memory
@@ -218,18 +220,16 @@ private:
   CUresult nextStagingSlot();
   Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
 
-  /// The events around one launch.
-  struct EventPair {
-    CUevent Start = nullptr, Stop = nullptr;
-  };
   /// Makes at least \p Count pairs in Events.
   Error openEvents(size_t Count);
-  /// Enqueues a launch that \p E times. A status other than Ok: the launch was
-  /// refused, or an earlier one failed.
+  /// Returns the sum of the times of \p Pairs.
+  Expected<double> readNanoseconds(ArrayRef<EventPair> Pairs);
+  /// Enqueues a launch that \p Pairs time: one, or one for each repetition. A
+  /// status other than Ok: the launch was refused, or an earlier one failed.
   Expected<LaunchOutcome> enqueueLaunch(CudaKernel &K,
                                         const LaunchConfig &Config,
                                         ArrayRef<void *> Args,
-                                        const EventPair &E);
+                                        ArrayRef<EventPair> Pairs);
   /// Waits for the enqueued work. A status other than Ok: a launch failed.
   LaunchOutcome finishLaunches(const CudaKernel &K,
                                const LaunchConfig &Config);
@@ -258,6 +258,7 @@ private:
   std::string explainRefusal(const CudaKernel &K, const LaunchConfig &Config,
                              const GPUResult &R);
   Error startCupti();
+  Error startDispatchTimes();
 
   const CudaDriver &Driver;
   unsigned Ordinal;
@@ -278,7 +279,7 @@ private:
   /// The device has enough work for the time in which the host enqueues a
   /// launch.
   bool Occupied = false;
-  bool UseCupti = false;
+  GPUTimer Timer = GPUTimer::Events; ///< Never Auto.
   std::string Lost; ///< Why the context is dead; empty while it lives.
 
   CUmodule MemoryKernels = nullptr;

@@ -346,6 +346,19 @@ Error CudaDevice::openEvents(size_t Count) {
   return Error::success();
 }
 
+Expected<double> CudaDevice::readNanoseconds(ArrayRef<EventPair> Pairs) {
+  double Sum = 0;
+  for (const EventPair &E : Pairs) {
+    float Milliseconds = 0;
+    if (Error Failed =
+            check(Driver.EventElapsedTime(&Milliseconds, E.Start, E.Stop),
+                  "measure a launch"))
+      return Failed;
+    Sum += Milliseconds * 1e6;
+  }
+  return Sum;
+}
+
 LaunchOutcome CudaDevice::failLaunch(const GPUResult &R, std::string Message) {
   LaunchOutcome Outcome;
   Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/true);
@@ -399,7 +412,7 @@ private:
 Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
                                                   const LaunchConfig &Config,
                                                   ArrayRef<void *> Args,
-                                                  const EventPair &E) {
+                                                  ArrayRef<EventPair> Pairs) {
   auto Refuse = [&](const GPUResult &R) {
     LaunchOutcome Outcome;
     Outcome.Status = toLaunchStatus(R.Code, /*Launched=*/false);
@@ -430,8 +443,12 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   L.TimeoutSeconds = Config.TimeoutSeconds;
   L.Args = Known.pointers();
   L.Layout = K.Layout;
-  L.Start = E.Start;
-  L.Stop = E.Stop;
+  if (Timer == GPUTimer::Dispatch) {
+    L.OfDispatches = Pairs;
+  } else {
+    L.Start = Pairs.front().Start;
+    L.Stop = Pairs.front().Stop;
+  }
   if (GPUResult R = Backend->launch(K.Kernel, L)) {
     if (R.Code == CUDA_ERROR_NOT_READY)
       return failLate(K, Config);
@@ -467,8 +484,8 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
                        ArrayRef<void *> Args, unsigned Count,
                        function_ref<Error()> Prepare,
                        std::vector<double> &Nanoseconds) {
-  // CUPTI's records are read for one launch at a time.
-  if (UseCupti && Count > 1)
+  // The times of kernels alone are read for one launch at a time.
+  if (Timer != GPUTimer::Events && Count > 1)
     return GPUDevice::launchMany(TheKernel, Config, Args, Count, Prepare,
                                  Nanoseconds);
   if (Error E = enter())
@@ -478,8 +495,17 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
     return createStringError("kernel '" + K.Name + "' takes " +
                              Twine(K.Layout.size()) + " arguments, not " +
                              Twine(Args.size()));
-  if (Error E = openEvents(Count))
+  // HIP times no cooperative launches.
+  if (Timer == GPUTimer::Dispatch && Config.Cooperative)
+    if (Error E = setTimer(GPUTimer::Events))
+      return E;
+  unsigned Repeat = std::max(1u, Config.Repeat);
+  unsigned PairsPerLaunch = Timer == GPUTimer::Dispatch ? Repeat : 1;
+  if (Error E = openEvents(Count * PairsPerLaunch))
     return E;
+  auto PairsOf = [&](unsigned I) {
+    return ArrayRef(Events).slice(I * PairsPerLaunch, PairsPerLaunch);
+  };
   Nanoseconds.clear();
   // Gives the host a lead over the device.
   if (Count > 1)
@@ -501,7 +527,8 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
     // The device is idle when the host begins.
     if (I == 0)
       Occupied = false;
-    Expected<LaunchOutcome> Outcome = enqueueLaunch(K, Config, Args, Events[I]);
+    Expected<LaunchOutcome> Outcome =
+        enqueueLaunch(K, Config, Args, PairsOf(I));
     if (!Outcome)
       return Explain(Outcome.takeError());
     if (Outcome->Status != LaunchStatus::Ok)
@@ -510,14 +537,11 @@ CudaDevice::launchMany(DeviceKernel &TheKernel, const LaunchConfig &Config,
   LaunchOutcome Outcome = finishLaunches(K, Config);
   if (Outcome.Status != LaunchStatus::Ok)
     return Outcome;
-  unsigned Repeat = std::max(1u, Config.Repeat);
-  for (const EventPair &E : ArrayRef(Events).take_front(Count)) {
-    float Milliseconds = 0;
-    if (Error Failed =
-            check(Driver.EventElapsedTime(&Milliseconds, E.Start, E.Stop),
-                  "measure a launch"))
-      return Failed;
-    Nanoseconds.push_back(Milliseconds * 1e6 / Repeat);
+  for (unsigned I = 0; I != Count; ++I) {
+    Expected<double> Time = readNanoseconds(PairsOf(I));
+    if (!Time)
+      return Time.takeError();
+    Nanoseconds.push_back(*Time / Repeat);
   }
   return Outcome;
 }
@@ -532,7 +556,7 @@ Expected<LaunchOutcome> CudaDevice::launch(DeviceKernel &TheKernel,
   if (!Outcome || Outcome->Status != LaunchStatus::Ok)
     return Outcome;
   Outcome->Nanoseconds = Nanoseconds.front();
-  if (!UseCupti)
+  if (Timer != GPUTimer::CUPTI)
     return Outcome;
   auto &K = static_cast<CudaKernel &>(TheKernel);
   unsigned Repeat = std::max(1u, Config.Repeat);
@@ -590,19 +614,22 @@ Expected<unsigned> CudaDevice::getOccupancy(DeviceKernel &TheKernel,
 // Timers
 //===----------------------------------------------------------------------===//
 
-Error CudaDevice::setTimer(GPUTimer Timer) {
+Error CudaDevice::setTimer(GPUTimer Wanted) {
   if (Error E = enter())
     return E;
-  if (Timer == GPUTimer::Events) {
-    if (UseCupti)
+  if (Wanted == GPUTimer::Events) {
+    if (Timer == GPUTimer::CUPTI)
       disableCupti();
-    UseCupti = false;
+    Timer = Wanted;
     return Error::success();
   }
-  if (UseCupti)
+  bool IsOwn = Timer != GPUTimer::Events;
+  if (Timer == Wanted || (Wanted == GPUTimer::Auto && IsOwn))
     return Error::success();
-  Error E = startCupti();
-  if (!E || Timer == GPUTimer::CUPTI)
+  bool ByDispatch = Wanted == GPUTimer::Dispatch ||
+                    (Wanted == GPUTimer::Auto && Driver.IsHip);
+  Error E = ByDispatch ? startDispatchTimes() : startCupti();
+  if (!E || Wanted != GPUTimer::Auto)
     return E;
   consumeError(std::move(E));
   return Lost.empty() ? Error::success() : enter();
@@ -611,7 +638,7 @@ Error CudaDevice::setTimer(GPUTimer Timer) {
 Error CudaDevice::startCupti() {
   if (Driver.IsHip)
     return createStringError(
-        "CUPTI reports kernels of NVIDIA GPUs only: use --timer=events");
+        "CUPTI reports kernels of NVIDIA GPUs only: use --timer=dispatch");
   if (Error E = enableCupti())
     return E;
   // CUPTI may start, but not see the kernels of this machine.
@@ -624,6 +651,37 @@ Error CudaDevice::startCupti() {
     return createStringError("CUPTI does not report kernels on device '" +
                              Name + "'");
   }
-  UseCupti = true;
+  Timer = GPUTimer::CUPTI;
   return Error::success();
+}
+
+Error CudaDevice::startDispatchTimes() {
+  auto Fail = [&] {
+    return createStringError("device '" + Name +
+                             "' does not report the times of dispatches: use "
+                             "--timer=events");
+  };
+  if (!Backend->timesDispatches())
+    return Fail();
+  // HIP may have the function, but not the time. Used events have one.
+  if (Error E = openEvents(Events.size() + 1))
+    return E;
+  EventPair Unused = Events.back();
+  constexpr uint64_t Nanoseconds = 1000;
+  uint64_t Ticks = Nanoseconds * TicksPerNanosecond;
+  void *Args[] = {&ClockSamples, &Ticks};
+  if (Error E = check(launchTimed(Clock.Function, {1, 1, 1}, {1, 1, 1},
+                                  /*DynamicShared=*/0, Backend->getStream(),
+                                  Args, Unused.Start, Unused.Stop),
+                      "launch a memory kernel"))
+    return E;
+  if (Error E = synchronize())
+    return E;
+  Expected<double> Time = readNanoseconds(Unused);
+  if (Time && *Time > 0) {
+    Timer = GPUTimer::Dispatch;
+    return Error::success();
+  }
+  consumeError(Time.takeError());
+  return Fail();
 }

@@ -108,6 +108,9 @@ public:
   }
 
   GPUResult launch(Kernel K, const GPULaunch &L) override;
+  bool timesDispatches() const override {
+    return Driver.IsHip && canLaunchTimed();
+  }
 
   GPUResult synchronize(double TimeoutSeconds) override {
     return waitForStream(Driver, Stream, TimeoutSeconds);
@@ -118,6 +121,14 @@ public:
 GPUResult DriverBackend::launch(Kernel K, const GPULaunch &L) {
   auto Function = static_cast<CUfunction>(K);
   void **Args = const_cast<void **>(L.Args.data());
+  for (const EventPair &E : L.OfDispatches)
+    if (CUresult R =
+            launchTimed(Function, {L.Grid.X, L.Grid.Y, L.Grid.Z},
+                        {L.Block.X, L.Block.Y, L.Block.Z}, L.DynamicShared,
+                        Stream, Args, E.Start, E.Stop))
+      return R;
+  if (!L.OfDispatches.empty())
+    return {};
   if (L.Start)
     if (CUresult R = Driver.EventRecord(L.Start, Stream))
       return R;

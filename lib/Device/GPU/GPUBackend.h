@@ -56,6 +56,11 @@ struct GPUResult {
   explicit operator bool() const { return Code != ::mneme::CUDA_SUCCESS; }
 };
 
+/// Two events, whose time is measured.
+struct EventPair {
+  CUevent Start = nullptr, Stop = nullptr;
+};
+
 /// One or more launches of a kernel, enqueued back to back.
 struct GPULaunch {
   Dim3 Grid, Block;
@@ -72,6 +77,9 @@ struct GPULaunch {
   /// Recorded immediately before the first and after the last launch, with
   /// nothing between them and the kernels. May be null.
   CUevent Start = nullptr, Stop = nullptr;
+  /// Instead of these, for a backend that times dispatches: a pair for each
+  /// launch, with the time of its kernel alone.
+  ArrayRef<EventPair> OfDispatches;
 };
 
 class GPUBackend {
@@ -112,6 +120,10 @@ public:
   /// Enqueues launches. Returns CUDA_ERROR_INVALID_VALUE or a similar code if
   /// they are refused, CUDA_ERROR_NOT_READY after their time limit.
   virtual GPUResult launch(Kernel K, const GPULaunch &L) = 0;
+
+  /// Whether launches that are not cooperative can have
+  /// GPULaunch::OfDispatches.
+  virtual bool timesDispatches() const { return false; }
 
   /// Waits until all work is done. Returns CUDA_ERROR_NOT_READY after \p
   /// TimeoutSeconds; 0 means no limit.

@@ -30,6 +30,13 @@ struct HipFunctions {
 #include "llvm/Mneme/Runtime/HipFunctions.def"
   HipGetProperties GetProperties, GetPropertiesR0600;
   CUresult (*StreamGetDevice)(CUstream, CUdevice *);
+  /// The grid is counted in threads.
+  CUresult (*ExtModuleLaunchKernel)(CUfunction, unsigned GridX, unsigned GridY,
+                                    unsigned GridZ, unsigned BlockX,
+                                    unsigned BlockY, unsigned BlockZ,
+                                    size_t Shared, CUstream, void **Args,
+                                    void **Extra, CUevent Start, CUevent Stop,
+                                    unsigned Flags);
   CUresult (*RuntimeGetVersion)(int *);
   CUresult (*GraphNodeGetType)(CUgraphNode, int *);
   CUresult (*GraphKernelNodeGetParams)(CUgraphNode, HipKernelNodeParams *);
@@ -384,6 +391,7 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
   Find(Hip.GetProperties, "hipGetDeviceProperties");
   Find(Hip.GetPropertiesR0600, "hipGetDevicePropertiesR0600");
   Find(Hip.StreamGetDevice, "hipStreamGetDevice");
+  Find(Hip.ExtModuleLaunchKernel, "hipExtModuleLaunchKernel");
   Find(Hip.RuntimeGetVersion, "hipRuntimeGetVersion");
   Find(Hip.GraphNodeGetType, "hipGraphNodeGetType");
   Find(Hip.GraphKernelNodeGetParams, "hipGraphKernelNodeGetParams");
@@ -403,6 +411,22 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
   }
   D->IsHip = true;
   return Loaded = D;
+}
+
+bool mneme::canLaunchTimed() { return Hip.ExtModuleLaunchKernel; }
+
+CUresult mneme::launchTimed(CUfunction F, const unsigned (&Grid)[3],
+                            const unsigned (&Block)[3], unsigned DynamicShared,
+                            CUstream S, void **Args, CUevent Start,
+                            CUevent Stop) {
+  unsigned Threads[3];
+  for (unsigned Axis = 0; Axis != 3; ++Axis)
+    if (__builtin_mul_overflow(Grid[Axis], Block[Axis], &Threads[Axis]))
+      return CUDA_ERROR_INVALID_VALUE;
+  return Hip.ExtModuleLaunchKernel(F, Threads[0], Threads[1], Threads[2],
+                                   Block[0], Block[1], Block[2], DynamicShared,
+                                   legacyIsNull(S), Args, /*Extra=*/nullptr,
+                                   Start, Stop, /*Flags=*/0);
 }
 
 std::string mneme::readHipArch(CUdevice Device) {

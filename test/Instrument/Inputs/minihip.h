@@ -33,6 +33,8 @@ hipError_t __hipPopCallConfiguration(dim3 *, dim3 *, size_t *, hipStream_t *);
 hipError_t hipMalloc(void **, size_t);
 hipError_t hipFree(void *);
 hipError_t hipDeviceSynchronize();
+hipError_t hipLaunchCooperativeKernel(const void *, dim3, dim3, void **,
+                                      unsigned, hipStream_t);
 }
 
 // threadIdx and its like: objects whose members are calls of builtins.

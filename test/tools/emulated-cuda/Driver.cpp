@@ -129,6 +129,7 @@ static Settings readSettings() {
       readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
   S.InitMeeting = Text("MNEME_EMULATED_INIT_MEET").str();
   S.PinningWaits = readNumber("MNEME_EMULATED_PINNING_WAITS", 0);
+  S.DispatchTimes = readNumber("MNEME_EMULATED_DISPATCH_TIMES", 1);
   S.Log = Text("MNEME_EMULATED_LOG").str();
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||

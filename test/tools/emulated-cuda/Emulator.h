@@ -32,6 +32,8 @@
 ///   MNEME_EMULATED_PINNING_WAITS
 ///                            1: cuMemHostAlloc waits for all work, as it may
 ///                            while kernels run
+///   MNEME_EMULATED_DISPATCH_TIMES
+///                            0: hipExtModuleLaunchKernel takes no time
 ///   MNEME_EMULATED_LOG       a file that gets a line for each library that is
 ///                            loaded, with the digest of its image, for each
 ///                            attribute of its kernels and for each attribute
@@ -86,6 +88,7 @@ struct Settings {
   std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
   bool PinningWaits = false;
+  bool DispatchTimes = true;
   std::string Log;
 };
 

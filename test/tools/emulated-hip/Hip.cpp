@@ -421,19 +421,27 @@ API int hipDrvLaunchKernelEx(const CUlaunchConfig *Config, CUfunction F,
   return done(cuLaunchKernelEx(Config, F, Args, Extra));
 }
 
+/// Records an event before a kernel of the module API, or after it.
+static int recordTime(CUevent E, CUstream S) {
+  return E && emulated::settings().DispatchTimes ? cuEventRecord(E, S) : 0;
+}
+
 /// The grid is counted in threads; its last blocks may have fewer.
 API int hipExtModuleLaunchKernel(CUfunction F, unsigned ThreadsX,
                                  unsigned ThreadsY, unsigned ThreadsZ,
                                  unsigned BlockX, unsigned BlockY,
                                  unsigned BlockZ, size_t Shared, CUstream S,
-                                 void **Args, void **Extra, CUevent, CUevent,
-                                 unsigned) {
+                                 void **Args, void **Extra, CUevent Start,
+                                 CUevent Stop, unsigned) {
   if (!BlockX || !BlockY || !BlockZ || ThreadsX % BlockX || ThreadsY % BlockY ||
       ThreadsZ % BlockZ)
     return done(CUDA_ERROR_INVALID_VALUE);
-  return hipModuleLaunchKernel(F, ThreadsX / BlockX, ThreadsY / BlockY,
-                               ThreadsZ / BlockZ, BlockX, BlockY, BlockZ,
-                               Shared, S, Args, Extra);
+  int R = recordTime(Start, S);
+  if (!R)
+    R = hipModuleLaunchKernel(F, ThreadsX / BlockX, ThreadsY / BlockY,
+                              ThreadsZ / BlockZ, BlockX, BlockY, BlockZ, Shared,
+                              S, Args, Extra);
+  return R ? done(R) : done(recordTime(Stop, S));
 }
 
 API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,

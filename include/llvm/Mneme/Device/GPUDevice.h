@@ -69,9 +69,10 @@ public:
 
 /// The timer for device times.
 enum class GPUTimer {
-  Auto, ///< CUPTI if available, otherwise events.
+  Auto, ///< CUPTI or dispatches if available, otherwise events.
   Events,
   CUPTI,
+  Dispatch, ///< HIP's times of the launches themselves.
 };
 
 /// A GPU with its own memory.
@@ -90,7 +91,8 @@ public:
   virtual uint64_t leakedBytes() const { return 0; }
 
   virtual Error setTimer(GPUTimer Timer) = 0;
-  /// Returns the source of LaunchOutcome::Nanoseconds: "cupti" or "events".
+  /// Returns the source of LaunchOutcome::Nanoseconds: "cupti", "dispatch" or
+  /// "events".
   virtual StringRef getTimerName() const = 0;
 
   /// Makes \p Count launches, each after the work that \p Prepare enqueues,

@@ -337,7 +337,7 @@ using Edit = Choice<SourceEdit, SourceEdit::Anywhere>;
 using Assembler = Choice<PTXCompiler, PTXCompiler::Library>;
 using Strategy = Choice<HostStrategy, HostStrategy::Fiber>;
 using Finish = Choice<HostFinish, HostFinish::None>;
-using Timer = Choice<GPUTimer, GPUTimer::CUPTI>;
+using Timer = Choice<GPUTimer, GPUTimer::Dispatch>;
 using NaN = Choice<NaNRule, NaNRule::Error>;
 
 } // namespace rules

@@ -132,7 +132,7 @@ struct Measurement {
   StopReason Stop = StopReason::Fixed;
   std::vector<double> Clocks; ///< All measured clocks in MHz.
 
-  std::string Timer; ///< "events", "cupti" or "host".
+  std::string Timer; ///< "events", "cupti", "dispatch" or "host".
   CacheMode Cache = CacheMode::Warm;
   bool Restored = true; ///< Memory was restored before each sample.
 

@@ -240,6 +240,14 @@ struct CudaDriver {
   std::string archOf(CUdevice Device) const;
 };
 
+/// Whether launchTimed() is available. After CudaDriver::loadHip().
+bool canLaunchTimed();
+/// Launches a function of HIP. The time between the events is that of the
+/// kernel alone, as the GPU notes it in the signal of its dispatch.
+CUresult launchTimed(CUfunction F, const unsigned (&Grid)[3],
+                     const unsigned (&Block)[3], unsigned DynamicShared,
+                     CUstream S, void **Args, CUevent Start, CUevent Stop);
+
 /// HIP's name of a device's architecture. After CudaDriver::loadHip().
 std::string readHipArch(CUdevice Device);
 

@@ -1,5 +1,5 @@
 // y = 3 * x + y; with WRONG, INPUT, NULL_, TRAP or ENDLESS, the same kernel with that fault; with IMPLICIT, it reads the
-// implicit argument at that offset.
+// implicit argument at that offset. COOPERATIVE: so is the launch.
 __global__ void saxpy(float A, const float *X, float *Y, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   if (I >= N)
@@ -37,6 +37,13 @@ int main() {
   hipMalloc((void **)&Y, N * sizeof(float));
   fill<<<8, 128>>>(X, N, 1);
   fill<<<8, 128>>>(Y, N, 2);
+#ifdef COOPERATIVE
+  float A = 3;
+  int Size = N;
+  void *Args[] = {&A, &X, &Y, &Size};
+  hipLaunchCooperativeKernel((const void *)saxpy, 8, 128, Args, 0, nullptr);
+#else
   saxpy<<<8, 128>>>(3, X, Y, N);
+#endif
   return hipDeviceSynchronize();
 }

@@ -210,8 +210,6 @@ hipError_t hipHostMalloc(void **, size_t, unsigned);
 hipError_t hipHostGetDevicePointer(void **, void *, unsigned);
 #define cudaLaunchKernelExC hipLaunchKernelExC
 hipError_t hipLaunchKernelExC(const cudaLaunchConfig_t *, const void *, void **);
-hipError_t hipLaunchCooperativeKernel(const void *, dim3, dim3, void **,
-                                      unsigned, hipStream_t);
 hipError_t hipFuncSetAttribute(const void *, int, int);
 hipError_t hipGetSymbolAddress(void **, const void *);
 hipError_t hipMemcpyToSymbolAsync(const void *, const void *, size_t, size_t,
