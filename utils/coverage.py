@@ -49,7 +49,7 @@ def run(command, cwd, timeout, env=None):
 def run_arguments(folder, env):
     """The words behind ./main in what "make run" would do."""
     _, out, _ = run(["make", "-n", "-o", "main", "run"], folder, 20, env)
-    for line in out.splitlines():
+    for line in out.replace("\\\n", " ").splitlines():
         m = re.search(r"(?:^|\s)\./(\S+)(.*)$", line)
         if m and os.path.exists(os.path.join(folder, m.group(1))):
             words = shlex.split(m.group(2).split(">")[0].split("|")[0])
