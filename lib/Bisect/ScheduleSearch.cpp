@@ -39,7 +39,7 @@ static std::string makeSchedule(uint64_t Seed) {
 
 static json::Object withSchedule(const json::Object &Side, StringRef Schedule) {
   json::Object Config = Side;
-  Config[ScheduleKey] = Schedule;
+  Config[ScheduleKey] = Schedule.str();
   return Config;
 }
 
