@@ -173,7 +173,8 @@ config.substitutions.append(("%runtime_tsan", tsan))
 
 # %emulated_amd [VAR=value...] COMMAND runs it with the emulated HIP runtime (test/tools/emulated-hip).
 emulated_hip = os.path.join(config.mneme_lib_dir, "emulated-hip")
-if os.path.exists(emulated_hip):
+# Programs of tests are linked with it, and not instrumented.
+if os.path.exists(emulated_hip) and not config.mneme_use_sanitizer:
     config.available_features.add("emulated-hip")
 config.substitutions.append(
     ("%emulated_amd", "env LD_LIBRARY_PATH=" + ":".join([emulated_hip] + libraries[1:]))
