@@ -230,6 +230,10 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
   LD_LIBRARY_PATH=$libs/lib:$llvm_lib ldd "${roots[@]}" 2>/dev/null | awk '$2 == "=>" && $3 ~ /^\// { print $3 }'
 } | sort -u | while read -r file; do
   name=$(basename "$file")
+  case $(realpath "$file") in
+    */libcudart.so.*) ;;
+    "$(realpath "${CUDA_PATH:-/usr/local/cuda}")"/*) continue ;; # of the toolkit, which the other machine has
+  esac
   case $name in
     libc.so.* | libm.so.* | libdl.so.* | librt.so.* | libpthread.so.* | ld-linux* | libmneme_*) ;;
     libcuda.so.*) ;; # the driver
