@@ -10,6 +10,7 @@
 #include "CodeStore.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -185,10 +186,12 @@ private:
            (IsOfSystem &&
             any_of(ArrayRef<StringRef>{"/dev/", "/proc/", "/sys/"}, IsIn));
   }
-  void addInput(const std::string &Path, bool Found = true);
+  void addInput(const std::string &Path, bool Found = true,
+                const std::string &Identity = "");
   void addInputs(const JitInputs &Inputs) {
     for (const JitInputs::File &F : Inputs.Files)
-      if (Seen.insert(F.Path).second)
+      if (Seen.try_emplace(F.Path, F.Digest.empty() ? Missing.str() : F.Stamp)
+              .second)
         Result.Inputs.Files.push_back(F);
   }
   /// Returns the text that sources have in common.
@@ -219,8 +222,10 @@ private:
   bool Stops = false; ///< Front ends stop after the common text.
   PrivateFolder Work;
   std::string Main, Library;
-  timespec Start;   ///< Files that change later may be read before or after it.
-  StringSet<> Seen; ///< Inputs.
+  timespec Start; ///< Files that change later may be read before or after it.
+  /// The stamps of inputs, as far as they are known.
+  StringMap<std::string> Seen;
+  static constexpr StringLiteral Missing = "missing";
   /// Starts of paths that other builds do not look up.
   std::vector<std::string> Ignored;
   BuildResult Result;
@@ -240,7 +245,7 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 //===----------------------------------------------------------------------===//
 
 /// Lookups that are never current, of a run without the library.
-static constexpr StringRef Unknown("+unknown");
+static constexpr StringRef Unknown("+changed:unknown");
 
 void SourceBuild::addMessages(StringRef Text) {
   auto Same = [](SourcePosition P) { return P; };
@@ -310,21 +315,31 @@ void SourceBuild::addLookups(StringRef Lookups) {
   StringSet<> Written;
   for (StringRef Each : All)
     if (Each.front() == MnemeWarmWritten)
-      Written.insert(Each.drop_front());
+      Written.insert(Each.split(':').second);
   for (StringRef Each : All) {
     bool IsListed = Each.front() == MnemeWarmListed;
-    StringRef Path = Each.drop_front(), Short = Path.rtrim('/');
+    auto [Identity, Path] = Each.drop_front().split(':');
+    StringRef Short = Path.rtrim('/');
     if (Short.empty() || Written.contains(Path) || isTool(Path) ||
         isIgnored(Path))
       continue;
     addInput((IsListed ? Short + "/" : Short).str(),
-             Each.front() != MnemeWarmMissing);
+             Each.front() != MnemeWarmMissing, Identity.str());
   }
 }
 
-void SourceBuild::addInput(const std::string &Path, bool Found) {
-  if (Seen.insert(Path).second)
-    Result.Inputs.add(Path, Job.Folder, Start, Found, *Warm.Known);
+void SourceBuild::addInput(const std::string &Path, bool Found,
+                           const std::string &Identity) {
+  std::string Stamp = !Found             ? Missing.str()
+                      : Identity.empty() ? ""
+                                         : ::mneme::jitDigest(Identity);
+  auto [It, IsNew] = Seen.try_emplace(Path, Stamp);
+  bool IsSame = It->second == Stamp || (Stamp.empty() && It->second != Missing);
+  if (!IsNew && IsSame)
+    return;
+  // It may not have been the same file each time.
+  It->second = std::move(Stamp);
+  Result.Inputs.add(Path, Job.Folder, Start, Found, Identity, *Warm.Known);
 }
 
 //===----------------------------------------------------------------------===//
@@ -426,7 +441,7 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
     return Run.takeError();
   // All that the driver looked up, also what is known to the build.
   JitInputs Others = std::exchange(Result.Inputs, JitInputs());
-  StringSet<> OthersSeen = std::exchange(Seen, StringSet<>());
+  StringMap<std::string> OthersSeen = std::exchange(Seen, {});
   addLookups(Run->Lookups);
   JitInputs Inputs = std::exchange(Result.Inputs, std::move(Others));
   Seen = std::move(OthersSeen);
@@ -510,15 +525,7 @@ static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 Error SourceBuild::prepareStop() {
   if (Error E = write(Warm.restPath(), ""))
     return E;
-  // Those of the driver.
-  std::string Lookups;
-  for (const JitInputs::File &F : Result.Inputs.Files) {
-    Lookups += F.Digest.empty()                   ? MnemeWarmMissing
-               : StringRef(F.Path).ends_with("/") ? MnemeWarmListed
-                                                  : MnemeWarmFound;
-    Lookups.append(F.Path.c_str(), F.Path.size() + 1);
-  }
-  if (Error E = write(Warm.lookupsPath(), Lookups))
+  if (Error E = write(Warm.driverInputsPath(), Result.Inputs.encode()))
     return E;
   return write(Warm.commonPath(),
                common() + "\n#include \"" + Warm.restPath() + "\"\n");
@@ -904,10 +911,18 @@ Error SourceBuild::open() {
 
 JitInputs SourceBuild::findCommonInputs(const timespec &AtStart) {
   Start = AtStart;
-  addFiles(Source.Options);
-  Expected<std::unique_ptr<MemoryBuffer>> Lookups =
-      readFile(Warm.lookupsPath());
-  addLookups(Lookups ? (*Lookups)->getBuffer() : Unknown);
+  using MaybeFile = Expected<std::unique_ptr<MemoryBuffer>>;
+  MaybeFile OfDriver = readFile(Warm.driverInputsPath());
+  MaybeFile Lookups = readFile(Warm.lookupsPath());
+  JitInputs Inputs;
+  if (OfDriver && Lookups &&
+      JitInputs::decode((*OfDriver)->getBuffer().str(), Inputs)) {
+    addInputs(Inputs);
+    addLookups((*Lookups)->getBuffer());
+  } else {
+    addLookups(Unknown);
+  }
+  consumeError(OfDriver.takeError());
   consumeError(Lookups.takeError());
   return std::move(Result.Inputs);
 }

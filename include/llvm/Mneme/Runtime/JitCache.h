@@ -88,9 +88,12 @@ struct JitInputs {
   /// Adds a path that existed, or did not if \p Found is false. If that has
   /// changed by now, or the file cannot be read or has changed after \p Read,
   /// isCurrent() always returns false.
+  /// \param Identity  of the file (mnemeFileIdentity()), which is not to have
+  /// changed either; may be empty.
   /// \param Known  need not be computed again. Others are added.
   void add(const std::string &Path, const std::string &Folder,
-           const timespec &Read, bool Found, Digests &Known);
+           const timespec &Read, bool Found, const std::string &Identity,
+           Digests &Known);
   bool isCurrent(const std::string &Folder) const;
   std::string encode() const;
   static bool decode(const std::string &Bytes, JitInputs &Result);
