@@ -203,19 +203,25 @@ static Expected<SourceTools> findTools(const std::string &Folder,
       "/proc/self/exe", IsKnown ? Last.Files.front().Path : "");
   if (!Tools)
     return Tools;
-  if (IsKnown) {
-    for (const JitToolchain::File &F : drop_begin(Last.Files))
+  // By now, there may be another linker in an earlier folder.
+  std::vector<std::string> Programs = {Tools->Clang};
+  for (const std::string &Linker : {Tools->Linker, Tools->SmallLinker})
+    if (!Linker.empty())
+      Programs.push_back(Linker);
+  auto IsSame = [](const auto &Each) {
+    return std::get<0>(Each) == std::get<1>(Each).Path;
+  };
+  if (IsKnown && Last.Files.size() >= Programs.size() &&
+      all_of(zip(Programs, Last.Files), IsSame)) {
+    for (const JitToolchain::File &F : drop_begin(Last.Files, Programs.size()))
       Tools->Libraries.push_back(F.Path);
     return Tools;
   }
-  for (const std::string &Program :
-       {Tools->Clang, Tools->Linker, Tools->SmallLinker})
-    if (!Program.empty())
-      append_range(Tools->Libraries, findLibraries(Program));
+  for (const std::string &Program : Programs)
+    append_range(Tools->Libraries, findLibraries(Program));
   JitToolchain Now;
-  if (Now.add(Tools->Clang) &&
-      all_of(Tools->Libraries,
-             [&](const std::string &Path) { return Now.add(Path); })) {
+  auto Add = [&](const std::string &Path) { return Now.add(Path); };
+  if (all_of(Programs, Add) && all_of(Tools->Libraries, Add)) {
     Now.Identity = ::mneme::jitDigest(Key);
     consumeError(Store.addNote(Folder, Key, Now.encode()));
   }
