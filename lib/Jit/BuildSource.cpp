@@ -186,8 +186,8 @@ private:
            (IsOfSystem &&
             any_of(ArrayRef<StringRef>{"/dev/", "/proc/", "/sys/"}, IsIn));
   }
-  void addInput(const std::string &Path, bool Found = true,
-                const std::string &Identity = "");
+  void addInput(const std::string &Path, bool Found,
+                const std::string &Identity);
   void addInputs(const JitInputs &Inputs) {
     for (const JitInputs::File &F : Inputs.Files)
       if (Seen.try_emplace(F.Path, F.Digest.empty() ? Missing.str() : F.Stamp)
@@ -891,14 +891,15 @@ void SourceBuild::addFiles(ArrayRef<std::string> Command) {
     for (StringRef Path : {Word, Word.split('=').second}) {
       SmallString<128> Full(Path);
       sys::path::make_absolute(Job.Folder, Full);
+      struct stat S;
       if (!Path.empty() && !isIgnored(Path) && !isTool(Path) &&
-          sys::fs::is_regular_file(Full))
-        addInput(Path.str());
+          !::stat(Full.c_str(), &S) && S_ISREG(S.st_mode))
+        addInput(Path.str(), /*Found=*/true, mnemeFileIdentity(S));
     }
 }
 
 Error SourceBuild::open() {
-  ::clock_gettime(CLOCK_REALTIME, &Start);
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &Start);
   if (Error E = PrivateFolder::createTemporary().moveInto(Work))
     return E;
   // For temporary files of the compilers.

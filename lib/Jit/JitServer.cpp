@@ -682,7 +682,7 @@ bool JitServer::startBuild(Peer &P) {
     }
   }
   timespec AtStart;
-  ::clock_gettime(CLOCK_REALTIME, &AtStart);
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &AtStart);
   Expected<ChildTask> Task = ChildTask::startWith(
       "the compiler",
       [&]() -> Expected<std::string> {

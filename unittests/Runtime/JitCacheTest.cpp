@@ -356,6 +356,24 @@ TEST_F(JitCacheTest, InputsAreThoseThatWereRead) {
   rmdir(Path.c_str());
 }
 
+TEST_F(JitCacheTest, FilesMayChangeInTheTickOfTheStart) {
+  write("a");
+  struct stat S;
+  ASSERT_EQ(0, stat(Path.c_str(), &S));
+  auto IsCurrent = [&](const timespec &Start, const std::string &Identity) {
+    JitInputs Inputs;
+    JitInputs::Digests Known;
+    Inputs.add(Path, Folder, Start, /*Found=*/true, Identity, Known);
+    return Inputs.isCurrent(Folder);
+  };
+  timespec Later = S.st_ctim;
+  ++Later.tv_sec;
+  EXPECT_TRUE(IsCurrent(Later, ""));
+  EXPECT_FALSE(IsCurrent(S.st_ctim, ""));
+  // It is the file that was read.
+  EXPECT_TRUE(IsCurrent(S.st_ctim, mnemeFileIdentity(S)));
+}
+
 TEST_F(JitCacheTest, DigestsAreThoseOfTheContents) {
   for (size_t Size : {0, 1, 1000, (128 << 10) - 1, 128 << 10, 300000}) {
     std::string Text(Size, 'x');

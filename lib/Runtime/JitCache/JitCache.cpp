@@ -256,11 +256,13 @@ void JitInputs::add(const std::string &Path, const std::string &Folder,
   File F = describeInput(Path, Folder, KnownOf, S);
   if (!F.Stamp.empty() && F.isRead())
     Known[F.Stamp] = F.Digest;
-  bool IsThere = !F.Digest.empty();
-  if (IsThere != Found ||
-      (IsThere && !Identity.empty() && Identity != mnemeFileIdentity(S)) ||
-      (F.isRead() && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >
-                         std::tie(Read.tv_sec, Read.tv_nsec)))
+  auto HasChanged = [&] {
+    return Identity.empty()
+               ? F.isRead() && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >=
+                                   std::tie(Read.tv_sec, Read.tv_nsec)
+               : Identity != mnemeFileIdentity(S);
+  };
+  if (F.Digest.empty() == Found || (Found && HasChanged()))
     F.Digest = NeverCurrent;
   Files.push_back(std::move(F));
 }

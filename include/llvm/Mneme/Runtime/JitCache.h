@@ -86,10 +86,11 @@ struct JitInputs {
   using Digests = std::map<std::string, std::string>; ///< By stamps.
 
   /// Adds a path that existed, or did not if \p Found is false. If that has
-  /// changed by now, or the file cannot be read or has changed after \p Read,
-  /// isCurrent() always returns false.
-  /// \param Identity  of the file (mnemeFileIdentity()), which is not to have
-  /// changed either; may be empty.
+  /// changed by now, or the file cannot be read or has changed, isCurrent()
+  /// always returns false.
+  /// \param Identity  of the file as it was read (mnemeFileIdentity()); may be
+  /// empty. It has not changed then if it did not after \p Read, which is a time
+  /// of CLOCK_REALTIME_COARSE, as those of files.
   /// \param Known  need not be computed again. Others are added.
   void add(const std::string &Path, const std::string &Folder,
            const timespec &Read, bool Found, const std::string &Identity,
