@@ -277,16 +277,17 @@ TEST_F(JitCacheTest, RefusesOtherFiles) {
 }
 
 TEST_F(JitCacheTest, RecognizesItsNames) {
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Code)));
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Facts)));
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Toolchain)));
+  for (JitFile Kind : {JitFile::Facts, JitFile::Code, JitFile::Toolchain})
+    EXPECT_TRUE(isJitFileName(jitFileName("key", Kind), Kind));
+  EXPECT_FALSE(
+      isJitFileName(jitFileName("key", JitFile::Code), JitFile::Facts));
   EXPECT_NE(jitFileName("key", JitFile::Code),
             jitFileName("kex", JitFile::Code));
   for (const char *Other : {"", "a.code", "0123456789abcdef.facts", "..",
                             "0123456789abcdef0123456789abcdef",
                             "0123456789abcdef0123456789abcdef.txt",
                             "0123456789abcdef0123456789abcdeg.code"})
-    EXPECT_FALSE(isJitFileName(Other)) << Other;
+    EXPECT_FALSE(isJitFileName(Other, JitFile::Code)) << Other;
 }
 
 TEST_F(JitCacheTest, NoticesChangedToolchains) {

@@ -57,14 +57,10 @@ std::string mneme::jitFileName(const std::string &Key, JitFile Kind) {
   return hexDigits(Digest.data(), Digest.size()) + suffixOf(Kind);
 }
 
-bool mneme::isJitFileName(const std::string &Name) {
-  if (Name.size() < DigestChars ||
-      Name.find_first_not_of("0123456789abcdef") != DigestChars)
-    return false;
-  for (JitFile Kind : {JitFile::Facts, JitFile::Code, JitFile::Toolchain})
-    if (!Name.compare(DigestChars, std::string::npos, suffixOf(Kind)))
-      return true;
-  return false;
+bool mneme::isJitFileName(const std::string &Name, JitFile Kind) {
+  return Name.size() >= DigestChars &&
+         Name.find_first_not_of("0123456789abcdef") == DigestChars &&
+         !Name.compare(DigestChars, std::string::npos, suffixOf(Kind));
 }
 
 static std::string digestOf(const XXH3_state_t &State) {

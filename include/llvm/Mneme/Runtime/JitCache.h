@@ -38,7 +38,7 @@ enum class JitFile { Facts, Code, Toolchain };
 /// Returns the name of the file for a key.
 std::string jitFileName(const std::string &Key, JitFile Kind);
 /// Returns true for a name that jitFileName() may have returned.
-bool isJitFileName(const std::string &Name);
+bool isJitFileName(const std::string &Name, JitFile Kind);
 
 /// Returns the contents of a file.
 std::string jitFileBytes(const std::string &Key, const std::string &Contents);
