@@ -188,10 +188,14 @@ private:
   }
   void addInput(const std::string &Path, bool Found,
                 const std::string &Identity);
+  static std::string identify(const JitInputs::File &F) {
+    return F.Digest.empty()     ? Missing.str()
+           : F.Identity.empty() ? F.Stamp
+                                : F.Identity;
+  }
   void addInputs(const JitInputs &Inputs) {
     for (const JitInputs::File &F : Inputs.Files)
-      if (Seen.try_emplace(F.Path, F.Digest.empty() ? Missing.str() : F.Stamp)
-              .second)
+      if (Seen.try_emplace(F.Path, identify(F)).second)
         Result.Inputs.Files.push_back(F);
   }
   /// Returns the text that sources have in common.
@@ -223,7 +227,7 @@ private:
   PrivateFolder Work;
   std::string Main, Library;
   timespec Start; ///< Files that change later may be read before or after it.
-  /// The stamps of inputs, as far as they are known.
+  /// The identities or stamps of inputs, as far as they are known.
   StringMap<std::string> Seen;
   static constexpr StringLiteral Missing = "missing";
   /// Starts of paths that other builds do not look up.
@@ -330,16 +334,15 @@ void SourceBuild::addLookups(StringRef Lookups) {
 
 void SourceBuild::addInput(const std::string &Path, bool Found,
                            const std::string &Identity) {
-  std::string Stamp = !Found             ? Missing.str()
-                      : Identity.empty() ? ""
-                                         : ::mneme::jitDigest(Identity);
-  auto [It, IsNew] = Seen.try_emplace(Path, Stamp);
-  bool IsSame = It->second == Stamp || (Stamp.empty() && It->second != Missing);
-  if (!IsNew && IsSame)
+  auto [It, IsNew] = Seen.try_emplace(Path);
+  const std::string &Last = It->second;
+  if (!IsNew && Found == (Last != Missing) &&
+      (Identity.empty() || Last == Identity ||
+       Last == ::mneme::jitDigest(Identity)))
     return;
-  // It may not have been the same file each time.
-  It->second = std::move(Stamp);
+  // It may not be the same file each time.
   Result.Inputs.add(Path, Job.Folder, Start, Found, Identity, *Warm.Known);
+  It->second = identify(Result.Inputs.Files.back());
 }
 
 //===----------------------------------------------------------------------===//

@@ -256,8 +256,10 @@ void JitInputs::add(const std::string &Path, const std::string &Folder,
     return Identity.empty()
                ? F.isRead() && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >=
                                    std::tie(Read.tv_sec, Read.tv_nsec)
-               : Identity != mnemeFileIdentity(S);
+               : Identity != F.Identity;
   };
+  if (!F.Digest.empty())
+    F.Identity = mnemeFileIdentity(S);
   if (F.Digest.empty() == Found || (Found && HasChanged()))
     F.Digest = NeverCurrent;
   Files.push_back(std::move(F));

@@ -79,6 +79,8 @@ struct JitInputs {
     std::string Digest; ///< Empty: there was nothing.
     /// If that of the file is the same, so is the digest. May be empty.
     std::string Stamp;
+    /// As described (mnemeFileIdentity()); empty if it was decoded.
+    std::string Identity = {};
     /// Returns false if the digest says something else.
     bool isRead() const { return Digest.size() == 16; }
   };
