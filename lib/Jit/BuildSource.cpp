@@ -10,6 +10,7 @@
 #include "CodeStore.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -185,10 +186,16 @@ private:
            (IsOfSystem &&
             any_of(ArrayRef<StringRef>{"/dev/", "/proc/", "/sys/"}, IsIn));
   }
-  void addInput(const std::string &Path, bool Found = true);
+  void addInput(const std::string &Path, bool Found,
+                const std::string &Identity);
+  static std::string identify(const JitInputs::File &F) {
+    return F.Digest.empty()     ? Missing.str()
+           : F.Identity.empty() ? F.Stamp
+                                : F.Identity;
+  }
   void addInputs(const JitInputs &Inputs) {
     for (const JitInputs::File &F : Inputs.Files)
-      if (Seen.insert(F.Path).second)
+      if (Seen.try_emplace(F.Path, identify(F)).second)
         Result.Inputs.Files.push_back(F);
   }
   /// Returns the text that sources have in common.
@@ -219,8 +226,10 @@ private:
   bool Stops = false; ///< Front ends stop after the common text.
   PrivateFolder Work;
   std::string Main, Library;
-  timespec Start;   ///< Files that change later may be read before or after it.
-  StringSet<> Seen; ///< Inputs.
+  timespec Start; ///< Files that change later may be read before or after it.
+  /// The identities or stamps of inputs, as far as they are known.
+  StringMap<std::string> Seen;
+  static constexpr StringLiteral Missing = "missing";
   /// Starts of paths that other builds do not look up.
   std::vector<std::string> Ignored;
   BuildResult Result;
@@ -240,7 +249,7 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 //===----------------------------------------------------------------------===//
 
 /// Lookups that are never current, of a run without the library.
-static constexpr StringRef Unknown("+unknown");
+static constexpr StringRef Unknown("+changed:unknown");
 
 void SourceBuild::addMessages(StringRef Text) {
   auto Same = [](SourcePosition P) { return P; };
@@ -310,21 +319,30 @@ void SourceBuild::addLookups(StringRef Lookups) {
   StringSet<> Written;
   for (StringRef Each : All)
     if (Each.front() == MnemeWarmWritten)
-      Written.insert(Each.drop_front());
+      Written.insert(Each.split(':').second);
   for (StringRef Each : All) {
     bool IsListed = Each.front() == MnemeWarmListed;
-    StringRef Path = Each.drop_front(), Short = Path.rtrim('/');
+    auto [Identity, Path] = Each.drop_front().split(':');
+    StringRef Short = Path.rtrim('/');
     if (Short.empty() || Written.contains(Path) || isTool(Path) ||
         isIgnored(Path))
       continue;
     addInput((IsListed ? Short + "/" : Short).str(),
-             Each.front() != MnemeWarmMissing);
+             Each.front() != MnemeWarmMissing, Identity.str());
   }
 }
 
-void SourceBuild::addInput(const std::string &Path, bool Found) {
-  if (Seen.insert(Path).second)
-    Result.Inputs.add(Path, Job.Folder, Start, Found, *Warm.Known);
+void SourceBuild::addInput(const std::string &Path, bool Found,
+                           const std::string &Identity) {
+  auto [It, IsNew] = Seen.try_emplace(Path);
+  const std::string &Last = It->second;
+  if (!IsNew && Found == (Last != Missing) &&
+      (Identity.empty() || Last == Identity ||
+       Last == ::mneme::jitDigest(Identity)))
+    return;
+  // It may not be the same file each time.
+  Result.Inputs.add(Path, Job.Folder, Start, Found, Identity, *Warm.Known);
+  It->second = identify(Result.Inputs.Files.back());
 }
 
 //===----------------------------------------------------------------------===//
@@ -426,7 +444,7 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
     return Run.takeError();
   // All that the driver looked up, also what is known to the build.
   JitInputs Others = std::exchange(Result.Inputs, JitInputs());
-  StringSet<> OthersSeen = std::exchange(Seen, StringSet<>());
+  StringMap<std::string> OthersSeen = std::exchange(Seen, {});
   addLookups(Run->Lookups);
   JitInputs Inputs = std::exchange(Result.Inputs, std::move(Others));
   Seen = std::move(OthersSeen);
@@ -510,15 +528,7 @@ static constexpr StringLiteral StandardInput("/proc/self/fd/0");
 Error SourceBuild::prepareStop() {
   if (Error E = write(Warm.restPath(), ""))
     return E;
-  // Those of the driver.
-  std::string Lookups;
-  for (const JitInputs::File &F : Result.Inputs.Files) {
-    Lookups += F.Digest.empty()                   ? MnemeWarmMissing
-               : StringRef(F.Path).ends_with("/") ? MnemeWarmListed
-                                                  : MnemeWarmFound;
-    Lookups.append(F.Path.c_str(), F.Path.size() + 1);
-  }
-  if (Error E = write(Warm.lookupsPath(), Lookups))
+  if (Error E = write(Warm.driverInputsPath(), Result.Inputs.encode()))
     return E;
   return write(Warm.commonPath(),
                common() + "\n#include \"" + Warm.restPath() + "\"\n");
@@ -884,14 +894,15 @@ void SourceBuild::addFiles(ArrayRef<std::string> Command) {
     for (StringRef Path : {Word, Word.split('=').second}) {
       SmallString<128> Full(Path);
       sys::path::make_absolute(Job.Folder, Full);
+      struct stat S;
       if (!Path.empty() && !isIgnored(Path) && !isTool(Path) &&
-          sys::fs::is_regular_file(Full))
-        addInput(Path.str());
+          !::stat(Full.c_str(), &S) && S_ISREG(S.st_mode))
+        addInput(Path.str(), /*Found=*/true, mnemeFileIdentity(S));
     }
 }
 
 Error SourceBuild::open() {
-  ::clock_gettime(CLOCK_REALTIME, &Start);
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &Start);
   if (Error E = PrivateFolder::createTemporary().moveInto(Work))
     return E;
   // For temporary files of the compilers.
@@ -904,10 +915,18 @@ Error SourceBuild::open() {
 
 JitInputs SourceBuild::findCommonInputs(const timespec &AtStart) {
   Start = AtStart;
-  addFiles(Source.Options);
-  Expected<std::unique_ptr<MemoryBuffer>> Lookups =
-      readFile(Warm.lookupsPath());
-  addLookups(Lookups ? (*Lookups)->getBuffer() : Unknown);
+  using MaybeFile = Expected<std::unique_ptr<MemoryBuffer>>;
+  MaybeFile OfDriver = readFile(Warm.driverInputsPath());
+  MaybeFile Lookups = readFile(Warm.lookupsPath());
+  JitInputs Inputs;
+  if (OfDriver && Lookups &&
+      JitInputs::decode((*OfDriver)->getBuffer().str(), Inputs)) {
+    addInputs(Inputs);
+    addLookups((*Lookups)->getBuffer());
+  } else {
+    addLookups(Unknown);
+  }
+  consumeError(OfDriver.takeError());
   consumeError(Lookups.takeError());
   return std::move(Result.Inputs);
 }

@@ -79,6 +79,8 @@ struct WarmTools {
   /// The common text, and the file at whose inclusion front ends stop.
   std::string commonPath() const { return Folder + "/common.cpp"; }
   std::string restPath() const { return Folder + "/rest"; }
+  /// What the driver had looked up.
+  std::string driverInputsPath() const { return Folder + "/inputs"; }
   /// What front ends had looked up when they stopped.
   std::string lookupsPath() const { return restPath() + MNEME_WARM_STOPPED; }
   /// Sockets of front ends that have compiled that.

@@ -41,8 +41,10 @@ static constexpr uint64_t MemoryLimit = uint64_t(128) << 20;
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Removes files until all have less than 7/8 of \p Limit bytes.
-static void removeOld(StringRef Folder, uint64_t Limit) {
+/// Removes files of some kinds until all of these have less than 7/8 of \p
+/// Limit bytes.
+static void removeOld(StringRef Folder, uint64_t Limit,
+                      ArrayRef<JitFile> Kinds) {
   struct File {
     sys::TimePoint<> Used;
     uint64_t Size;
@@ -56,7 +58,10 @@ static void removeOld(StringRef Folder, uint64_t Limit) {
        I != End && !EC; I.increment(EC)) {
     StringRef Name = sys::path::filename(I->path());
     sys::fs::file_status Status;
-    if (!::mneme::isJitFileName(Name.str()) ||
+    auto IsOf = [&](JitFile Kind) {
+      return ::mneme::isJitFileName(Name.str(), Kind);
+    };
+    if (none_of(Kinds, IsOf) ||
         sys::fs::status(I->path(), Status, /*follow=*/false))
       continue;
     Files.push_back(
@@ -110,9 +115,9 @@ std::optional<CodeStore::Found> CodeStore::find(const std::string &Folder,
   return F;
 }
 
-Error CodeStore::add(const std::string &Folder, uint64_t Limit,
-                     const std::string &Key, JitFile Kind,
-                     const std::string &Contents) {
+Error CodeStore::write(const std::string &Folder, uint64_t Limit,
+                       const std::string &Key, JitFile Kind,
+                       const std::string &Contents, ArrayRef<JitFile> Counted) {
   remember(Key, Kind, Contents);
   if (Folder.empty())
     return Error::success();
@@ -124,19 +129,28 @@ Error CodeStore::add(const std::string &Folder, uint64_t Limit,
                               File, /*Sync=*/false))
     return E;
   // Counting takes a while for many files.
-  auto [It, IsNew] = Written.try_emplace(Folder, 0);
+  auto [It, IsNew] = Written.try_emplace({Folder, Counted.size()}, 0);
   It->second += File.size();
   if (Limit && (IsNew || It->second > Limit / 16)) {
     It->second = 0;
-    removeOld(Folder, Limit);
+    removeOld(Folder, Limit, Counted);
   }
   return Error::success();
+}
+
+Error CodeStore::add(const std::string &Folder, uint64_t Limit,
+                     const std::string &Key, JitFile Kind,
+                     const std::string &Contents) {
+  return write(Folder, Limit, Key, Kind, Contents,
+               {JitFile::Facts, JitFile::Code, JitFile::Toolchain});
 }
 
 Error CodeStore::addNote(const std::string &Folder, const std::string &Key,
                          const std::string &Contents) {
   constexpr uint64_t NotesLimit = 4 << 20;
-  return add(Folder, NotesLimit, Key, JitFile::Toolchain, Contents);
+  // It may also be the folder of a cache.
+  return write(Folder, NotesLimit, Key, JitFile::Toolchain, Contents,
+               JitFile::Toolchain);
 }
 
 //===----------------------------------------------------------------------===//
@@ -203,19 +217,25 @@ static Expected<SourceTools> findTools(const std::string &Folder,
       "/proc/self/exe", IsKnown ? Last.Files.front().Path : "");
   if (!Tools)
     return Tools;
-  if (IsKnown) {
-    for (const JitToolchain::File &F : drop_begin(Last.Files))
+  // By now, there may be another linker in an earlier folder.
+  std::vector<std::string> Programs = {Tools->Clang};
+  for (const std::string &Linker : {Tools->Linker, Tools->SmallLinker})
+    if (!Linker.empty())
+      Programs.push_back(Linker);
+  auto IsSame = [](const auto &Each) {
+    return std::get<0>(Each) == std::get<1>(Each).Path;
+  };
+  if (IsKnown && Last.Files.size() >= Programs.size() &&
+      all_of(zip(Programs, Last.Files), IsSame)) {
+    for (const JitToolchain::File &F : drop_begin(Last.Files, Programs.size()))
       Tools->Libraries.push_back(F.Path);
     return Tools;
   }
-  for (const std::string &Program :
-       {Tools->Clang, Tools->Linker, Tools->SmallLinker})
-    if (!Program.empty())
-      append_range(Tools->Libraries, findLibraries(Program));
+  for (const std::string &Program : Programs)
+    append_range(Tools->Libraries, findLibraries(Program));
   JitToolchain Now;
-  if (Now.add(Tools->Clang) &&
-      all_of(Tools->Libraries,
-             [&](const std::string &Path) { return Now.add(Path); })) {
+  auto Add = [&](const std::string &Path) { return Now.add(Path); };
+  if (all_of(Programs, Add) && all_of(Tools->Libraries, Add)) {
     Now.Identity = ::mneme::jitDigest(Key);
     consumeError(Store.addNote(Folder, Key, Now.encode()));
   }

@@ -376,6 +376,7 @@ bool JitServer::isWaitedFor(const Build &B) const {
 /// compilation of its code, and the next one finds it in the cache.
 void JitServer::cancelAbandoned() {
   auto IsFull = [&] { return Running.size() + Builds.size() >= Options.Jobs; };
+  size_t Before = Running.size() + Builds.size();
   auto CancelIn = [&](auto &List, auto Forget) {
     for (auto It = List.begin(); It != List.end() && IsFull();) {
       if (isWaitedFor(*It)) {
@@ -397,6 +398,8 @@ void JitServer::cancelAbandoned() {
       Texts.erase(Text);
   });
   CancelIn(Running, [](const Compilation &) {});
+  if (Running.size() + Builds.size() < Before)
+    PrivateFolder::removeAbandonedTemporary();
 }
 
 /// A failure may have had a cause that is gone.
@@ -679,7 +682,7 @@ bool JitServer::startBuild(Peer &P) {
     }
   }
   timespec AtStart;
-  ::clock_gettime(CLOCK_REALTIME, &AtStart);
+  ::clock_gettime(CLOCK_REALTIME_COARSE, &AtStart);
   Expected<ChildTask> Task = ChildTask::startWith(
       "the compiler",
       [&]() -> Expected<std::string> {
@@ -712,10 +715,13 @@ void JitServer::finishBuild(Build &B) {
   Expected<std::string> Bytes = B.Task.finish();
   std::optional<BuildResult> Result;
   std::string Problem;
-  if (!Bytes)
+  if (!Bytes) {
     Problem = toString(Bytes.takeError());
-  else if (!(Result = BuildResult::decode(*Bytes)))
+    // It may have been killed.
+    PrivateFolder::removeAbandonedTemporary();
+  } else if (!(Result = BuildResult::decode(*Bytes))) {
     Problem = "the compiler's result is malformed";
+  }
   bool Ok = Result && !Result->Built.Library.empty();
   NeedsLinker |= Result && Result->UsesLinker;
   if (Result)

@@ -214,6 +214,18 @@ Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
   }
 }
 
+static void removeTemporaryIn(StringRef Base) {
+  removeAbandoned(Base, [](StringRef Name) {
+    return PrivateFolder::isName(Name, TemporaryPrefix);
+  });
+}
+
+void PrivateFolder::removeAbandonedTemporary() {
+  SmallString<64> Base;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Base);
+  removeTemporaryIn(Base);
+}
+
 Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
   // The path of a Unix socket has at most 107 characters.
   constexpr size_t MaxBase = 64;
@@ -223,10 +235,7 @@ Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
       (Base.size() > MaxBase || Base.find_first_of(" :") != StringRef::npos))
     Base = "/tmp";
   static std::once_flag Cleaned; // slow in a large folder
-  std::call_once(Cleaned, [&] {
-    removeAbandoned(
-        Base, [](StringRef Name) { return isName(Name, TemporaryPrefix); });
-  });
+  std::call_once(Cleaned, [&] { removeTemporaryIn(Base); });
   return create(Base, TemporaryPrefix);
 }
 

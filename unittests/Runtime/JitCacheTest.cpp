@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Runtime/JitCache.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "gtest/gtest.h"
 
 #include <cstdio>
@@ -276,16 +277,17 @@ TEST_F(JitCacheTest, RefusesOtherFiles) {
 }
 
 TEST_F(JitCacheTest, RecognizesItsNames) {
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Code)));
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Facts)));
-  EXPECT_TRUE(isJitFileName(jitFileName("key", JitFile::Toolchain)));
+  for (JitFile Kind : {JitFile::Facts, JitFile::Code, JitFile::Toolchain})
+    EXPECT_TRUE(isJitFileName(jitFileName("key", Kind), Kind));
+  EXPECT_FALSE(
+      isJitFileName(jitFileName("key", JitFile::Code), JitFile::Facts));
   EXPECT_NE(jitFileName("key", JitFile::Code),
             jitFileName("kex", JitFile::Code));
   for (const char *Other : {"", "a.code", "0123456789abcdef.facts", "..",
                             "0123456789abcdef0123456789abcdef",
                             "0123456789abcdef0123456789abcdef.txt",
                             "0123456789abcdef0123456789abcdeg.code"})
-    EXPECT_FALSE(isJitFileName(Other)) << Other;
+    EXPECT_FALSE(isJitFileName(Other, JitFile::Code)) << Other;
 }
 
 TEST_F(JitCacheTest, NoticesChangedToolchains) {
@@ -318,7 +320,7 @@ TEST_F(JitCacheTest, DigestsOfUnchangedFilesAreKnown) {
   JitInputs::Digests Known;
   auto Add = [&](const std::string &Path) {
     JitInputs Inputs;
-    Inputs.add(Path, Folder, Now, /*Found=*/true, Known);
+    Inputs.add(Path, Folder, Now, /*Found=*/true, /*Identity=*/"", Known);
     return Inputs.Files.front();
   };
   JitInputs::File First = Add(Program);
@@ -327,6 +329,50 @@ TEST_F(JitCacheTest, DigestsOfUnchangedFilesAreKnown) {
   ASSERT_EQ(1u, Known.size());
   Known.begin()->second = std::string(16, 'k');
   EXPECT_EQ(std::string(16, 'k'), Add(Program).Digest);
+}
+
+TEST_F(JitCacheTest, InputsAreThoseThatWereRead) {
+  write("a");
+  struct stat S;
+  ASSERT_EQ(0, stat(Path.c_str(), &S));
+  std::string Identity = mnemeFileIdentity(S);
+  timespec Later = S.st_ctim;
+  Later.tv_sec += 1000;
+  auto IsCurrent = [&] {
+    JitInputs Inputs;
+    JitInputs::Digests Known;
+    Inputs.add(Path, Folder, Later, /*Found=*/true, Identity, Known);
+    return Inputs.isCurrent(Folder);
+  };
+  EXPECT_TRUE(IsCurrent());
+  // Another file with the same contents.
+  std::string Former = Path + ".former";
+  rename(Path.c_str(), Former.c_str());
+  write("a");
+  EXPECT_FALSE(IsCurrent());
+  unlink(Former.c_str());
+  unlink(Path.c_str());
+  ASSERT_EQ(0, mkdir(Path.c_str(), 0700));
+  EXPECT_FALSE(IsCurrent());
+  rmdir(Path.c_str());
+}
+
+TEST_F(JitCacheTest, FilesMayChangeInTheTickOfTheStart) {
+  write("a");
+  struct stat S;
+  ASSERT_EQ(0, stat(Path.c_str(), &S));
+  auto IsCurrent = [&](const timespec &Start, const std::string &Identity) {
+    JitInputs Inputs;
+    JitInputs::Digests Known;
+    Inputs.add(Path, Folder, Start, /*Found=*/true, Identity, Known);
+    return Inputs.isCurrent(Folder);
+  };
+  timespec Later = S.st_ctim;
+  ++Later.tv_sec;
+  EXPECT_TRUE(IsCurrent(Later, ""));
+  EXPECT_FALSE(IsCurrent(S.st_ctim, ""));
+  // It is the file that was read.
+  EXPECT_TRUE(IsCurrent(S.st_ctim, mnemeFileIdentity(S)));
 }
 
 TEST_F(JitCacheTest, DigestsAreThoseOfTheContents) {

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Source/RunCompiler.h"
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Testing/Support/SupportHelpers.h"
 #include "gtest/gtest.h"
@@ -94,7 +95,10 @@ TEST_F(WarmProgramTest, GoesOnFromCopies) {
 TEST_F(WarmProgramTest, NotesLookups) {
   WarmProgram P = start();
   auto Noted = [](char What, const std::string &Path) {
-    return What + Path + '\0';
+    struct stat S;
+    return What +
+           (::stat(Path.c_str(), &S) ? std::string() : mnemeFileIdentity(S)) +
+           ':' + Path + '\0';
   };
   std::string A = file("a", "a"), B = file("b", "b"), None(Folder.path("none"));
   Pipe Ends = cantFail(createWarmSocket());

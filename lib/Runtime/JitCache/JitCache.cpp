@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Runtime/JitCache.h"
 #include "Descriptor.h"
 #include "Hex.h"
+#include "llvm/Mneme/Runtime/WarmStart.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -56,14 +57,10 @@ std::string mneme::jitFileName(const std::string &Key, JitFile Kind) {
   return hexDigits(Digest.data(), Digest.size()) + suffixOf(Kind);
 }
 
-bool mneme::isJitFileName(const std::string &Name) {
-  if (Name.size() < DigestChars ||
-      Name.find_first_not_of("0123456789abcdef") != DigestChars)
-    return false;
-  for (JitFile Kind : {JitFile::Facts, JitFile::Code, JitFile::Toolchain})
-    if (!Name.compare(DigestChars, std::string::npos, suffixOf(Kind)))
-      return true;
-  return false;
+bool mneme::isJitFileName(const std::string &Name, JitFile Kind) {
+  return Name.size() >= DigestChars &&
+         Name.find_first_not_of("0123456789abcdef") == DigestChars &&
+         !Name.compare(DigestChars, std::string::npos, suffixOf(Kind));
 }
 
 static std::string digestOf(const XXH3_state_t &State) {
@@ -146,9 +143,13 @@ JitRead mneme::readJitFile(const std::string &Folder, const std::string &Key,
 // Sources
 //===----------------------------------------------------------------------===//
 
-std::string mneme::jitFileDigest(const std::string &Path) {
-  OwnedDescriptor Fd(open(Path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  struct stat Status;
+static int openInput(const std::string &Path) {
+  return open(Path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+}
+
+/// Returns the digest of a file's contents; empty if it cannot be read.
+/// \param Status  set to that of the file at the end.
+static std::string digestFile(int Fd, struct stat &Status) {
   if (Fd < 0 || fstat(Fd, &Status) || !S_ISREG(Status.st_mode) ||
       uint64_t(Status.st_size) > MaxJitAnswer)
     return "";
@@ -156,14 +157,21 @@ std::string mneme::jitFileDigest(const std::string &Path) {
   std::vector<char> Part(std::min<size_t>(Status.st_size, 128 << 10));
   XXH3_state_t State;
   XXH3_128bits_reset(&State);
-  if (!transferAll(Status.st_size, [&](size_t, size_t Left) {
-        ssize_t Size = ::read(Fd, Part.data(), std::min(Part.size(), Left));
-        if (Size > 0)
-          XXH3_128bits_update(&State, Part.data(), Size);
-        return Size;
-      }))
+  auto Read = [&](size_t, size_t Left) {
+    ssize_t Size = ::read(Fd, Part.data(), std::min(Part.size(), Left));
+    if (Size > 0)
+      XXH3_128bits_update(&State, Part.data(), Size);
+    return Size;
+  };
+  if (!transferAll(Status.st_size, Read) || fstat(Fd, &Status))
     return "";
   return digestOf(State);
+}
+
+std::string mneme::jitFileDigest(const std::string &Path) {
+  OwnedDescriptor Fd(openInput(Path));
+  struct stat Status;
+  return digestFile(Fd, Status);
 }
 
 static std::string pathFrom(const std::string &Folder,
@@ -175,14 +183,17 @@ static std::string pathFrom(const std::string &Folder,
 static const char *const NeverCurrent = "changed";
 
 /// Returns the digest of the names in a folder.
-static std::string listFolder(const std::string &Path) {
+static std::string listFolder(const std::string &Path, struct stat &S) {
   std::vector<std::string> Names;
   DIR *Folder = opendir(Path.c_str());
   if (!Folder)
     return NeverCurrent;
   while (const dirent *Entry = readdir(Folder))
     Names.push_back(Entry->d_name);
+  int Failed = fstat(dirfd(Folder), &S);
   closedir(Folder);
+  if (Failed)
+    return NeverCurrent;
   std::sort(Names.begin(), Names.end());
   WireWriter W;
   for (const std::string &Name : Names)
@@ -190,54 +201,66 @@ static std::string listFolder(const std::string &Path) {
   return jitDigest(W.body());
 }
 
-/// Describes what is at a path.
-/// \param KnownOf  returns the digest for a stamp, or an empty string.
-template <typename Fn>
-static JitInputs::File describeInput(const std::string &Path,
-                                     const std::string &Folder,
-                                     const timespec *Read, Fn KnownOf) {
-  JitInputs::File F{Path, "", ""};
-  std::string Full = pathFrom(Folder, Path);
-  struct stat S;
-  if (stat(Full.c_str(), &S))
-    return F;
-  if (S_ISDIR(S.st_mode)) {
-    F.Digest = Path.back() == '/' ? listFolder(Full) : "folder";
-    return F;
-  }
-  F.Digest = NeverCurrent;
-  if (!S_ISREG(S.st_mode) ||
-      (Read && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >
-                   std::tie(Read->tv_sec, Read->tv_nsec)))
-    return F;
+/// Returns the stamp of a file's contents; empty if other contents can have the
+/// same.
+static std::string stampOf(const struct stat &S) {
   // A file can change twice within a tick of the clock.
   constexpr time_t Tick = 2;
   // Images of reproducible builds have equal times, without nanoseconds.
-  if (S.st_ctim.tv_nsec && S.st_ctim.tv_sec + Tick < time(nullptr)) {
-    WireWriter W;
-    for (uint64_t Value :
-         {uint64_t(S.st_dev), uint64_t(S.st_ino), uint64_t(S.st_size),
-          uint64_t(S.st_ctim.tv_sec), uint64_t(S.st_ctim.tv_nsec)})
-      W.u64(Value);
-    F.Stamp = jitDigest(W.body());
+  return S.st_ctim.tv_nsec && S.st_ctim.tv_sec + Tick < time(nullptr)
+             ? jitDigest(mnemeFileIdentity(S))
+             : "";
+}
+
+/// Describes what is at a path.
+/// \param KnownOf  returns the digest for a stamp, or an empty string.
+/// \param S  set to the status of what is described, if there is anything.
+template <typename Fn>
+static JitInputs::File describeInput(const std::string &Path,
+                                     const std::string &Folder, Fn KnownOf,
+                                     struct stat &S) {
+  JitInputs::File F{Path, "", ""};
+  std::string Full = pathFrom(Folder, Path);
+  if (stat(Full.c_str(), &S))
+    return F;
+  F.Digest = NeverCurrent;
+  if (S_ISDIR(S.st_mode)) {
+    F.Digest = Path.back() == '/' ? listFolder(Full, S) : "folder";
+  } else if (S_ISREG(S.st_mode)) {
+    F.Stamp = stampOf(S);
+    std::string Digest = F.Stamp.empty() ? "" : KnownOf(F.Stamp);
+    if (Digest.empty()) {
+      // By now, the path may be that of another file.
+      OwnedDescriptor Fd(openInput(Full));
+      Digest = digestFile(Fd, S);
+      F.Stamp = stampOf(S);
+    }
+    if (!Digest.empty())
+      F.Digest = std::move(Digest);
   }
-  std::string Digest = F.Stamp.empty() ? "" : KnownOf(F.Stamp);
-  if (Digest.empty())
-    Digest = jitFileDigest(Full);
-  if (!Digest.empty())
-    F.Digest = std::move(Digest);
   return F;
 }
 
 void JitInputs::add(const std::string &Path, const std::string &Folder,
-                    const timespec &Read, bool Found, Digests &Known) {
-  File F = describeInput(Path, Folder, &Read, [&](const std::string &Stamp) {
+                    const timespec &Read, bool Found,
+                    const std::string &Identity, Digests &Known) {
+  auto KnownOf = [&](const std::string &Stamp) {
     auto It = Known.find(Stamp);
     return It == Known.end() ? "" : It->second;
-  });
+  };
+  struct stat S;
+  File F = describeInput(Path, Folder, KnownOf, S);
   if (!F.Stamp.empty() && F.isRead())
     Known[F.Stamp] = F.Digest;
-  if (F.Digest.empty() == Found)
+  auto HasChanged = [&] {
+    return Identity.empty()
+               ? F.isRead() && std::tie(S.st_ctim.tv_sec, S.st_ctim.tv_nsec) >=
+                                   std::tie(Read.tv_sec, Read.tv_nsec)
+               : Identity != F.Identity;
+  };
+  if (!F.Digest.empty())
+    F.Identity = mnemeFileIdentity(S);
+  if (F.Digest.empty() == Found || (Found && HasChanged()))
     F.Digest = NeverCurrent;
   Files.push_back(std::move(F));
 }
@@ -247,8 +270,9 @@ bool JitInputs::isCurrent(const std::string &Folder) const {
     auto Known = [&](const std::string &Stamp) {
       return Stamp == F.Stamp ? F.Digest : "";
     };
+    struct stat S;
     return F.Digest != NeverCurrent &&
-           describeInput(F.Path, Folder, nullptr, Known).Digest == F.Digest;
+           describeInput(F.Path, Folder, Known, S).Digest == F.Digest;
   });
 }
 

@@ -70,12 +70,13 @@ static int openReally(const char *Path, int Flags, mode_t Mode) {
 }
 
 /// Notes that a path was looked up. Keeps errno.
-static void note(MnemeWarmLookup What, const char *Path) {
+static void note(MnemeWarmLookup What, const char *Path,
+                 const std::string &Identity = "") {
   const char *File = IsRun ? nullptr : getenv(MNEME_WARM_LOOKUPS_VARIABLE);
   if (!Path || (!IsRun && !File))
     return;
   int Error = errno;
-  std::string Text(1, What);
+  std::string Text = std::string(1, What) + Identity + ':';
   Text.append(Path, strlen(Path) + 1);
   if (LeavesCopy)
     Lookups += Text;
@@ -89,8 +90,20 @@ static void note(MnemeWarmLookup What, const char *Path) {
   errno = Error;
 }
 
-static void noteResult(bool Found, const char *Path) {
-  note(Found ? MnemeWarmFound : MnemeWarmMissing, Path);
+static void noteResult(bool Found, const char *Path,
+                       const std::string &Identity = "") {
+  note(Found ? MnemeWarmFound : MnemeWarmMissing, Path, Identity);
+}
+
+/// Returns the identity of a file that was opened or found: another one may
+/// have its path by the end of the build. Empty if it is not of this type.
+static std::string identify(const struct stat &S, mode_t Type = S_IFREG) {
+  return (S.st_mode & S_IFMT) == Type ? mnemeFileIdentity(S) : "";
+}
+
+static std::string identify(int Fd, mode_t Type = S_IFREG) {
+  struct stat S;
+  return Fd >= 0 && !fstat(Fd, &S) ? identify(S, Type) : "";
 }
 
 /// Notes the libraries that the program has loaded since it started: plugins,
@@ -353,7 +366,7 @@ static int openFile(const char *Path, int Flags, mode_t Mode) {
     return openCommandLine();
   int Fd = openReally(Path, Flags, Mode);
   if ((Flags & O_ACCMODE) == O_RDONLY)
-    noteResult(Fd >= 0, Path);
+    noteResult(Fd >= 0, Path, identify(Fd));
   else
     note(MnemeWarmWritten, Path);
   return Fd;
@@ -379,7 +392,7 @@ static FILE *openStream(const char *Function, const char *Path,
                         const char *Mode) {
   FILE *File = next<FILE *(const char *, const char *)>(Function)(Path, Mode);
   if (Mode[0] == 'r' && !strchr(Mode, '+'))
-    noteResult(File, Path);
+    noteResult(File, Path, File ? identify(fileno(File)) : "");
   else
     note(MnemeWarmWritten, Path);
   return File;
@@ -395,33 +408,35 @@ EXPORT FILE *fopen64(const char *Path, const char *Mode) {
 
 EXPORT DIR *opendir(const char *Path) {
   DIR *Folder = next<DIR *(const char *)>("opendir")(Path);
-  note(Folder ? MnemeWarmListed : MnemeWarmMissing, Path);
+  note(Folder ? MnemeWarmListed : MnemeWarmMissing, Path,
+       Folder ? identify(dirfd(Folder), S_IFDIR) : "");
   return Folder;
 }
 
+/// \param Status  what the function sets.
 template <typename... Ts>
-static int lookUp(const char *Function, const char *Path, Ts... Arguments) {
+static int lookUp(const char *Function, const char *Path,
+                  const struct stat *Status, Ts... Arguments) {
   int Result = next<int(Ts...)>(Function)(Arguments...);
-  noteResult(!Result, Path);
+  noteResult(!Result, Path, Result ? "" : identify(*Status));
   return Result;
 }
 
 EXPORT int stat(const char *Path, struct stat *Status) {
-  return lookUp("stat", Path, Path, Status);
+  return lookUp("stat", Path, Status, Path, Status);
 }
 
-EXPORT int stat64(const char *Path, struct stat64 *Status) {
-  return lookUp("stat64", Path, Path, Status);
-}
+// Files have 64 bits on x86-64.
+EXPORT int stat64(const char *Path, struct stat64 *Status)
+    __attribute__((alias("stat")));
 
 // Of programs that were linked with a glibc before 2.33.
 EXPORT int __xstat(int Version, const char *Path, struct stat *Status) {
-  return lookUp("__xstat", Path, Version, Path, Status);
+  return lookUp("__xstat", Path, Status, Version, Path, Status);
 }
 
-EXPORT int __xstat64(int Version, const char *Path, struct stat64 *Status) {
-  return lookUp("__xstat64", Path, Version, Path, Status);
-}
+EXPORT int __xstat64(int Version, const char *Path, struct stat64 *Status)
+    __attribute__((alias("__xstat")));
 
 EXPORT int access(const char *Path, int Mode) {
   int Result = next<int(const char *, int)>("access")(Path, Mode);

@@ -1,15 +1,18 @@
-// What a program wanted that has ended gives way to others.
+// What a program wanted that has ended gives way to others, and leaves no
+// temporary files.
 //
-// RUN: rm -rf %t && mkdir %t && rm -rf %servers/abandoned && mkdir %servers/abandoned && cd %t && mkfifo number
+// RUN: rm -rf %t && mkdir %t && rm -rf %servers/abandoned && mkdir %servers/abandoned && cd %t && mkdir tmp && mkfifo number
 // RUN: %source_cxx %s -o app
 // RUN: printf '#!/bin/sh\nexec llvm-mneme-jitd --jobs=1 "$1" "$3" "$4"\n' > server && chmod +x server
-// RUN: env MNEME_JIT_CACHE=none MNEME_JIT_IDLE=1 MNEME_JIT_SERVER=%t/server XDG_RUNTIME_DIR=%servers/abandoned ./app | FileCheck %s --match-full-lines
+// RUN: env MNEME_JIT_CACHE=none MNEME_JIT_IDLE=1 MNEME_JIT_SERVER=%t/server XDG_RUNTIME_DIR=%servers/abandoned TMPDIR=%t/tmp ./app | FileCheck %s --match-full-lines
 // CHECK:      3
 // CHECK-NEXT: canceled
+// CHECK-NEXT: no file
 
 #include <csignal>
 #include <cstdio>
 #include <fcntl.h>
+#include <glob.h>
 #include <mneme/jit_module.h>
 #include <poll.h>
 #include <sys/wait.h>
@@ -35,4 +38,8 @@ int main() {
   pollfd End = {Fd, 0, 0};
   constexpr int Limit = 60'000;
   std::puts(poll(&End, 1, Limit) == 1 ? "canceled" : "still compiled");
+  glob_t Files;
+  std::puts(glob("tmp/*/module.cpp", 0, nullptr, &Files) == GLOB_NOMATCH
+                ? "no file"
+                : Files.gl_pathv[0]);
 }

@@ -38,7 +38,7 @@ enum class JitFile { Facts, Code, Toolchain };
 /// Returns the name of the file for a key.
 std::string jitFileName(const std::string &Key, JitFile Kind);
 /// Returns true for a name that jitFileName() may have returned.
-bool isJitFileName(const std::string &Name);
+bool isJitFileName(const std::string &Name, JitFile Kind);
 
 /// Returns the contents of a file.
 std::string jitFileBytes(const std::string &Key, const std::string &Contents);
@@ -79,6 +79,8 @@ struct JitInputs {
     std::string Digest; ///< Empty: there was nothing.
     /// If that of the file is the same, so is the digest. May be empty.
     std::string Stamp;
+    /// As described (mnemeFileIdentity()); empty if it was decoded.
+    std::string Identity = {};
     /// Returns false if the digest says something else.
     bool isRead() const { return Digest.size() == 16; }
   };
@@ -86,11 +88,15 @@ struct JitInputs {
   using Digests = std::map<std::string, std::string>; ///< By stamps.
 
   /// Adds a path that existed, or did not if \p Found is false. If that has
-  /// changed by now, or the file cannot be read or has changed after \p Read,
-  /// isCurrent() always returns false.
+  /// changed by now, or the file cannot be read or has changed, isCurrent()
+  /// always returns false.
+  /// \param Identity  of the file as it was read (mnemeFileIdentity()); may be
+  /// empty. It has not changed then if it did not after \p Read, which is a time
+  /// of CLOCK_REALTIME_COARSE, as those of files.
   /// \param Known  need not be computed again. Others are added.
   void add(const std::string &Path, const std::string &Folder,
-           const timespec &Read, bool Found, Digests &Known);
+           const timespec &Read, bool Found, const std::string &Identity,
+           Digests &Known);
   bool isCurrent(const std::string &Folder) const;
   std::string encode() const;
   static bool decode(const std::string &Bytes, JitInputs &Result);

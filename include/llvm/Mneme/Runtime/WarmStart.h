@@ -29,18 +29,34 @@
 #define LLVM_MNEME_RUNTIME_WARMSTART_H
 
 #include <cstdint>
+#include <string>
+#include <sys/stat.h>
 
 #define MNEME_WARM_LOOKUPS_VARIABLE "MNEME_WARM_LOOKUPS"
 #define MNEME_WARM_STOPPED ".lookups"
 
-/// What a run has found. Lookups are such a character and a path, which ends in
-/// null.
+/// What a run has found. Lookups are such a character, the identity of the file
+/// if it is known, a colon, and a path, which ends in null.
 enum MnemeWarmLookup : char {
   MnemeWarmFound = '+',
   MnemeWarmMissing = '-',
   MnemeWarmListed = '/', ///< A folder whose entries were read.
   MnemeWarmWritten = '>'
 };
+
+/// Returns a text that differs between files, and between the states of a file
+/// at different times.
+inline std::string mnemeFileIdentity(const struct stat &S) {
+  std::string Text;
+  for (uint64_t Value :
+       {uint64_t(S.st_dev), uint64_t(S.st_ino), uint64_t(S.st_size),
+        uint64_t(S.st_ctim.tv_sec), uint64_t(S.st_ctim.tv_nsec)}) {
+    for (; Value; Value /= 16)
+      Text += "0123456789abcdef"[Value % 16];
+    Text += '.';
+  }
+  return Text;
+}
 
 enum {
   /// The socket of the requests (SOCK_SEQPACKET) in the program as it starts.

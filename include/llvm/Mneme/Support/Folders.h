@@ -77,6 +77,8 @@ public:
   /// be too long for a socket, or contain spaces or colons, which LD_PRELOAD
   /// does not support.
   static Expected<PrivateFolder> createTemporary(bool ForSockets = false);
+  /// Removes the temporary folders of killed processes.
+  static void removeAbandonedTemporary();
   PrivateFolder(PrivateFolder &&Other)
       : Path(std::exchange(Other.Path, "")), Lock(std::move(Other.Lock)) {}
   PrivateFolder &operator=(PrivateFolder &&Other) {
