@@ -395,18 +395,18 @@ bool Explainer::explainByRounding(BufferVariation &V) {
   CompareRule &Rule = Plan.Parts[V.Part].Rule;
   CompareRule Bits;
   Bits.DType = O.DType;
-  double MaxRel = 0;
+  double MaxAbs = 0, MaxUlp = 0, MaxRel = 0;
   for (ArrayRef<char> One : ArrayRef(O.All).drop_front()) {
     CompareStats S = compareMemory(O.All.front(), One, Bits);
-    V.MaxAbs = std::max(V.MaxAbs, S.MaxAbs);
-    V.MaxUlp = std::max(V.MaxUlp, S.MaxUlp);
+    MaxAbs = std::max(MaxAbs, S.MaxAbs);
+    MaxUlp = std::max(MaxUlp, S.MaxUlp);
     MaxRel = std::max(MaxRel, S.MaxRel);
   }
   double Scale = findLargest(O.All.front(), O.DType);
   bool IsSmall =
-      std::isfinite(V.MaxAbs) && (MaxRel <= Share || V.MaxAbs <= Share * Scale);
+      std::isfinite(MaxAbs) && (MaxRel <= Share || MaxAbs <= Share * Scale);
   std::string Error =
-      formatv("{0}", format("%.3g", Scale > 0 ? V.MaxAbs / Scale : MaxRel))
+      formatv("{0}", format("%.3g", Scale > 0 ? MaxAbs / Scale : MaxRel))
           .str();
   if (!IsSmall) {
     V.Reason = "errors of up to " + Error +
@@ -416,12 +416,14 @@ bool Explainer::explainByRounding(BufferVariation &V) {
   }
   Rule.DType = O.DType;
   Rule.Tolerance = MNEME_TOLERANCE_ULP;
-  Rule.Value = ErrorMargin * V.MaxUlp;
-  Rule.Measured = ErrorMargin * V.MaxAbs;
+  Rule.Value = ErrorMargin * MaxUlp;
+  Rule.Measured = ErrorMargin * MaxAbs;
   Rule.Norm = MNEME_NORM_NONE;
   V.Kind = BufferVariation::Rounding;
-  V.Reason = formatv("at most {0} ulp, {1}", format("%.3g", V.MaxUlp),
-                     format("%.3g", V.MaxAbs))
+  V.MaxAbs = MaxAbs;
+  V.MaxUlp = MaxUlp;
+  V.Reason = formatv("at most {0} ulp, {1}", format("%.3g", MaxUlp),
+                     format("%.3g", MaxAbs))
                  .str();
   return true;
 }

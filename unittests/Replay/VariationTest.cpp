@@ -182,6 +182,15 @@ TEST_F(VariationTest, LargeErrorsAreUndecided) {
   EXPECT_EQ(Plan.Parts[0].Rule.level(), CompareLevel::Exact);
 }
 
+// JSON has no infinities.
+TEST_F(VariationTest, ErrorsAreThoseOfRounding) {
+  add({{bitsOf(2)}, {bitsOf(INFINITY)}, {bitsOf(2)}}, MNEME_DTYPE_F32);
+  BufferVariation &V = explain();
+  EXPECT_EQ(V.Kind, BufferVariation::Undecided);
+  EXPECT_EQ(V.MaxAbs, 0);
+  EXPECT_EQ(V.MaxUlp, 0);
+}
+
 TEST_F(VariationTest, IntegersAreNeverRounded) {
   add({{1000000}, {1000001}, {1000002}});
   EXPECT_EQ(explain().Kind, BufferVariation::Undecided);
