@@ -325,10 +325,14 @@ Error Replayer::restore() {
   return Error::success();
 }
 
-SmallVector<void *, 16> Replayer::getArgs() const {
-  SmallVector<void *, 16> Args;
-  for (const std::string &Bytes : State->args())
-    Args.push_back(const_cast<char *>(Bytes.data()));
+ArrayRef<void *> Replayer::getArgs() {
+  // Types may be aligned to more than the recording's texts are.
+  const Align MaxAlignment(128);
+  if (Args.empty())
+    for (const std::string &Bytes : State->args()) {
+      Args.push_back(ArgBytes.Allocate(Bytes.size(), MaxAlignment));
+      llvm::copy(Bytes, static_cast<char *>(Args.back()));
+    }
   return Args;
 }
 

@@ -25,6 +25,7 @@
 #include "llvm/Mneme/Replay/HeldAddresses.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Support/Statistics.h"
+#include "llvm/Support/Allocator.h"
 
 namespace llvm {
 class raw_ostream;
@@ -277,13 +278,15 @@ private:
   bool PaddingIsDirty = false;
   bool Clean = true;
   uint64_t NumLaunches = 0;
+  BumpPtrAllocator ArgBytes;
+  SmallVector<void *, 16> Args; ///< In it; empty before the first launch.
 
   void findPadding();
   Error clearPadding();
   Expected<std::optional<StrayWrite>> findStrayOnHost();
   StrayWrite describeStray(const Padding &P, uint64_t Offset) const;
   Error fill();
-  SmallVector<void *, 16> getArgs() const;
+  ArrayRef<void *> getArgs();
   void setDirty(std::vector<Range> Ranges);
   void setChanged();
   Error readOutcome(size_t Region, std::vector<char> &After) const;
