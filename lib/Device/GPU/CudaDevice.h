@@ -255,6 +255,9 @@ private:
   /// Allows the function this dynamic shared memory. \returns the driver's
   /// result.
   CUresult allowShared(CudaKernel &K, uint64_t DynamicShared);
+  /// Whether the block is larger than the kernel can have, \p MaxThreads.
+  bool exceedsThreads(const CudaKernel &K, const LaunchConfig &Config,
+                      int &MaxThreads);
   std::string explainRefusal(const CudaKernel &K, const LaunchConfig &Config,
                              const GPUResult &R);
   Error startCupti();

@@ -319,6 +319,13 @@ CUresult CudaDevice::allowShared(CudaKernel &K, uint64_t DynamicShared) {
   return R;
 }
 
+bool CudaDevice::exceedsThreads(const CudaKernel &K, const LaunchConfig &Config,
+                                int &MaxThreads) {
+  return !Driver.FuncGetAttribute(&MaxThreads, MaxThreadsPerBlock,
+                                  K.Function) &&
+         Config.Block.count() > unsigned(MaxThreads);
+}
+
 std::string CudaDevice::explainRefusal(const CudaKernel &K,
                                        const LaunchConfig &Config,
                                        const GPUResult &R) {
@@ -328,8 +335,7 @@ std::string CudaDevice::explainRefusal(const CudaKernel &K,
             Twine(Info.SharedPerBlock) + " for a block")
         .str();
   int MaxThreads = 0;
-  if (!Driver.FuncGetAttribute(&MaxThreads, MaxThreadsPerBlock, K.Function) &&
-      Config.Block.count() > unsigned(MaxThreads))
+  if (exceedsThreads(K, Config, MaxThreads))
     return ("a block of " + Twine(Config.Block.count()) +
             " threads; the kernel can have " + Twine(MaxThreads))
         .str();
@@ -423,6 +429,11 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     return Failed;
   if (CUresult R = allowShared(K, Config.DynamicShared))
     return Refuse(R);
+
+  // HIP's answer would be that of a kernel that failed.
+  int MaxThreads = 0;
+  if (Driver.IsHip && exceedsThreads(K, Config, MaxThreads))
+    return Refuse(CUDA_ERROR_INVALID_VALUE);
 
   for (const GlobalPlace &G : K.Globals)
     if (Error Failed = copy(G.Image, G.Home, G.Size))

@@ -390,11 +390,23 @@ static int allowShared(CUfunction F, unsigned Shared) {
   return cuFuncSetAttribute(F, MaxDynamicShared, Lds - Static);
 }
 
+/// HIP refuses blocks of more threads than the kernel was compiled for as if it
+/// had failed.
+static int checkBlock(CUfunction F, uint64_t Threads) {
+  constexpr int MaxThreads = 0;
+  int Max = 0;
+  if (int E = cuFuncGetAttribute(&Max, MaxThreads, F))
+    return E;
+  return Threads > unsigned(Max) ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+}
+
 API int hipModuleLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
                               unsigned GridZ, unsigned BlockX, unsigned BlockY,
                               unsigned BlockZ, unsigned Shared, CUstream S,
                               void **Args, void **Extra) {
   START();
+  if (int E = checkBlock(F, uint64_t(BlockX) * BlockY * BlockZ))
+    return done(E);
   if (int E = allowShared(F, Shared))
     return done(E);
   return done(cuLaunchKernel(F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ,
@@ -407,6 +419,8 @@ API int hipModuleLaunchCooperativeKernel(CUfunction F, unsigned GridX,
                                          unsigned BlockZ, unsigned Shared,
                                          CUstream S, void **Args) {
   START();
+  if (int E = checkBlock(F, uint64_t(BlockX) * BlockY * BlockZ))
+    return done(E);
   if (int E = allowShared(F, Shared))
     return done(E);
   return done(cuLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX, BlockY,

@@ -1,5 +1,9 @@
 // y = 3 * x + y; with WRONG, INPUT, NULL_, TRAP or ENDLESS, the same kernel with that fault; with IMPLICIT, it reads the
-// implicit argument at that offset. COOPERATIVE: so is the launch.
+// implicit argument at that offset. COOPERATIVE: so is the launch. BOUNDS: at
+// most 128 threads.
+#ifdef BOUNDS
+__attribute__((amdgpu_flat_work_group_size(1, 128)))
+#endif
 __global__ void saxpy(float A, const float *X, float *Y, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   if (I >= N)
