@@ -200,6 +200,12 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
 /// LLVM only warns about an invalid CPU or feature, at each use.
 static Error checkProcessor(const MCSubtargetInfo *STI, const Triple &TT,
                             StringRef CPU, StringRef Features) {
+  if (TT.isAMDGCN() && CPU.contains(':'))
+    return createStringError(
+        formatv("unknown architecture '{0}': use '{1}', whose code runs with "
+                "any settings",
+                CPU, CPU.split(':').first)
+            .str());
   if (!STI || !STI->isCPUStringValid(CPU))
     return createStringError(
         formatv("unknown architecture '{0}' for {1}", CPU, TT.getArchName())

@@ -110,8 +110,9 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
   StringRef Arch = Variant.compiler().arch();
   if (Triple(K.Triple).isAMDGPU() != D->asGPU()->info().IsAMD)
     return createStringError(
-        formatv("the recording is for {0}, which {1} cannot run", K.Triple,
-                D->getName())
+        formatv("the recording is for {0}, which {1} cannot run: use "
+                "--device=host",
+                K.Triple, D->getName())
             .str());
   if (!isArchCompatible(Arch, D->getArch())) {
     std::string Own = D->getArch();
