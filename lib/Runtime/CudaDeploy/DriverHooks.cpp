@@ -125,26 +125,31 @@ static int launchThreads(const void *Function, SHAPE, void **Args, void **Extra,
   unsigned GridX, unsigned GridY, unsigned GridZ, unsigned BlockX,             \
       unsigned BlockY, unsigned BlockZ, size_t Shared, void *Stream
 
-HOOK hipExtModuleLaunchKernel(void *Function, THREADS, void **Args,
-                              void **Extra, CUevent Start, CUevent Stop,
-                              unsigned Flags) {
-  ORIGINAL(hipExtModuleLaunchKernel);
-  auto Own = [&] {
-    return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop, Flags);
-  };
-  return launchThreads(Function, SHAPE_ARGS, Args, Extra,
-                       findObstacle(Start, Stop, Flags), Own);
-}
-
-HOOK hipHccModuleLaunchKernel(void *Function, THREADS, void **Args,
-                              void **Extra, CUevent Start, CUevent Stop) {
-  ORIGINAL(hipHccModuleLaunchKernel);
-  auto Own = [&] {
-    return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop);
-  };
-  return launchThreads(Function, SHAPE_ARGS, Args, Extra,
-                       findObstacle(Start, Stop, /*Flags=*/0), Own);
-}
+#define EXTENDED(Launch, LaunchHcc)                                            \
+  HOOK Launch(void *Function, THREADS, void **Args, void **Extra,              \
+              CUevent Start, CUevent Stop, unsigned Flags) {                   \
+    ORIGINAL(Launch);                                                          \
+    auto Own = [&] {                                                           \
+      return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop, Flags);  \
+    };                                                                         \
+    return launchThreads(Function, SHAPE_ARGS, Args, Extra,                    \
+                         findObstacle(Start, Stop, Flags), Own);               \
+  }                                                                            \
+  HOOK LaunchHcc(void *Function, THREADS, void **Args, void **Extra,           \
+                 CUevent Start, CUevent Stop) {                                \
+    ORIGINAL(LaunchHcc);                                                       \
+    auto Own = [&] {                                                           \
+      return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop);         \
+    };                                                                         \
+    return launchThreads(Function, SHAPE_ARGS, Args, Extra,                    \
+                         findObstacle(Start, Stop, /*Flags=*/0), Own);         \
+  }
+EXTENDED(hipExtModuleLaunchKernel, hipHccModuleLaunchKernel)
+// HIP's header declares both without extern "C".
+EXTENDED(
+    _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
+    _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_)
+#undef EXTENDED
 #undef THREADS
 #else
 /// For functions whose stream 0 is the thread's own (CU_STREAM_PER_THREAD).
@@ -285,6 +290,10 @@ void *mneme::functionInPlaceOf(const char *Symbol) {
               FUNCTION(hipHccModuleLaunchKernel) FUNCTION(hipModuleLoadData)
                   FUNCTION(hipModuleLoadDataEx) FUNCTION(hipModuleUnload)
                       FUNCTION(hipModuleGetFunction)
+      // clang-format off
+      FUNCTION(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j)
+      FUNCTION(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_)
+  // clang-format on
 #else
       FUNCTION(cuLaunchKernel) FUNCTION(cuLaunchKernel_ptsz) FUNCTION(
           cuLaunchKernelEx) FUNCTION(cuLaunchKernelEx_ptsz)

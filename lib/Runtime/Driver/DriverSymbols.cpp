@@ -87,7 +87,7 @@ void *mneme::findInDriver(const char *Symbol) {
 /// Whether \p Symbol, which may be any, is a name of the driver's.
 static bool isOfDriver(const char *Symbol) {
   return ForHip
-             ? !strncmp(Symbol, "hip", 3)
+             ? !strncmp(Symbol, "hip", 3) || !strncmp(Symbol, "_Z24hip", 7)
              : Symbol[0] == 'c' && Symbol[1] == 'u' && isDriverSymbol(Symbol);
 }
 

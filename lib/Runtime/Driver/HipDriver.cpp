@@ -391,7 +391,12 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
   Find(Hip.GetProperties, "hipGetDeviceProperties");
   Find(Hip.GetPropertiesR0600, "hipGetDevicePropertiesR0600");
   Find(Hip.StreamGetDevice, "hipStreamGetDevice");
-  Find(Hip.ExtModuleLaunchKernel, "hipExtModuleLaunchKernel");
+  // Older releases have only the name in C++.
+  Find(Hip.ExtModuleLaunchKernel,
+       "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12"
+       "ihipStream_tPPvS4_P11ihipEvent_tS6_j");
+  if (!Hip.ExtModuleLaunchKernel)
+    Find(Hip.ExtModuleLaunchKernel, "hipExtModuleLaunchKernel");
   Find(Hip.RuntimeGetVersion, "hipRuntimeGetVersion");
   Find(Hip.GraphNodeGetType, "hipGraphNodeGetType");
   Find(Hip.GraphKernelNodeGetParams, "hipGraphKernelNodeGetParams");

@@ -694,51 +694,40 @@ static int onDriverLaunchCooperativeKernelPtsz(const CudaRuntime &R,
       });
 }
 
-/// HIP's extended launches count threads, where others count blocks.
-template <typename Fn>
-static int launchThreads(const CudaRuntime &R, CUfunction F, Dim3 Threads,
-                         Dim3 Block, size_t Shared, CUstream S, void **Args,
-                         void **Extra, Fn Original) {
-  if (!Block.X || !Block.Y || !Block.Z)
+/// HIP's extended launches count threads, where others count blocks. \p E:
+/// events, and flags.
+template <typename Fn, typename... Rest>
+static int launchThreads(const CudaRuntime &R, Fn Launch, CUfunction F,
+                         unsigned ThreadsX, unsigned ThreadsY,
+                         unsigned ThreadsZ, unsigned BlockX, unsigned BlockY,
+                         unsigned BlockZ, size_t Shared, CUstream S,
+                         void **Args, void **Extra, Rest... E) {
+  auto Original = [&] {
+    return Launch(F, ThreadsX, ThreadsY, ThreadsZ, BlockX, BlockY, BlockZ,
+                  Shared, S, Args, Extra, E...);
+  };
+  if (!BlockX || !BlockY || !BlockZ)
     return Original();
   const char *Obstacle =
-      Threads.X % Block.X || Threads.Y % Block.Y || Threads.Z % Block.Z
+      ThreadsX % BlockX || ThreadsY % BlockY || ThreadsZ % BlockZ
           ? "launched with a last block of fewer threads"
           : nullptr;
-  Dim3 Grid = {Threads.X / Block.X, Threads.Y / Block.Y, Threads.Z / Block.Z};
+  Dim3 Grid = {ThreadsX / BlockX, ThreadsY / BlockY, ThreadsZ / BlockZ};
+  Dim3 Block = {BlockX, BlockY, BlockZ};
   return TapSession::get().launchFunction(
       {R, F, {Grid, Block, Shared, false}, S, Args, Obstacle}, Extra, Original);
 }
 
-static int onExtModuleLaunchKernel(const CudaRuntime &R, CUfunction F,
-                                   unsigned ThreadsX, unsigned ThreadsY,
-                                   unsigned ThreadsZ, unsigned BlockX,
-                                   unsigned BlockY, unsigned BlockZ,
-                                   size_t Shared, CUstream S, void **Args,
-                                   void **Extra, CUevent Start, CUevent Stop,
-                                   unsigned Flags) {
-  return launchThreads(R, F, {ThreadsX, ThreadsY, ThreadsZ},
-                       {BlockX, BlockY, BlockZ}, Shared, S, Args, Extra, [&] {
-                         return R.ExtModuleLaunchKernel(
-                             F, ThreadsX, ThreadsY, ThreadsZ, BlockX, BlockY,
-                             BlockZ, Shared, S, Args, Extra, Start, Stop,
-                             Flags);
-                       });
-}
-
-static int onHccModuleLaunchKernel(const CudaRuntime &R, CUfunction F,
-                                   unsigned ThreadsX, unsigned ThreadsY,
-                                   unsigned ThreadsZ, unsigned BlockX,
-                                   unsigned BlockY, unsigned BlockZ,
-                                   size_t Shared, CUstream S, void **Args,
-                                   void **Extra, CUevent Start, CUevent Stop) {
-  return launchThreads(R, F, {ThreadsX, ThreadsY, ThreadsZ},
-                       {BlockX, BlockY, BlockZ}, Shared, S, Args, Extra, [&] {
-                         return R.HccModuleLaunchKernel(
-                             F, ThreadsX, ThreadsY, ThreadsZ, BlockX, BlockY,
-                             BlockZ, Shared, S, Args, Extra, Start, Stop);
-                       });
-}
+#define EXTENDED(Name)                                                         \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return launchThreads(R, R.Name, P...);                                     \
+  }
+EXTENDED(ExtModuleLaunchKernel)
+EXTENDED(HccModuleLaunchKernel)
+EXTENDED(CxxExtModuleLaunchKernel)
+EXTENDED(CxxHccModuleLaunchKernel)
+#undef EXTENDED
 
 template <typename Fn>
 static int launchWithConfig(const CudaRuntime &R, const CUlaunchConfig &C,

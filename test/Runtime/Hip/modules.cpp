@@ -6,27 +6,31 @@
 // RUN: %hip_ir -I%S/Inputs -O2 --offload-arch=gfx90a -emit-llvm -c %s -o %t/app.bc
 // RUN: %hip_cc -O2 --offload-arch=gfx90a -I%S/Inputs %s -o %t/app %hip_libs
 // RUN: %emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc %t/app %t/app.co | FileCheck %s
-// RUN: %emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-record --device=hip -o %t/rec -- %t/app %t/app.co > %t/out 2> %t/err
+// RUN: %emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-record --device=hip --max-recordings=0 -o %t/rec -- %t/app %t/app.co > %t/out 2> %t/err
 // RUN: FileCheck %s < %t/out
 // RUN: FileCheck %s --check-prefix=ERR < %t/err
 // RUN: llvm-mneme-record check %t/rec
 // RUN: %python %S/../Cuda/Inputs/replay-all.py "%emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-replay" %t/rec hip:0 | FileCheck %s --check-prefix=REPLAY
 
 // CHECK: extended: 1 2
-// CHECK-NEXT: module: 4
+// CHECK-NEXT: module: 15
 // CHECK-NEXT: flags: 8
 // CHECK-NEXT: cooperative: 16
 // CHECK-NEXT: no error, then error 1, then error 1, then no error
-// ERR: 6 launches seen, 5 recorded, 1 skipped
+// ERR: 9 launches seen, 8 recorded, 1 skipped
 // ERR-NEXT: 1 skipped: same launch configuration recorded before
 // REPLAY: add grid 1 cooperative: Match
 // REPLAY-NEXT: add grid 1: Match
 // REPLAY-NEXT: add grid 1: Match
 // REPLAY-NEXT: add grid 2: Match
 // REPLAY-NEXT: add grid 2: Match
+// REPLAY-NEXT: add grid 3: Match
+// REPLAY-NEXT: add grid 4: Match
+// REPLAY-NEXT: add grid 5: Match
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
+#include <dlfcn.h>
 #include <fstream>
 #include <iterator>
 #include <string>
@@ -44,14 +48,29 @@ hipError_t hipModuleGetFunction(void **, void *, const char *);
 hipError_t hipModuleLaunchKernel(void *, unsigned, unsigned, unsigned, unsigned,
                                  unsigned, unsigned, unsigned, hipStream_t,
                                  void **, void **);
-hipError_t hipExtModuleLaunchKernel(void *, unsigned, unsigned, unsigned,
-                                    unsigned, unsigned, unsigned, size_t,
-                                    hipStream_t, void **, void **, void *Start,
-                                    void *Stop, unsigned Flags);
 }
 
+// HIP's header declares these without extern "C".
+using hipFunction_t = struct ihipModuleSymbol_t *;
+using hipEvent_t = struct ihipEvent_t *;
+hipError_t hipExtModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned,
+                                    unsigned, unsigned, unsigned, size_t,
+                                    hipStream_t, void **, void **,
+                                    hipEvent_t Start = nullptr,
+                                    hipEvent_t Stop = nullptr,
+                                    unsigned Flags = 0);
+hipError_t hipHccModuleLaunchKernel(hipFunction_t, unsigned, unsigned, unsigned,
+                                    unsigned, unsigned, unsigned, size_t,
+                                    hipStream_t, void **, void **,
+                                    hipEvent_t Start = nullptr,
+                                    hipEvent_t Stop = nullptr);
+
+// Newer releases have its name in C, too.
+decltype(hipExtModuleLaunchKernel) launchByNameInC
+    __asm__("hipExtModuleLaunchKernel");
+
 int main(int, char **Argv) {
-  int *D, *Fine, H[2], One = 1;
+  int *D, *Fine, H[5], One = 1;
   OK(cudaMalloc(&D, sizeof(H)));
   OK(cudaMemset(D, 0, sizeof(H)));
   auto *Add = reinterpret_cast<const void *>(add);
@@ -69,11 +88,20 @@ int main(int, char **Argv) {
   OK(hipModuleGetFunction(&Function, Module, "add"));
   OK(hipModuleLaunchKernel(Function, 1, 1, 1, 1, 1, 1, 0, nullptr, Args,
                            nullptr));
-  // Two threads in blocks of one.
-  OK(hipExtModuleLaunchKernel(Function, 2, 1, 1, 1, 1, 1, 0, nullptr, Args,
-                              nullptr, nullptr, nullptr, 0));
+  // Threads in blocks of one.
+  auto *F = static_cast<hipFunction_t>(Function);
+  OK(hipExtModuleLaunchKernel(F, 2, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr));
+  OK(hipHccModuleLaunchKernel(F, 3, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr));
+  OK(launchByNameInC(F, 4, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr, nullptr,
+                     nullptr, 0));
+  auto *Found = reinterpret_cast<decltype(&hipExtModuleLaunchKernel)>(
+      dlsym(dlopen("libamdhip64.so.6", RTLD_NOW | RTLD_NOLOAD),
+            "_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12"
+            "ihipStream_tPPvS4_P11ihipEvent_tS6_j"));
+  OK(Found(F, 5, 1, 1, 1, 1, 1, 0, nullptr, Args, nullptr, nullptr, nullptr,
+           0));
   OK(cudaMemcpy(H, D, sizeof(H), cudaMemcpyDeviceToHost));
-  printf("module: %d\n", H[0] + H[1] - 2);
+  printf("module: %d\n", H[0] + H[1] + H[2] + H[3] + H[4] - 3);
 
   constexpr unsigned FineGrained = 1;
   OK(hipExtMallocWithFlags(reinterpret_cast<void **>(&Fine), 4, FineGrained));

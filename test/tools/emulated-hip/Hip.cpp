@@ -458,6 +458,27 @@ API int hipExtModuleLaunchKernel(CUfunction F, unsigned ThreadsX,
   return R ? done(R) : done(recordTime(Stop, S));
 }
 
+API int hipHccModuleLaunchKernel(CUfunction F, unsigned ThreadsX,
+                                 unsigned ThreadsY, unsigned ThreadsZ,
+                                 unsigned BlockX, unsigned BlockY,
+                                 unsigned BlockZ, size_t Shared, CUstream S,
+                                 void **Args, void **Extra, CUevent Start,
+                                 CUevent Stop) {
+  return hipExtModuleLaunchKernel(F, ThreadsX, ThreadsY, ThreadsZ, BlockX,
+                                  BlockY, BlockZ, Shared, S, Args, Extra, Start,
+                                  Stop, /*Flags=*/0);
+}
+
+// HIP's header declares both without extern "C".
+#define ALIAS(Symbol)                                                          \
+  extern "C"                                                                   \
+      __attribute__((visibility("default"), alias(#Symbol))) decltype(Symbol)
+ALIAS(hipExtModuleLaunchKernel)
+_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j;
+ALIAS(hipHccModuleLaunchKernel)
+_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_;
+#undef ALIAS
+
 API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                            size_t Shared, CUstream S, CUevent, CUevent, int) {
   return cudaLaunchKernel(Stub, Grid, Block, Args, Shared, S);
