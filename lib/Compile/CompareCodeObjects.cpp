@@ -51,10 +51,13 @@ struct CodeRelocation {
   int64_t Addend;
 };
 
-/// A symbol, and an offset from it.
+/// A symbol, and an offset from it. Private constants have no symbol.
 struct CodePlace {
   const CodeSymbol *Symbol = nullptr;
   uint64_t Distance = 0;
+  /// Without a symbol: the constant there, and what may follow it up to the
+  /// next symbol; empty if it is not known.
+  StringRef Constant;
 };
 
 class CodeObject {
@@ -99,6 +102,7 @@ private:
   Error readDynamicSymbols(const Elf &File, const Elf::Elf_Shdr &Header);
   Error readMetadata(const Elf &File, const Elf::Elf_Shdr &Header);
   CodePlace inSection(uint32_t Section, uint64_t Address) const;
+  StringRef findConstant(uint32_t Section, uint64_t Address) const;
 };
 } // namespace
 
@@ -239,8 +243,25 @@ CodePlace CodeObject::inSection(uint32_t In, uint64_t Address) const {
   for (const CodeSymbol &S : Symbols)
     if (S.Section == In && !S.IsSection && Address >= S.Value &&
         (Address - S.Value < S.Size || Address == S.Value))
-      return {&S, Address - S.Value};
-  return {};
+      return {&S, Address - S.Value, ""};
+  return {nullptr, 0, findConstant(In, Address)};
+}
+
+StringRef CodeObject::findConstant(uint32_t In, uint64_t Address) const {
+  // Elsewhere, constants of linked images have relocations.
+  const Section &S = Sections[In];
+  if (!S.Name.starts_with(".rodata") || Address < S.Address)
+    return "";
+  uint64_t End = S.Address + S.Size;
+  for (const CodeSymbol &Other : Symbols)
+    if (Other.Section == In && !Other.IsSection && Other.Value > Address)
+      End = std::min(End, Other.Value);
+  auto Relocation = S.Relocations.lower_bound(Address - S.Address);
+  bool IsRelocated = Relocation != S.Relocations.end() &&
+                     Relocation->first < End - S.Address;
+  return IsRelocated
+             ? ""
+             : S.Bytes.slice(Address - S.Address, End - S.Address);
 }
 
 CodePlace CodeObject::target(const CodeRelocation &R, uint64_t Bias) const {
@@ -249,8 +270,10 @@ CodePlace CodeObject::target(const CodeRelocation &R, uint64_t Bias) const {
   const CodeSymbol &S = Symbols[R.Symbol];
   uint64_t Distance = R.Addend - Bias;
   if (S.IsSection)
-    return inSection(S.Section, S.Value + Distance);
-  return {&S, Distance};
+    return S.Section < Sections.size()
+               ? inSection(S.Section, S.Value + Distance)
+               : CodePlace();
+  return {&S, Distance, ""};
 }
 
 CodePlace CodeObject::at(uint64_t Address) const {
@@ -259,12 +282,11 @@ CodePlace CodeObject::at(uint64_t Address) const {
     if (R.Type == ELF::R_AMDGPU_RELATIVE64)
       Address = R.Addend;
     else if (R.Symbol < SlotSymbols.size())
-      return {&SlotSymbols[R.Symbol], static_cast<uint64_t>(R.Addend)};
+      return {&SlotSymbols[R.Symbol], static_cast<uint64_t>(R.Addend), ""};
   }
   for (auto [I, S] : enumerate(Sections))
     if (S.Address && Address >= S.Address && Address - S.Address < S.Size)
-      if (CodePlace Found = inSection(I, Address); Found.Symbol)
-        return Found;
+      return inSection(I, Address);
   return {};
 }
 
@@ -309,8 +331,40 @@ static bool isHighHalf(const CodeRelocation &R) {
          R.Type == ELF::R_AMDGPU_GOTPCREL32_HI;
 }
 
+/// Returns true if s_getpc_b64 and the word of an addition precede the word at
+/// \p Offset.
+static bool isBehindGetPC(StringRef Code, uint64_t Offset) {
+  if (Offset < 2 * WordSize)
+    return false;
+  uint32_t Word = read32le(Code.data() + Offset - 2 * WordSize);
+  // Of gfx6, gfx7 and gfx10; of gfx8 and gfx9; of gfx11 and later.
+  return (Word & 0xff800000) == 0xbe800000 &&
+         is_contained({0x1fu, 0x1cu, 0x47u}, (Word >> 8) & 0xff);
+}
+
+/// Returns the constant at a place: all of it if it has a symbol, as in objects
+/// that are not linked. Empty if it is not known.
+static StringRef getConstant(const CodeObject &In, const CodePlace &P) {
+  if (!P.Symbol)
+    return P.Constant;
+  const CodeSymbol &S = *P.Symbol;
+  return S.IsLocal && !S.IsFunction && P.Distance == 0 &&
+                 In.relocations(S).empty()
+             ? In.getData(S)
+             : "";
+}
+
 bool CodeObjectComparer::samePlace(const CodePlace &X, const CodePlace &Y) {
-  if (!X.Symbol || !Y.Symbol || X.Distance != Y.Distance)
+  if (!X.Symbol || !Y.Symbol) {
+    StringRef P = getConstant(A, X), Q = getConstant(B, Y);
+    // A constant has no more bytes than there are up to a symbol in either.
+    size_t Size = X.Symbol   ? P.size()
+                  : Y.Symbol ? Q.size()
+                             : std::min(P.size(), Q.size());
+    return Size && P.size() >= Size && Q.size() >= Size &&
+           P.take_front(Size) == Q.take_front(Size);
+  }
+  if (X.Distance != Y.Distance)
     return false;
   const CodeSymbol &S = *X.Symbol, &T = *Y.Symbol;
   if (S.Name == T.Name || T.Name == getTunedCopyName(S.Name, Kernel)) {
@@ -345,8 +399,13 @@ bool CodeObjectComparer::sameWord(const CodeSymbol &X, const CodeSymbol &Y,
     Result.Relocated = true;
     return true;
   }
-  if (V == W)
-    return true;
+  if (V == W) {
+    // Constants of equal size may be at equal distances.
+    if (A.isRelocatable() || !isBehindGetPC(A.getData(X), Offset))
+      return true;
+    CodePlace P = Reached(A, X, V), Q = Reached(B, Y, W);
+    return P.Constant.empty() || Q.Constant.empty() || samePlace(P, Q);
+  }
   if (A.isRelocatable())
     return false;
   Result.Relocated = true;
