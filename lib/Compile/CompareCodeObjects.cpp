@@ -55,9 +55,9 @@ struct CodeRelocation {
 struct CodePlace {
   const CodeSymbol *Symbol = nullptr;
   uint64_t Distance = 0;
-  /// Without a symbol: the constant there, and what may follow it up to the
-  /// next symbol; empty if it is not known.
-  StringRef Constant;
+  /// Without a symbol: the bytes before the place and from it on, between the
+  /// symbols around it. The constant is among them. Empty if it is not known.
+  StringRef Before, After;
 };
 
 class CodeObject {
@@ -102,7 +102,7 @@ private:
   Error readDynamicSymbols(const Elf &File, const Elf::Elf_Shdr &Header);
   Error readMetadata(const Elf &File, const Elf::Elf_Shdr &Header);
   CodePlace inSection(uint32_t Section, uint64_t Address) const;
-  StringRef findConstant(uint32_t Section, uint64_t Address) const;
+  CodePlace inConstant(uint32_t Section, uint64_t Address) const;
 };
 } // namespace
 
@@ -243,25 +243,32 @@ CodePlace CodeObject::inSection(uint32_t In, uint64_t Address) const {
   for (const CodeSymbol &S : Symbols)
     if (S.Section == In && !S.IsSection && Address >= S.Value &&
         (Address - S.Value < S.Size || Address == S.Value))
-      return {&S, Address - S.Value, ""};
-  return {nullptr, 0, findConstant(In, Address)};
+      return {&S, Address - S.Value, "", ""};
+  return inConstant(In, Address);
 }
 
-StringRef CodeObject::findConstant(uint32_t In, uint64_t Address) const {
+CodePlace CodeObject::inConstant(uint32_t In, uint64_t Address) const {
   // Elsewhere, constants of linked images have relocations.
   const Section &S = Sections[In];
-  if (!S.Name.starts_with(".rodata") || Address < S.Address)
-    return "";
-  uint64_t End = S.Address + S.Size;
-  for (const CodeSymbol &Other : Symbols)
-    if (Other.Section == In && !Other.IsSection && Other.Value > Address)
+  if (!S.Name.starts_with(".rodata") || Address < S.Address ||
+      Address - S.Address >= S.Bytes.size())
+    return {};
+  uint64_t Begin = S.Address, End = S.Address + S.Bytes.size();
+  for (const CodeSymbol &Other : Symbols) {
+    if (Other.Section != In || Other.IsSection)
+      continue;
+    if (Other.Value > Address)
       End = std::min(End, Other.Value);
-  auto Relocation = S.Relocations.lower_bound(Address - S.Address);
-  bool IsRelocated = Relocation != S.Relocations.end() &&
-                     Relocation->first < End - S.Address;
-  return IsRelocated
-             ? ""
-             : S.Bytes.slice(Address - S.Address, End - S.Address);
+    else if (Other.Size && Address - Other.Value >= Other.Size)
+      Begin = std::max(Begin, Other.Value + Other.Size);
+  }
+  // In an object, sections have no addresses.
+  const auto &Relocations = Relocatable ? S.Relocations : Slots;
+  auto Relocation = Relocations.lower_bound(Begin);
+  if (Relocation != Relocations.end() && Relocation->first < End)
+    return {};
+  return {nullptr, 0, S.Bytes.slice(Begin - S.Address, Address - S.Address),
+          S.Bytes.slice(Address - S.Address, End - S.Address)};
 }
 
 CodePlace CodeObject::target(const CodeRelocation &R, uint64_t Bias) const {
@@ -273,7 +280,7 @@ CodePlace CodeObject::target(const CodeRelocation &R, uint64_t Bias) const {
     return S.Section < Sections.size()
                ? inSection(S.Section, S.Value + Distance)
                : CodePlace();
-  return {&S, Distance, ""};
+  return {&S, Distance, "", ""};
 }
 
 CodePlace CodeObject::at(uint64_t Address) const {
@@ -282,7 +289,7 @@ CodePlace CodeObject::at(uint64_t Address) const {
     if (R.Type == ELF::R_AMDGPU_RELATIVE64)
       Address = R.Addend;
     else if (R.Symbol < SlotSymbols.size())
-      return {&SlotSymbols[R.Symbol], static_cast<uint64_t>(R.Addend), ""};
+      return {&SlotSymbols[R.Symbol], static_cast<uint64_t>(R.Addend), "", ""};
   }
   for (auto [I, S] : enumerate(Sections))
     if (S.Address && Address >= S.Address && Address - S.Address < S.Size)
@@ -331,42 +338,72 @@ static bool isHighHalf(const CodeRelocation &R) {
          R.Type == ELF::R_AMDGPU_GOTPCREL32_HI;
 }
 
-/// Returns true if s_getpc_b64 and the word of an addition precede the word at
-/// \p Offset.
-static bool isBehindGetPC(StringRef Code, uint64_t Offset) {
-  if (Offset < 2 * WordSize)
-    return false;
-  uint32_t Word = read32le(Code.data() + Offset - 2 * WordSize);
+/// Returns the distance from the result of s_getpc_b64 to the word at \p Offset
+/// if that is the literal of the addition behind it; otherwise zero.
+static uint64_t getBiasOfLiteral(StringRef Code, uint64_t Offset) {
+  auto IsScalar = [&](uint64_t Back, ArrayRef<uint32_t> Opcodes) {
+    if (Offset < Back * WordSize)
+      return false;
+    uint32_t Word = read32le(Code.data() + Offset - Back * WordSize);
+    return (Word & 0xff800000) == 0xbe800000 &&
+           is_contained(Opcodes, (Word >> 8) & 0xff);
+  };
   // Of gfx6, gfx7 and gfx10; of gfx8 and gfx9; of gfx11 and later.
-  return (Word & 0xff800000) == 0xbe800000 &&
-         is_contained({0x1fu, 0x1cu, 0x47u}, (Word >> 8) & 0xff);
+  constexpr uint32_t GetPC[] = {0x1f, 0x1c, 0x47};
+  if (IsScalar(2, GetPC))
+    return LowBias;
+  // gfx12 extends the sign first, by s_sext_i32_i16.
+  constexpr uint32_t SignExtend[] = {0x0f};
+  return IsScalar(2, SignExtend) && IsScalar(3, GetPC) ? LowBias + WordSize : 0;
 }
 
-/// Returns the constant at a place: all of it if it has a symbol, as in objects
-/// that are not linked. Empty if it is not known.
-static StringRef getConstant(const CodeObject &In, const CodePlace &P) {
+/// Returns a place with the bytes of its constant before and after it. \p Exact
+/// is set if there are no others: if the constant has a symbol, as in objects
+/// that are not linked.
+static CodePlace getConstant(const CodeObject &In, const CodePlace &P,
+                             bool &Exact) {
+  Exact = P.Symbol;
   if (!P.Symbol)
-    return P.Constant;
+    return P;
   const CodeSymbol &S = *P.Symbol;
-  return S.IsLocal && !S.IsFunction && P.Distance == 0 &&
-                 In.relocations(S).empty()
-             ? In.getData(S)
-             : "";
+  StringRef Data = In.getData(S);
+  if (!S.IsLocal || S.IsFunction || P.Distance >= Data.size() ||
+      !In.relocations(S).empty())
+    return {};
+  return {&S, P.Distance, Data.take_front(P.Distance),
+          Data.drop_front(P.Distance)};
+}
+
+/// Returns true if two places without a symbol in at least one image are in
+/// equal constants. A constant has no more bytes than there are between symbols
+/// in either image. The place may be anywhere in it.
+static bool sameConstant(const CodeObject &A, const CodePlace &X,
+                         const CodeObject &B, const CodePlace &Y) {
+  bool ExactA, ExactB;
+  CodePlace P = getConstant(A, X, ExactA), Q = getConstant(B, Y, ExactB);
+  if (P.After.empty() || Q.After.empty())
+    return false;
+  auto Size = [&](size_t V, size_t W) {
+    return ExactA ? V : ExactB ? W : std::min(V, W);
+  };
+  size_t Before = Size(P.Before.size(), Q.Before.size());
+  size_t After = Size(P.After.size(), Q.After.size());
+  return std::min(P.Before.size(), Q.Before.size()) >= Before &&
+         std::min(P.After.size(), Q.After.size()) >= After &&
+         P.Before.take_back(Before) == Q.Before.take_back(Before) &&
+         P.After.take_front(After) == Q.After.take_front(After);
 }
 
 bool CodeObjectComparer::samePlace(const CodePlace &X, const CodePlace &Y) {
-  if (!X.Symbol || !Y.Symbol) {
-    StringRef P = getConstant(A, X), Q = getConstant(B, Y);
-    // A constant has no more bytes than there are up to a symbol in either.
-    size_t Size = X.Symbol   ? P.size()
-                  : Y.Symbol ? Q.size()
-                             : std::min(P.size(), Q.size());
-    return Size && P.size() >= Size && Q.size() >= Size &&
-           P.take_front(Size) == Q.take_front(Size);
-  }
+  if (!X.Symbol || !Y.Symbol)
+    return sameConstant(A, X, B, Y);
   if (X.Distance != Y.Distance)
     return false;
   const CodeSymbol &S = *X.Symbol, &T = *Y.Symbol;
+  // Code does not read descriptors, but the start of a constant behind one may
+  // be computed from a place before it.
+  if (S.Name.ends_with(".kd") || T.Name.ends_with(".kd"))
+    return false;
   if (S.Name == T.Name || T.Name == getTunedCopyName(S.Name, Kernel)) {
     std::pair<StringRef, StringRef> Names(S.Name, T.Name);
     if (T.IsFunction && !is_contained(Functions, Names))
@@ -385,8 +422,10 @@ bool CodeObjectComparer::sameWord(const CodeSymbol &X, const CodeSymbol &Y,
   uint32_t V = read32le(A.getData(X).data() + Offset);
   uint32_t W = read32le(B.getData(Y).data() + Offset);
   bool IsUpper = W == 0 || W == UINT32_MAX;
+  uint64_t Literal = getBiasOfLiteral(B.getData(Y), Offset);
+  uint64_t Bias = Literal ? Literal : LowBias;
   auto Reached = [&](const CodeObject &In, const CodeSymbol &F, uint32_t Word) {
-    return In.at(F.Value + Offset + static_cast<int32_t>(Word) - LowBias);
+    return In.at(F.Value + Offset + static_cast<int32_t>(Word) - Bias);
   };
   if (R) {
     if (isHighHalf(*R))
@@ -394,18 +433,15 @@ bool CodeObjectComparer::sameWord(const CodeSymbol &X, const CodeSymbol &Y,
     if (R->Type != ELF::R_AMDGPU_REL32_LO &&
         R->Type != ELF::R_AMDGPU_GOTPCREL32_LO)
       return false;
-    if (!samePlace(A.target(*R, LowBias), Reached(B, Y, W)))
+    if (!samePlace(A.target(*R, Bias), Reached(B, Y, W)))
       return false;
     Result.Relocated = true;
     return true;
   }
-  if (V == W) {
-    // Constants of equal size may be at equal distances.
-    if (A.isRelocatable() || !isBehindGetPC(A.getData(X), Offset))
-      return true;
-    CodePlace P = Reached(A, X, V), Q = Reached(B, Y, W);
-    return P.Constant.empty() || Q.Constant.empty() || samePlace(P, Q);
-  }
+  // Constants or variables of equal size may be at equal distances.
+  if (V == W)
+    return A.isRelocatable() || !Literal ||
+           samePlace(Reached(A, X, V), Reached(B, Y, W));
   if (A.isRelocatable())
     return false;
   Result.Relocated = true;
