@@ -1257,7 +1257,7 @@ TEST_F(GPUSessionTest, RunsOnlyCodeForTheDevice) {
   EXPECT_THAT_EXPECTED(
       ReplaySession::create(*Plan, std::make_unique<LoggingGPU>()),
       FailedWithMessage("the recording is for amdgcn-amd-amdhsa, which cuda:0 "
-                        "cannot run"));
+                        "cannot run: use --device=host"));
 }
 
 //===----------------------------------------------------------------------===//
