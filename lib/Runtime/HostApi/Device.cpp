@@ -191,6 +191,7 @@ CudaError Device::copy(void *Dst, const void *Src, uint64_t Size, int Kind) {
       Kind == cudaMemcpyHostToDevice || Kind == cudaMemcpyDeviceToDevice;
   bool FromDevice =
       Kind == cudaMemcpyDeviceToHost || Kind == cudaMemcpyDeviceToDevice;
+  std::shared_lock<std::shared_mutex> Guard(CopyLock);
   // Rejects memory outside of the device's memory or past the end of an
   // allocation.
   if ((ToDevice || Memory.contains(Dst)) && !validCopySide(Dst, Size))

@@ -31,6 +31,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <shared_mutex>
 #include <string>
 #include <tuple>
 #include <unordered_map>
@@ -221,8 +222,11 @@ private:
   static void storeEpilogue(Recording &R);
   bool validCopySide(const void *Ptr, uint64_t Size);
 
-  // Locking order: LaunchLock, then MemoryLock.
+  // Locking order: LaunchLock, CopyLock, MemoryLock.
   std::mutex LaunchLock; ///< Protects launches, modules, kernels.
+  /// Shared by copies; a verification, which puts saved memory back, has it
+  /// alone.
+  std::shared_mutex CopyLock;
   std::mutex MemoryLock; ///< Protects the arena and data about its contents.
   Arena Memory;
   bool ArenaFailed = false;

@@ -261,6 +261,7 @@ bool Device::verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,
   Verdict Result = Verdict::Memory;
   {
     // Other threads must not change memory meanwhile.
+    std::lock_guard<std::shared_mutex> CopyGuard(CopyLock);
     std::lock_guard<std::mutex> Guard(MemoryLock);
     attempt([&] {
       LaunchComparison C(Access, findVerified(*V.Of, L.Args),
