@@ -357,12 +357,10 @@ static uint64_t getBiasOfLiteral(StringRef Code, uint64_t Offset) {
   return IsScalar(2, SignExtend) && IsScalar(3, GetPC) ? LowBias + WordSize : 0;
 }
 
-/// Returns a place with the bytes of its constant before and after it. \p Exact
-/// is set if there are no others: if the constant has a symbol, as in objects
-/// that are not linked.
-static CodePlace getConstant(const CodeObject &In, const CodePlace &P,
-                             bool &Exact) {
-  Exact = P.Symbol;
+/// Returns a place with the bytes of its constant before and after it. There
+/// are no others if the constant has a symbol, as in objects that are not
+/// linked.
+static CodePlace getConstant(const CodeObject &In, const CodePlace &P) {
   if (!P.Symbol)
     return P;
   const CodeSymbol &S = *P.Symbol;
@@ -379,12 +377,11 @@ static CodePlace getConstant(const CodeObject &In, const CodePlace &P,
 /// in either image. The place may be anywhere in it.
 static bool sameConstant(const CodeObject &A, const CodePlace &X,
                          const CodeObject &B, const CodePlace &Y) {
-  bool ExactA, ExactB;
-  CodePlace P = getConstant(A, X, ExactA), Q = getConstant(B, Y, ExactB);
+  CodePlace P = getConstant(A, X), Q = getConstant(B, Y);
   if (P.After.empty() || Q.After.empty())
     return false;
   auto Size = [&](size_t V, size_t W) {
-    return ExactA ? V : ExactB ? W : std::min(V, W);
+    return P.Symbol ? V : Q.Symbol ? W : std::min(V, W);
   };
   size_t Before = Size(P.Before.size(), Q.Before.size());
   size_t After = Size(P.After.size(), Q.After.size());

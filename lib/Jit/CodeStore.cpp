@@ -41,10 +41,9 @@ static constexpr uint64_t MemoryLimit = uint64_t(128) << 20;
 // Files
 //===----------------------------------------------------------------------===//
 
-/// Removes files of some kinds until all of these have less than 7/8 of \p
+/// Removes files, or only notes, until all of these have less than 7/8 of \p
 /// Limit bytes.
-static void removeOld(StringRef Folder, uint64_t Limit,
-                      ArrayRef<JitFile> Kinds) {
+static void removeOld(StringRef Folder, uint64_t Limit, bool OnlyNotes) {
   struct File {
     sys::TimePoint<> Used;
     uint64_t Size;
@@ -61,8 +60,10 @@ static void removeOld(StringRef Folder, uint64_t Limit,
     auto IsOf = [&](JitFile Kind) {
       return ::mneme::isJitFileName(Name.str(), Kind);
     };
-    if (none_of(Kinds, IsOf) ||
-        sys::fs::status(I->path(), Status, /*follow=*/false))
+    bool IsCounted =
+        IsOf(JitFile::Toolchain) ||
+        (!OnlyNotes && (IsOf(JitFile::Facts) || IsOf(JitFile::Code)));
+    if (!IsCounted || sys::fs::status(I->path(), Status, /*follow=*/false))
       continue;
     Files.push_back(
         {Status.getLastModificationTime(), Status.getSize(), I->path()});
@@ -117,7 +118,7 @@ std::optional<CodeStore::Found> CodeStore::find(const std::string &Folder,
 
 Error CodeStore::write(const std::string &Folder, uint64_t Limit,
                        const std::string &Key, JitFile Kind,
-                       const std::string &Contents, ArrayRef<JitFile> Counted) {
+                       const std::string &Contents, bool IsNote) {
   remember(Key, Kind, Contents);
   if (Folder.empty())
     return Error::success();
@@ -129,11 +130,11 @@ Error CodeStore::write(const std::string &Folder, uint64_t Limit,
                               File, /*Sync=*/false))
     return E;
   // Counting takes a while for many files.
-  auto [It, IsNew] = Written.try_emplace({Folder, Counted.size()}, 0);
+  auto [It, IsNew] = Written.try_emplace({Folder, IsNote}, 0);
   It->second += File.size();
   if (Limit && (IsNew || It->second > Limit / 16)) {
     It->second = 0;
-    removeOld(Folder, Limit, Counted);
+    removeOld(Folder, Limit, /*OnlyNotes=*/IsNote);
   }
   return Error::success();
 }
@@ -141,8 +142,7 @@ Error CodeStore::write(const std::string &Folder, uint64_t Limit,
 Error CodeStore::add(const std::string &Folder, uint64_t Limit,
                      const std::string &Key, JitFile Kind,
                      const std::string &Contents) {
-  return write(Folder, Limit, Key, Kind, Contents,
-               {JitFile::Facts, JitFile::Code, JitFile::Toolchain});
+  return write(Folder, Limit, Key, Kind, Contents, /*IsNote=*/false);
 }
 
 Error CodeStore::addNote(const std::string &Folder, const std::string &Key,
@@ -150,7 +150,7 @@ Error CodeStore::addNote(const std::string &Folder, const std::string &Key,
   constexpr uint64_t NotesLimit = 4 << 20;
   // It may also be the folder of a cache.
   return write(Folder, NotesLimit, Key, JitFile::Toolchain, Contents,
-               JitFile::Toolchain);
+               /*IsNote=*/true);
 }
 
 //===----------------------------------------------------------------------===//

@@ -14,7 +14,6 @@
 #ifndef LLVM_MNEME_LIB_JIT_CODESTORE_H
 #define LLVM_MNEME_LIB_JIT_CODESTORE_H
 
-#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 #include "llvm/Support/Error.h"
@@ -51,15 +50,16 @@ private:
   };
   Error write(const std::string &Folder, uint64_t Limit, const std::string &Key,
               ::mneme::JitFile Kind, const std::string &Contents,
-              ArrayRef<::mneme::JitFile> Counted);
+              bool IsNote);
   void remember(const std::string &Key, ::mneme::JitFile Kind,
                 const std::string &Contents);
 
   std::list<Entry> Entries; ///< The last one used first.
   std::map<std::string, std::list<Entry>::iterator> ByName;
   uint64_t Bytes = 0;
-  /// Bytes written to a folder since its files of so many kinds were counted.
-  std::map<std::pair<std::string, size_t>, uint64_t> Written;
+  /// Bytes written to a folder since its files, or (true) only its notes, were
+  /// last counted.
+  std::map<std::pair<std::string, bool>, uint64_t> Written;
 };
 
 /// Returns the identity of this program as a compiler for \p Target, with the

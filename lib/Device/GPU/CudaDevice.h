@@ -215,8 +215,9 @@ private:
                            MutableArrayRef<void *> Args);
   /// Zeroes the shared memory of all multiprocessors.
   Error enqueueClearShared();
-  /// Keeps the device busy for this time.
-  Error enqueueSpin(uint64_t Nanoseconds);
+  /// Keeps the device busy for this time. \p Times  of the dispatch; may be
+  /// null.
+  Error enqueueSpin(uint64_t Nanoseconds, const EventPair &Times = {});
   CUresult nextStagingSlot();
   Error readStaged(uint64_t Address, MutableArrayRef<char> Data);
 

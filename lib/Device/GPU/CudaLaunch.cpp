@@ -678,13 +678,7 @@ Error CudaDevice::startDispatchTimes() {
   if (Error E = openEvents(Events.size() + 1))
     return E;
   EventPair Unused = Events.back();
-  constexpr uint64_t Nanoseconds = 1000;
-  uint64_t Ticks = Nanoseconds * TicksPerNanosecond;
-  void *Args[] = {&ClockSamples, &Ticks};
-  if (Error E = check(launchTimed(Clock.Function, {1, 1, 1}, {1, 1, 1},
-                                  /*DynamicShared=*/0, Backend->getStream(),
-                                  Args, Unused.Start, Unused.Stop),
-                      "launch a memory kernel"))
+  if (Error E = enqueueSpin(/*Nanoseconds=*/1000, Unused))
     return E;
   if (Error E = synchronize())
     return E;

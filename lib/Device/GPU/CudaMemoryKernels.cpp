@@ -249,9 +249,14 @@ Error CudaDevice::copy(CopyPlan &ThePlan) {
 // The clock
 //===----------------------------------------------------------------------===//
 
-Error CudaDevice::enqueueSpin(uint64_t Nanoseconds) {
+Error CudaDevice::enqueueSpin(uint64_t Nanoseconds, const EventPair &Times) {
   uint64_t Ticks = Nanoseconds * TicksPerNanosecond;
   void *Args[] = {&ClockSamples, &Ticks};
+  if (Times.Start)
+    return check(launchTimed(Clock.Function, {1, 1, 1}, {1, 1, 1},
+                             /*DynamicShared=*/0, Backend->getStream(), Args,
+                             Times.Start, Times.Stop),
+                 "launch a memory kernel");
   return launchMemoryKernel(Clock, /*Tiles=*/0, Args);
 }
 

@@ -392,12 +392,13 @@ static int allowShared(CUfunction F, unsigned Shared) {
 
 /// HIP refuses blocks of more threads than the kernel was compiled for as if it
 /// had failed.
-static int checkBlock(CUfunction F, uint64_t Threads) {
+static int prepareLaunch(CUfunction F, uint64_t Threads, unsigned Shared) {
   constexpr int MaxThreads = 0;
   int Max = 0;
   if (int E = cuFuncGetAttribute(&Max, MaxThreads, F))
     return E;
-  return Threads > unsigned(Max) ? CUDA_ERROR_LAUNCH_FAILED : CUDA_SUCCESS;
+  return Threads > unsigned(Max) ? CUDA_ERROR_LAUNCH_FAILED
+                                 : allowShared(F, Shared);
 }
 
 API int hipModuleLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
@@ -405,9 +406,7 @@ API int hipModuleLaunchKernel(CUfunction F, unsigned GridX, unsigned GridY,
                               unsigned BlockZ, unsigned Shared, CUstream S,
                               void **Args, void **Extra) {
   START();
-  if (int E = checkBlock(F, uint64_t(BlockX) * BlockY * BlockZ))
-    return done(E);
-  if (int E = allowShared(F, Shared))
+  if (int E = prepareLaunch(F, uint64_t(BlockX) * BlockY * BlockZ, Shared))
     return done(E);
   return done(cuLaunchKernel(F, GridX, GridY, GridZ, BlockX, BlockY, BlockZ,
                              Shared, S, Args, Extra));
@@ -419,9 +418,7 @@ API int hipModuleLaunchCooperativeKernel(CUfunction F, unsigned GridX,
                                          unsigned BlockZ, unsigned Shared,
                                          CUstream S, void **Args) {
   START();
-  if (int E = checkBlock(F, uint64_t(BlockX) * BlockY * BlockZ))
-    return done(E);
-  if (int E = allowShared(F, Shared))
+  if (int E = prepareLaunch(F, uint64_t(BlockX) * BlockY * BlockZ, Shared))
     return done(E);
   return done(cuLaunchCooperativeKernel(F, GridX, GridY, GridZ, BlockX, BlockY,
                                         BlockZ, Shared, S, Args));

@@ -37,7 +37,7 @@ enum class JitFile { Facts, Code, Toolchain };
 
 /// Returns the name of the file for a key.
 std::string jitFileName(const std::string &Key, JitFile Kind);
-/// Returns true for a name that jitFileName() may have returned.
+/// Returns true for a name that jitFileName() may have returned for \p Kind.
 bool isJitFileName(const std::string &Name, JitFile Kind);
 
 /// Returns the contents of a file.
