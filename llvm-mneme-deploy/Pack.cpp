@@ -50,6 +50,14 @@ static cl::opt<std::string> LaunchShape(
              "verified for the recorded shape and scalars, or unproven"),
     cl::value_desc("grade"), cl::init("proven"), cl::sub(PackCommand),
     cl::cat(CommandCategory));
+static cl::opt<std::string> Code(
+    "code",
+    cl::desc("Other sources and IR than the recorded ones to pack: proven to "
+             "mean the same, tested on launches that were made for it, "
+             "verified for launches like the recorded one (default), or "
+             "unproven"),
+    cl::value_desc("grade"), cl::init("verified"), cl::sub(PackCommand),
+    cl::cat(CommandCategory));
 static cl::opt<std::string>
     Accept("accept",
            cl::desc("Most lenient comparison of the results to pack: exact "
@@ -81,6 +89,8 @@ static Expected<PackOptions> readPackOptions() {
   if (Error E = parseScope(Scope, O))
     return std::move(E);
   if (Error E = parseLaunchShape(LaunchShape, O))
+    return std::move(E);
+  if (Error E = parseCode(Code, O))
     return std::move(E);
   if (Error E = parseDeviceMatch(DeviceMatch, O))
     return std::move(E);

@@ -64,6 +64,7 @@ static void setEnvironment(const RunFlags::Values &V) {
   setVariable(MNEME_ENV_TUNED, join(V.Packages, ":"));
   setVariable(MNEME_ENV_TUNED_SCOPE, V.Serve.Scope);
   setVariable(MNEME_ENV_TUNED_LAUNCH_SHAPE, V.Serve.LaunchShape);
+  setVariable(MNEME_ENV_TUNED_CODE, V.Serve.Code);
   setVariable(MNEME_ENV_TUNED_DEVICE_MATCH, V.Serve.DeviceMatch);
   setVariable(MNEME_ENV_TUNED_REPORT, Report);
   setVariable(MNEME_ENV_TUNED_STRICT, Strict ? "1" : "");

@@ -36,6 +36,10 @@ RunFlags::RunFlags(cl::SubCommand &Command)
                            "or unproven (default proven)"),
                   cl::value_desc("grade"), cl::sub(Command),
                   cl::cat(CommandCategory)),
+      Code("code",
+           cl::desc("Other sources and IR than the recorded ones to admit: "
+                    "proven, tested, verified or unproven (default verified)"),
+           cl::value_desc("grade"), cl::sub(Command), cl::cat(CommandCategory)),
       DeviceMatch("device-match",
                   cl::desc("GPUs to serve: those with the name of the measured "
                            "one, or all that the code runs on (default name)"),
@@ -61,11 +65,12 @@ Expected<RunFlags::Values> RunFlags::read(int Argc, char **Argv) const {
   PackOptions Checked;
   for (auto [Option, Parse] : {std::pair(&Scope, &parseScope),
                                {&LaunchShape, &parseLaunchShape},
+                               {&Code, &parseCode},
                                {&DeviceMatch, &parseDeviceMatch}})
     if (Option->getNumOccurrences())
       if (Error E = Parse(Option->getValue(), Checked))
         return std::move(E);
-  V.Serve = {Scope, LaunchShape, DeviceMatch};
+  V.Serve = {Scope, LaunchShape, Code, DeviceMatch};
   V.Device = Device;
   return V;
 }

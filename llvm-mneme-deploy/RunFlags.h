@@ -36,7 +36,7 @@ public:
 private:
   cl::list<std::string> Words;
   cl::opt<LaunchDevice> Device;
-  cl::opt<std::string> Scope, LaunchShape, DeviceMatch;
+  cl::opt<std::string> Scope, LaunchShape, Code, DeviceMatch;
 };
 
 } // namespace mneme

@@ -36,8 +36,8 @@ static FormatOption Format(getShowCommand());
 
 static StringRef getWhat(const MnemePackageGuard &G) {
   static constexpr StringLiteral Names[] = {
-      "argument",    "grid",   "block",   "shared_mem",
-      "cooperative", "device", "variable"};
+      "argument", "grid",     "block",  "shared_mem", "cooperative",
+      "device",   "variable", "before", "behind",     "same_buffer"};
   return Names[G.What - MNEME_GUARD_ARG];
 }
 
@@ -85,9 +85,13 @@ static json::Value makeGuard(const PackagedGuard &G) {
   O["index"] = F.Index;
   O["low"] = F.Low;
   O["high"] = F.High;
-  if (F.What == MNEME_GUARD_ARG) {
+  if (F.What == MNEME_GUARD_ARG || F.What >= MNEME_GUARD_BEFORE)
     O["offset"] = F.Offset;
+  if (F.What == MNEME_GUARD_ARG)
     O["size"] = F.Size;
+  if (F.What == MNEME_GUARD_SAME_BUFFER) {
+    O["other_index"] = F.Other;
+    O["other_offset"] = F.Size;
   }
   return std::move(O);
 }
@@ -124,7 +128,8 @@ static json::Value makeVariant(const PackagedVariant &V) {
       {"image", std::move(Image)},       {"launch", std::move(Launch)},
       {"max_threads", F.MaxThreads},     {"registers", F.Registers},
       {"static_shared", F.StaticShared}, {"cooperative", F.Cooperative != 0},
-      {"guards", std::move(Guards)},     {"provenance", getProvenance(V)}};
+      {"code", getCodeName(F.Code)},     {"guards", std::move(Guards)},
+      {"provenance", getProvenance(V)}};
 }
 
 static json::Value makeKernel(const PackagedKernel &K) {
@@ -156,18 +161,26 @@ static json::Value makePackage(const TunedPackage &P) {
 // Text
 //===----------------------------------------------------------------------===//
 
+/// "argument 0", or "argument 0+8" for a part of a structure.
+static std::string describeArgument(uint32_t Index, uint32_t Offset) {
+  return "argument " + utostr(Index) + (Offset ? "+" + utostr(Offset) : "");
+}
+
 static std::string describe(const PackagedGuard &G) {
   const MnemePackageGuard &F = G.Fields;
   std::string Subject = getWhat(F).str();
+  if (F.What == MNEME_GUARD_SAME_BUFFER)
+    return describeArgument(F.Index, F.Offset) + " and " +
+           describeArgument(F.Other, F.Size) +
+           (F.Low ? " in one buffer" : " in different buffers");
   if (F.What == MNEME_GUARD_DEVICE)
     return Subject + " '" + printable(G.Name) + "'";
   if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
     Subject += std::string(".") + "xyz"[F.Index];
-  if (F.What == MNEME_GUARD_ARG) {
-    Subject += " " + utostr(F.Index);
-    if (F.Offset)
-      Subject += "+" + utostr(F.Offset);
-  }
+  if (F.What == MNEME_GUARD_ARG)
+    Subject = describeArgument(F.Index, F.Offset);
+  if (F.What == MNEME_GUARD_BEFORE || F.What == MNEME_GUARD_BEHIND)
+    Subject = "bytes " + Subject + " " + describeArgument(F.Index, F.Offset);
   if (F.Test == MNEME_TEST_MULTIPLE)
     return Subject + " a multiple of " + utostr(F.Low);
   bool IsSigned = F.Test == MNEME_TEST_SIGNED;
@@ -214,6 +227,20 @@ static std::string describeLaunch(const MnemePackageVariant &V) {
   return Text;
 }
 
+/// What the code is made from, and how far it was verified.
+static std::string describeCode(const PackagedVariant &V) {
+  switch (V.Fields.Code) {
+  case MNEME_CODE_PROVEN:
+    return "the recorded kernel's (proven)";
+  case MNEME_CODE_TESTED:
+    return "another source (tested)";
+  case MNEME_CODE_VERIFIED:
+    return "another source (verified, for launches like the recorded one)";
+  default:
+    return "another source (unproven)";
+  }
+}
+
 static void printVariant(const PackagedVariant &V, unsigned Number) {
   const MnemePackageVariant &F = V.Fields;
   raw_ostream &OS = textOuts();
@@ -228,6 +255,7 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
                formatBytes(F.ImageSize), F.MaxThreads, Registers)
            .str());
   Line("digest", toHexString(digest128(V.Image)));
+  Line("code", describeCode(V));
   Line("launch", describeLaunch(F));
   Line("correct", describeGuards(V, /*IsSoft=*/false));
   if (std::string Variables = describeVariables(V); !Variables.empty())

@@ -299,6 +299,12 @@ static cl::opt<std::string> LaunchShape(
              "unproven"),
     cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
 static cl::opt<std::string>
+    Code("code",
+         cl::desc("Other sources in an exported package: proven to mean the "
+                  "same, tested on launches that were made for it, verified "
+                  "for launches like the recorded one (default), or unproven"),
+         cl::value_desc("grade"), cl::init("verified"), cl::cat(OutputCat));
+static cl::opt<std::string>
     Accept("accept",
            cl::desc("Most lenient comparison of the results in an exported "
                     "package: exact (default), tolerance, envelope or "
@@ -510,6 +516,8 @@ static Error readExports(TuneOptions &O) {
   if (Error E = parseScope(Scope, O.Pack))
     return E;
   if (Error E = parseLaunchShape(LaunchShape, O.Pack))
+    return E;
+  if (Error E = parseCode(Code, O.Pack))
     return E;
   if (Error E = parseDeviceMatch(DeviceMatch, O.Pack))
     return E;

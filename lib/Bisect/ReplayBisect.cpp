@@ -466,14 +466,11 @@ Error ReplayBisection::addProof(BisectCommand C, const json::Object &Config) {
   std::string Path = pathIn(O.Output, C.Name + ".mneme");
   if (Error E = writePackage(Path, *Package))
     return E;
-  std::vector<std::string> Words = {"llvm-mneme-deploy",
-                                    "prove",
-                                    "--runs=1",
-                                    "--kernel-runs=0",
-                                    "--scope=kernel",
-                                    "--launch-shape=unproven",
-                                    App->isOnHost() ? "--device=host"
-                                                    : "--device=cuda"};
+  std::vector<std::string> Words = {
+      "llvm-mneme-deploy", "prove",
+      "--runs=1",          "--kernel-runs=0",
+      "--scope=kernel",    "--launch-shape=unproven",
+      "--code=unproven",   App->isOnHost() ? "--device=host" : "--device=cuda"};
   if (!O.App->Check.empty())
     Words.push_back("--check=" + O.App->Check);
   for (const std::string &File : O.App->OutputFiles)

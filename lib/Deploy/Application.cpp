@@ -199,6 +199,7 @@ static Expected<Variables> makeVariables(const ApplicationOptions &O,
   V[MNEME_ENV_TUNED] = join(S.Packages, ":");
   V[MNEME_ENV_TUNED_SCOPE] = S.Serve.Scope;
   V[MNEME_ENV_TUNED_LAUNCH_SHAPE] = S.Serve.LaunchShape;
+  V[MNEME_ENV_TUNED_CODE] = S.Serve.Code;
   V[MNEME_ENV_TUNED_DEVICE_MATCH] = S.Serve.DeviceMatch;
   V[MNEME_ENV_TUNED_STRICT] = "1";
   V[MNEME_ENV_TUNED_TIMES] = S.Times;

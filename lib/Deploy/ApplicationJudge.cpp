@@ -46,6 +46,7 @@ Expected<ApplicationVerdict> ApplicationJudge::run(const TunedPackage &P) {
   S.Packages = {Path};
   S.Serve.Scope = "kernel";
   S.Serve.LaunchShape = "unproven";
+  S.Serve.Code = "unproven";
   ++NumRuns;
   Expected<ApplicationRun> R = App->run(S);
   if (!R)

@@ -46,6 +46,22 @@ Error mneme::parseLaunchShape(StringRef Text, PackOptions &O) {
                            ": expected proven, verified or unproven");
 }
 
+StringRef mneme::getCodeName(uint32_t Code) {
+  static constexpr StringLiteral Names[] = {"proven", "tested", "verified",
+                                            "unproven"};
+  return Names[Code];
+}
+
+Error mneme::parseCode(StringRef Text, PackOptions &O) {
+  for (uint32_t Code = 0; Code <= MNEME_CODE_UNPROVEN; ++Code)
+    if (Text == getCodeName(Code)) {
+      O.Code = Code;
+      return Error::success();
+    }
+  return createStringError("invalid --code=" + Text +
+                           ": expected proven, tested, verified or unproven");
+}
+
 Error mneme::parseAccept(StringRef Text, PackOptions &O) {
   std::optional<CompareLevel> Level = parseLevel(Text);
   if (!Level)

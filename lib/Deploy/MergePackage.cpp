@@ -23,8 +23,8 @@ static auto keyOf(const PackagedGuard &G) {
   const MnemePackageGuard &F = G.Fields;
   // The offset of a name is its place in a file.
   uint32_t Offset = G.hasName() ? 0 : F.Offset;
-  return std::tuple(F.What, F.Test, F.Flags, F.Index, Offset, F.Size, F.Low,
-                    F.High, G.Name);
+  return std::tuple(F.What, F.Test, F.Flags, F.Index, Offset, F.Size, F.Other,
+                    F.Low, F.High, G.Name);
 }
 
 bool mneme::isSameGuard(const PackagedGuard &A, const PackagedGuard &B) {

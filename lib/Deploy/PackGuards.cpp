@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "PackGuards.h"
+#include "CodeGrade.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
@@ -47,8 +48,10 @@ private:
 
   Error chooseLaunch();
   void setFixed(uint32_t Grade);
+  Error chooseCode();
   Error describeCompiled();
   void guardEverything();
+  Error guardBuffers();
   void guardMeasured();
 
   void add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
@@ -69,6 +72,15 @@ private:
   LLVMContext Context;
   std::unique_ptr<Module> M;
   const SpecializeOptions &Specialize;
+};
+} // namespace
+
+namespace {
+/// Eight bytes of an argument that point into recorded memory.
+struct PointerWord {
+  unsigned Arg, Offset;
+  uint64_t Value;
+  const SnapshotRegion *Buffer;
 };
 } // namespace
 
@@ -97,7 +109,9 @@ void GuardMaker::add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
   addGuard(V, What, Index, Low, High, IsSoft);
 }
 
-static void addBytes(PackagedVariant &V, unsigned Arg, StringRef Bytes) {
+/// \param Begin  of \p Bytes in the argument.
+static void addBytes(PackagedVariant &V, unsigned Arg, StringRef Bytes,
+                     unsigned Begin = 0) {
   for (size_t At = 0; At != Bytes.size();) {
     unsigned Size = 8;
     while (Size > Bytes.size() - At)
@@ -109,7 +123,7 @@ static void addBytes(PackagedVariant &V, unsigned Arg, StringRef Bytes) {
     G.Fields.What = MNEME_GUARD_ARG;
     G.Fields.Test = MNEME_TEST_RANGE;
     G.Fields.Index = Arg;
-    G.Fields.Offset = At;
+    G.Fields.Offset = Begin + At;
     G.Fields.Size = Size;
     G.Fields.Low = G.Fields.High = Value;
     At += Size;
@@ -190,6 +204,72 @@ void GuardMaker::guardEverything() {
     }
     addBytes(V, I, Bytes);
   }
+}
+
+static void addBufferGuard(PackagedVariant &V, uint16_t What,
+                           const PointerWord &P, uint64_t Value,
+                           const PointerWord *Other = nullptr) {
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = What;
+  G.Fields.Test = MNEME_TEST_RANGE;
+  G.Fields.Index = P.Arg;
+  G.Fields.Offset = P.Offset;
+  G.Fields.Low = G.Fields.High = Value;
+  if (Other) {
+    G.Fields.Other = Other->Arg;
+    G.Fields.Size = Other->Offset;
+  }
+}
+
+/// Returns the words of an argument that point into recorded memory. Guards the
+/// bytes between them.
+static std::vector<PointerWord> guardWords(const RecordedState &State,
+                                           unsigned Arg, StringRef Bytes,
+                                           PackagedVariant &V) {
+  std::vector<PointerWord> Found;
+  size_t Done = 0;
+  for (unsigned At = 0; At + sizeof(uint64_t) <= Bytes.size();
+       At += sizeof(uint64_t)) {
+    uint64_t Word = support::endian::read64le(Bytes.data() + At);
+    for (const RecordedRegion &R : State.regions()) {
+      if (Word - R.Info.Address >= R.Info.Size)
+        continue;
+      addBytes(V, Arg, Bytes.slice(Done, At), Done);
+      Done = At + sizeof(uint64_t);
+      Found.push_back({Arg, At, Word, &R.Info});
+    }
+  }
+  addBytes(V, Arg, Bytes.drop_front(Done), Done);
+  return Found;
+}
+
+/// Admits launches like the recorded one: its shape, its scalars, and buffers
+/// of its sizes, at the same places in them, which overlap as they did.
+Error GuardMaker::guardBuffers() {
+  if (!Plan.state().handles().empty())
+    return make_error<PackRefusal>(
+        "another source than the recorded one was verified for the recorded "
+        "launch only, and no guard compares textures: if it is right for all "
+        "launches, pack it with --code=unproven");
+  addShape(/*IsSoft=*/false);
+  llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
+    return G.Fields.What == MNEME_GUARD_ARG;
+  });
+  const Function &Kernel = *M->getFunction(Plan.kernel().KernelName);
+  std::vector<PointerWord> Words;
+  for (auto [I, Bytes] : enumerate(Plan.state().args()))
+    if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER ||
+        !Kernel.getArg(I)->use_empty())
+      llvm::append_range(Words, guardWords(Plan.state(), I, Bytes, V));
+  for (auto [I, P] : enumerate(Words)) {
+    uint64_t Before = P.Value - P.Buffer->Address;
+    addBufferGuard(V, MNEME_GUARD_BEFORE, P, Before);
+    addBufferGuard(V, MNEME_GUARD_BEHIND, P, P.Buffer->Size - Before);
+    for (const PointerWord &Other : ArrayRef(Words).drop_front(I + 1))
+      addBufferGuard(V, MNEME_GUARD_SAME_BUFFER, P, P.Buffer == Other.Buffer,
+                     &Other);
+  }
+  return Error::success();
 }
 
 void GuardMaker::guardMeasured() {
@@ -273,6 +353,53 @@ Error GuardMaker::chooseLaunch() {
         "; serve verified launches with --launch-shape=verified, or tune "
         "without changing the launch");
   setFixed(O.LaunchShape);
+  return Error::success();
+}
+
+/// Decides why code is correct that was not made from the recorded IR by
+/// passes.
+Error GuardMaker::chooseCode() {
+  if (Plan.irDigest().empty())
+    return Error::success();
+  ReplayOptions Recorded = Plan.options();
+  Recorded.Source.clear();
+  Recorded.IRFile.clear();
+  Expected<std::unique_ptr<ReplayPlan>> Own =
+      Plan.vary(std::move(Recorded), /*WillCompile=*/false);
+  if (!Own)
+    return Own.takeError();
+  constexpr StringLiteral IsSame = "same", LoadsPointers = "loads pointers";
+  ChildLimits Limits;
+  Limits.Seconds = Plan.options().Timeout;
+  Expected<std::string> Found = runInChild(
+      "the analysis of the version",
+      [&]() -> Expected<std::string> {
+        LLVMContext Context, OwnContext;
+        std::unique_ptr<Module> Version = Plan.cloneModule(Context);
+        std::unique_ptr<Module> Recorded = (*Own)->cloneModule(OwnContext);
+        if ((*Own)->hasIR() && differInHintsOnly(*Version, *Recorded))
+          return IsSame.str();
+        return loadsPointers(*Version, Plan.kernel().KernelName)
+                   ? LoadsPointers.str()
+                   : "";
+      },
+      Limits);
+  if (!Found)
+    return Found.takeError();
+  if (*Found == IsSame)
+    return Error::success();
+  constexpr StringLiteral Other =
+      "another source than the recorded one was verified for the recorded "
+      "launch only";
+  if (O.Code < MNEME_CODE_VERIFIED)
+    return make_error<PackRefusal>(Other + ": serve launches like it with "
+                                           "--code=verified");
+  if (O.Code == MNEME_CODE_VERIFIED && *Found == LoadsPointers)
+    return make_error<PackRefusal>(
+        Other + ", and it loads pointers from memory, whose buffers no guard "
+                "compares: if it is right for all launches, pack it with "
+                "--code=unproven");
+  F.Code = O.Code;
   return Error::success();
 }
 
@@ -373,12 +500,17 @@ void mneme::addVariables(const Module &M, PackagedVariant &V) {
 Error GuardMaker::run() {
   if (Error E = chooseLaunch())
     return E;
+  if (Error E = chooseCode())
+    return E;
   F.Cooperative = Recorded.Cooperative;
   if (Error E = describeCompiled())
     return E;
   addSpecialized(*M, Plan.kernel().KernelName, Specialize, getLaunch(Plan),
                  Args, V);
-  if (F.Grade == MNEME_GRADE_VERIFIED)
+  if (F.Code == MNEME_CODE_VERIFIED) {
+    if (Error E = guardBuffers())
+      return E;
+  } else if (F.Grade == MNEME_GRADE_VERIFIED)
     guardEverything();
   else if (F.Grade == MNEME_GRADE_UNPROVEN && F.Launch != MNEME_LAUNCH_COVER)
     addShape(/*IsSoft=*/false);
@@ -521,7 +653,8 @@ CompileOptions mneme::makeCompileOptions(StringRef Kernel,
 }
 
 StringRef mneme::findUnguardedPass(StringRef Pipeline) {
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
+  for (StringRef Pass :
+       {"mneme-specialize", "mneme-fill", "mneme-fault", "mneme-trace"})
     if (Pipeline.contains(Pass))
       return Pass;
   return "";

@@ -248,6 +248,7 @@ Expected<PackagedKernel> mneme::packCandidate(const ReplayPlan &Plan,
   PackOptions O;
   O.Scope = PackScope::Kernel;
   O.LaunchShape = MNEME_GRADE_UNPROVEN;
+  O.Code = MNEME_CODE_UNPROVEN;
   return packWinner(Plan, Candidate, O);
 }
 

@@ -58,9 +58,19 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
     Args.push_back(Values.back().get());
   }
   ::mneme::LaunchFacts L = {{1, 1, 1}, {1, 1, 1}, 0, false, false, Args.data()};
-  ::mneme::DeployDevice D = {
-      V.ImageKind,           V.Arch,   "GPU", 1024, {1024, 1024, 64},
-      {65535, 65535, 65535}, 227 << 10};
+  ::mneme::DeployDevice D = {V.ImageKind,
+                             V.Arch,
+                             "GPU",
+                             1024,
+                             {1024, 1024, 64},
+                             {65535, 65535, 65535},
+                             227 << 10,
+                             nullptr,
+                             [](uint64_t Address, ::mneme::MemoryExtent &E) {
+                               E = {Address & ~uint64_t(255),
+                                    (Address | 255) + 1};
+                               return Address != 0;
+                             }};
   for (const MnemePackageGuard &G : P.guards(V)) {
     if (G.What == MNEME_GUARD_ARG)
       memcpy(Values[G.Index].get() + G.Offset, &G.Low, G.Size);
@@ -76,7 +86,8 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
   ::mneme::LaunchPlan Plan;
   for (::mneme::DeployPolicy Policy :
        {::mneme::DeployPolicy(),
-        ::mneme::DeployPolicy{true, true, MNEME_GRADE_UNPROVEN}}) {
+        ::mneme::DeployPolicy{true, true, MNEME_GRADE_UNPROVEN,
+                              MNEME_CODE_UNPROVEN}}) {
     ::mneme::VariantTables T = ::mneme::describeVariant(P, V);
     ::mneme::GuardTable Guards;
     Guards.add(T, Policy);

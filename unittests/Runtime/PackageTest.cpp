@@ -336,7 +336,7 @@ TEST(PackageTest, ForeignAndFutureFiles) {
   EXPECT_EQ("is not a package of tuned kernels", errorOf("MNEMEPK"));
   EXPECT_EQ("is not a package of tuned kernels", errorOf("{\"a\": \"json\"}"));
   EXPECT_EQ("is damaged: it ends within its header", errorOf("MNEMEPKG"));
-  EXPECT_EQ("was written by a newer Mneme (format 2.2): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 2.3): update Mneme",
             errorOfHeader([](auto &H) { H.Major = 2; }));
   EXPECT_EQ("is damaged: there is no format 0",
             errorOfHeader([](auto &H) { H.Major = 0; }));
@@ -354,10 +354,10 @@ TEST(PackageTest, ANewerMinorVersionMayHaveOtherGuards) {
   repair(Bytes);
   EXPECT_EQ("is damaged: there is no kind of guard 70", errorOf(Bytes));
   memcpy(&H, Bytes.data(), sizeof(H));
-  H.Minor = 3;
+  H.Minor = 4;
   memcpy(Bytes.data(), &H, sizeof(H));
   repair(Bytes);
-  EXPECT_EQ("was written by a newer Mneme (format 1.3): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 1.4): update Mneme",
             errorOf(Bytes));
 }
 
@@ -437,6 +437,8 @@ TEST(PackageTest, Launches) {
             errorOfVariant([](auto &V) { V.Launch = 9; }));
   EXPECT_EQ("is damaged: there is no grade of launches 9",
             errorOfVariant([](auto &V) { V.Grade = 9; }));
+  EXPECT_EQ("is damaged: there is no grade of code 4",
+            errorOfVariant([](auto &V) { V.Code = 4; }));
   EXPECT_EQ("is damaged: a variant has more threads than it supports",
             errorOfVariant([](auto &V) { V.MaxThreads = 5; }));
   EXPECT_EQ("is damaged: a variant supports no thread blocks",
@@ -476,6 +478,22 @@ TEST(PackageTest, Guards) {
               G.What = MNEME_GUARD_GRID;
               G.Index = 3;
             }));
+  // Pointers are arguments, or parts of them, of 8 bytes.
+  for (uint16_t What :
+       {MNEME_GUARD_BEFORE, MNEME_GUARD_BEHIND, MNEME_GUARD_SAME_BUFFER})
+    EXPECT_EQ("is damaged: a guard tests bytes outside of its argument",
+              errorOfGuard([&](auto &G) {
+                G.What = What;
+                G.Offset = 4;
+              }));
+  EXPECT_EQ(
+      "is damaged: a guard tests an argument that its kernel does not have",
+      errorOfGuard([](auto &G) {
+        G.What = MNEME_GUARD_SAME_BUFFER;
+        G.Other = 2;
+      }));
+  EXPECT_EQ("is damaged: there is no kind of guard 11",
+            errorOfGuard([](auto &G) { G.What = 11; }));
 }
 
 } // namespace

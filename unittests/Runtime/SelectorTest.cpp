@@ -116,6 +116,65 @@ TEST_F(SelectorTest, Architecture) {
   EXPECT_TRUE(serves());
 }
 
+TEST_F(SelectorTest, Code) {
+  for (uint32_t Code = 0; Code <= MNEME_CODE_UNPROVEN; ++Code) {
+    V.Code = Code;
+    EXPECT_EQ(Code <= MNEME_CODE_VERIFIED, serves());
+    Policy.MaxCode = MNEME_CODE_PROVEN;
+    EXPECT_EQ(Code ? Fallback::Code : Fallback::None, match());
+    Policy.MaxCode = MNEME_CODE_UNPROVEN;
+    EXPECT_TRUE(serves());
+    Policy = {};
+  }
+}
+
+/// Allocations of 256 bytes at multiples of 4096, and nothing else.
+static bool findPage(uint64_t Address, MemoryExtent &E) {
+  E = {Address & ~uint64_t(4095), (Address & ~uint64_t(4095)) + 256};
+  return Address && Address < E.End;
+}
+
+TEST_F(SelectorTest, Buffers) {
+  D.FindAllocation = findPage;
+  struct {
+    uint64_t First, Second;
+  } Pair = {0x1000, 0x2040};
+  uint64_t Third = 0x2000;
+  void *Args[] = {&Pair, &Third};
+  L.Args = Args;
+  guard(MNEME_GUARD_BEFORE, MNEME_TEST_RANGE, 0x40, 0x40).Offset = 8;
+  guard(MNEME_GUARD_BEHIND, MNEME_TEST_RANGE, 0xc0, 0xc0).Offset = 8;
+  EXPECT_TRUE(serves());
+  EXPECT_TRUE(dependsOnArguments(tables(), Policy));
+  Pair.Second = 0x2048;
+  EXPECT_EQ(Fallback::Buffer, match());
+  // No allocation, null, and a pointer behind the end.
+  for (uint64_t Wrong : {0x2500ull, 0x0ull, 0x2100ull}) {
+    Pair.Second = Wrong;
+    EXPECT_EQ(Fallback::Buffer, match());
+  }
+  Pair.Second = 0x5040;
+  EXPECT_TRUE(serves());
+
+  Guards.clear();
+  MnemePackageGuard &G = guard(MNEME_GUARD_SAME_BUFFER, MNEME_TEST_RANGE, 1, 1);
+  G.Index = 1;
+  G.Other = 0;
+  G.Size = 8;
+  EXPECT_EQ(Fallback::Buffer, match());
+  Pair.Second = 0x2080;
+  EXPECT_TRUE(serves());
+  G.Low = G.High = 0;
+  EXPECT_EQ(Fallback::Buffer, match());
+  Third = 0x1080;
+  EXPECT_TRUE(serves());
+  Third = 0x1800;
+  EXPECT_EQ(Fallback::Buffer, match());
+  D.FindAllocation = nullptr;
+  Third = 0x1080;
+  EXPECT_EQ(Fallback::Buffer, match());
+}
+
 TEST_F(SelectorTest, EmptyLaunches) {
   for (uint32_t *N : {&L.Grid[0], &L.Grid[1], &L.Grid[2], &L.Block[0],
                       &L.Block[1], &L.Block[2]}) {

@@ -85,7 +85,9 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
                  Get(1),
                  {Get(2), Get(3), Get(4)},
                  {Get(5), Get(6), Get(7)},
-                 std::max(Get(97), Get(8))};
+                 std::max(Get(97), Get(8)),
+                 /*ArchName=*/nullptr,
+                 &findAllocation};
       if (ForHip) {
         G.Arch = New->Driver->archOf(int(I));
         G.Facts.ImageKind = MNEME_IMAGE_CODE_OBJECT;
@@ -98,6 +100,19 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
     Gpus.store(Found, std::memory_order_release);
   });
   return Found;
+}
+
+bool GpuDeployment::findAllocation(uint64_t Address, MemoryExtent &E) {
+  constexpr int RangeStart = 11, RangeSize = 12; // CU_POINTER_ATTRIBUTE_*
+  const CudaDriver &Driver = *get().list()->Driver;
+  CUdeviceptr Start = 0;
+  size_t Size = 0;
+  if (!Address || !Driver.PointerGetAttribute ||
+      Driver.PointerGetAttribute(&Start, RangeStart, Address) || !Start ||
+      Driver.PointerGetAttribute(&Size, RangeSize, Address) || !Size)
+    return false;
+  E = {Start, Start + Size};
+  return true;
 }
 
 void GpuDeployment::noteDevice(int Device) {

@@ -254,6 +254,8 @@ private:
   };
 
   GpuDeployment() = default;
+  /// The allocation of the driver's that \p Address lies in.
+  static bool findAllocation(uint64_t Address, MemoryExtent &E);
   const GpuList *list() const {
     const GpuList *Known = Gpus.load(std::memory_order_acquire);
     return Known ? Known : const_cast<GpuDeployment *>(this)->findGpus();

@@ -32,35 +32,18 @@ private:
 };
 } // namespace
 
-/// The allocation of the driver's that \p Address lies in. \returns false if
-/// there is none.
-static bool findAllocation(const CudaDriver &Driver, uint64_t Address,
-                           MemoryRange &R) {
-  constexpr int RangeStart = 11, RangeSize = 12; // CU_POINTER_ATTRIBUTE_*
-  CUdeviceptr Start = 0;
-  size_t Size = 0;
-  if (!Address || !Driver.PointerGetAttribute ||
-      Driver.PointerGetAttribute(&Start, RangeStart, Address) || !Start ||
-      Driver.PointerGetAttribute(&Size, RangeSize, Address))
-    return false;
-  R.Address = Start;
-  R.Size = Size;
-  return Size;
-}
-
 /// The memory of a device, variables, and other memory that arguments point to.
 /// May throw.
 std::vector<MemoryRange> GpuDeployment::findMemory(const Choice &C,
                                                    const LaunchFacts &L) {
-  const CudaDriver &Driver = *list()->Driver;
   std::vector<MemoryRange> Found = Buffers.find(C.Device);
   if (C.Bound)
     C.Bound->addMemory(C.Device, Found);
   std::vector<ArgumentWord> Words = wordsOf(C.Variant->Of->Args, L.Args);
   for (const ArgumentWord &W : Words) {
-    MemoryRange Other;
-    if (!findRange(Found, W.Value) && findAllocation(Driver, W.Value, Other))
-      Found.push_back(Other);
+    MemoryExtent Other;
+    if (!findRange(Found, W.Value) && findAllocation(W.Value, Other))
+      Found.push_back({Other.Begin, Other.End - Other.Begin, ""});
   }
   nameRanges(Found, Words);
   return Found;

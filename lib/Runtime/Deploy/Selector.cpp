@@ -94,6 +94,32 @@ static bool passesArgument(const MnemePackageGuard &G, const LaunchFacts &L) {
   return passesTest(G, readNumber(Arg + G.Offset, G.Size), G.Size);
 }
 
+/// Finds the allocation of the pointer at \p Offset of an argument.
+static bool findBuffer(const LaunchFacts &L, const DeployDevice &D,
+                       uint32_t Index, uint32_t Offset, uint64_t &Pointer,
+                       MemoryExtent &E) {
+  if (!L.Args || !L.Args[Index] || !D.FindAllocation)
+    return false;
+  Pointer = readAs<uint64_t>(static_cast<const char *>(L.Args[Index]) + Offset);
+  return D.FindAllocation(Pointer, E);
+}
+
+static bool passesBuffer(const MnemePackageGuard &G, const LaunchFacts &L,
+                         const DeployDevice &D) {
+  uint64_t Pointer = 0, Other = 0;
+  MemoryExtent E, OtherE;
+  if (!findBuffer(L, D, G.Index, G.Offset, Pointer, E))
+    return false;
+  uint64_t Value =
+      G.What == MNEME_GUARD_BEFORE ? Pointer - E.Begin : E.End - Pointer;
+  if (G.What == MNEME_GUARD_SAME_BUFFER) {
+    if (!findBuffer(L, D, G.Other, G.Size, Other, OtherE))
+      return false;
+    Value = E.Begin == OtherE.Begin;
+  }
+  return passesTest(G, Value, sizeof(Value));
+}
+
 static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
                           const LaunchFacts &L, const DeployDevice &D) {
   auto Decide = [](bool Passes, Fallback F) {
@@ -118,6 +144,10 @@ static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
                   Fallback::Architecture);
   case MNEME_GUARD_VARIABLE: // Found when the image is loaded.
     return Fallback::None;
+  case MNEME_GUARD_BEFORE:
+  case MNEME_GUARD_BEHIND:
+  case MNEME_GUARD_SAME_BUFFER:
+    return Decide(passesBuffer(G, L, D), Fallback::Buffer);
   }
   // The reader refuses other kinds.
   return Fallback::Argument;
@@ -192,7 +222,8 @@ Fallback GuardTests::test(const VariantTables &V) {
 bool mneme::dependsOnArguments(const VariantTables &V,
                                const DeployPolicy &Policy) {
   for (const MnemePackageGuard &G : V.Guards)
-    if (G.What == MNEME_GUARD_ARG && !isIgnored(G, Policy))
+    if ((G.What == MNEME_GUARD_ARG || G.What >= MNEME_GUARD_BEFORE) &&
+        !isIgnored(G, Policy))
       return true;
   return false;
 }
@@ -300,6 +331,8 @@ Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
     return Fallback::Architecture;
   if (V.Fields->Grade > Policy.MaxGrade)
     return Fallback::LaunchShape;
+  if (V.Fields->Code > Policy.MaxCode)
+    return Fallback::Code;
   if (Fallback F = V.IsInTable ? Tests.test(V) : testGuards(V, L, D, Policy);
       F != Fallback::None)
     return F;

@@ -37,6 +37,11 @@ constexpr size_t NumFallbacks = 0
 /// Returns the reason's name in reports; empty for None.
 const char *describeFallback(Fallback F);
 
+/// The addresses of an allocation: from \p Begin on, before \p End.
+struct MemoryExtent {
+  uint64_t Begin, End;
+};
+
 /// A launch as the application makes it.
 struct LaunchFacts {
   uint32_t Grid[3];
@@ -54,6 +59,10 @@ struct LaunchPlan {
   uint32_t DynamicShared;
 };
 
+/// Finds the allocation that an address lies in. \returns false if there is
+/// none.
+using FindAllocationFn = bool (*)(uint64_t Address, MemoryExtent &E);
+
 /// Limits of the device of a launch.
 struct DeployDevice {
   uint32_t ImageKind; ///< MNEME_IMAGE_*.
@@ -65,6 +74,7 @@ struct DeployDevice {
   uint64_t MaxShared; ///< Static and dynamic bytes per block, opted in.
   /// Of an AMD GPU: its processor and settings, "gfx90a:sramecc+:xnack-".
   const char *ArchName = nullptr;
+  FindAllocationFn FindAllocation = nullptr;
 };
 
 /// The launches that may be served, as the user set them.
@@ -72,6 +82,7 @@ struct DeployPolicy {
   bool ServesAll = false; ///< Also launches that were not measured.
   bool ServesOtherGPUs = false; ///< Also GPUs that were not measured.
   uint32_t MaxGrade = MNEME_GRADE_PROVEN;
+  uint32_t MaxCode = MNEME_CODE_VERIFIED;
 };
 
 /// A variant with its tables.

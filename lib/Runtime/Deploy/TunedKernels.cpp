@@ -56,10 +56,14 @@ void TunedKernels::start() {
   bool Ok = true;
   if (!attempt([&] {
         uint32_t Scope = 0, Shape = 0, Match = 0, Capture = 0, Times = 0;
+        uint32_t Code = MNEME_CODE_VERIFIED;
         Ok &= choose(MNEME_ENV_TUNED_SCOPE, {"recorded", "kernel"}, Scope,
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
                      {"proven", "verified", "unproven"}, Shape, Strict);
+        Ok &=
+            choose(MNEME_ENV_TUNED_CODE,
+                   {"proven", "tested", "verified", "unproven"}, Code, Strict);
         Ok &=
             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
         double First = 0, Limit = 0;
@@ -79,6 +83,7 @@ void TunedKernels::start() {
         Policy.ServesAll = Scope;
         Policy.ServesOtherGPUs = Match;
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
+        Policy.MaxCode = Code;
         CapturesAll = Capture;
         if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))
           ReportPath = Report;

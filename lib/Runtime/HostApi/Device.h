@@ -205,6 +205,7 @@ private:
   void findTuned(HostKernel &K, const DeviceModule &Code);
   CudaError runTuned(HostKernel &K, const LaunchShape &Shape,
                      const MnemeHostLaunch &L);
+  bool findExtent(uint64_t Address, MemoryExtent &E);
   TunedVariant *selectTuned(HostKernel &K, const LaunchShape &Shape,
                             const MnemeHostLaunch &L, LaunchPlan &Plan);
   bool verifyTuned(HostKernel &K, TunedVariant &V, VerifyReason Why,

@@ -87,6 +87,20 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
   return Fallback::Load;
 }
 
+/// The allocation, variable or registered memory that an address lies in.
+bool Device::findExtent(uint64_t Address, MemoryExtent &E) {
+  std::lock_guard<std::mutex> Guard(MemoryLock);
+  if (const Arena::Allocation *A = Memory.find(Address)) {
+    E = {A->Address, A->Address + A->Size};
+    return true;
+  }
+  auto I = findRegistered(Address);
+  if (I == RegisteredHost.end())
+    return false;
+  E = {I->first, I->first + I->second.Size};
+  return true;
+}
+
 /// Returns the variant for a launch. Otherwise, counts the launch and returns
 /// null.
 TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
@@ -100,7 +114,11 @@ TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
        DeviceLimits::MaxBlockZ},
       {DeviceLimits::MaxGridX, DeviceLimits::MaxGridYZ,
        DeviceLimits::MaxGridYZ},
-      DeviceLimits::SharedPerBlockOptin};
+      DeviceLimits::SharedPerBlockOptin,
+      /*ArchName=*/nullptr,
+      [](uint64_t Address, MemoryExtent &E) {
+        return Device::get().findExtent(Address, E);
+      }};
   TunedKernel *Tuned = K.Tuned->Kernel;
   if (!Tuned) {
     ++K.Tuned->Unmatched;

@@ -120,8 +120,8 @@ private:
   std::string checkLaunch(const MnemePackageVariant &V) const;
   std::string checkGuard(const MnemePackageKernel &K,
                          const MnemePackageGuard &G) const;
-  std::string checkArgGuard(const MnemePackageKernel &K,
-                            const MnemePackageGuard &G) const;
+  std::string checkBytes(const MnemePackageKernel &K, uint32_t Index,
+                         uint32_t Offset, uint32_t Size) const;
   std::string checkUnits() const;
 
   /// Names a value that is not known, and who may know it.
@@ -217,6 +217,8 @@ std::string TableCheck::checkLaunch(const MnemePackageVariant &V) const {
     return unknown("rule for launches", V.Launch);
   if (V.Grade > MNEME_GRADE_UNPROVEN)
     return unknown("grade of launches", V.Grade);
+  if (V.Code > MNEME_CODE_UNPROVEN)
+    return unknown("grade of code", V.Code);
   if (!V.MaxThreads || V.MaxThreads > MaxBlock)
     return damaged("a variant supports no thread blocks");
   bool KeepsShared = V.DynamicShared == MNEME_SHARED_SAME;
@@ -277,7 +279,17 @@ std::string TableCheck::checkGuard(const MnemePackageKernel &K,
   }
   switch (G.What) {
   case MNEME_GUARD_ARG:
-    return checkArgGuard(K, G);
+    if (G.Size != 1 && G.Size != 2 && G.Size != 4 && G.Size != 8)
+      return damaged("a guard tests " + std::to_string(G.Size) + " bytes");
+    return checkBytes(K, G.Index, G.Offset, G.Size);
+  case MNEME_GUARD_SAME_BUFFER:
+    if (std::string Error = checkBytes(K, G.Other, G.Size, sizeof(uint64_t));
+        !Error.empty())
+      return Error;
+    [[fallthrough]];
+  case MNEME_GUARD_BEFORE:
+  case MNEME_GUARD_BEHIND:
+    return checkBytes(K, G.Index, G.Offset, sizeof(uint64_t));
   case MNEME_GUARD_GRID:
   case MNEME_GUARD_BLOCK:
     return G.Index < 3 ? "" : damaged("a guard tests a fourth dimension");
@@ -288,14 +300,12 @@ std::string TableCheck::checkGuard(const MnemePackageKernel &K,
   return unknown("kind of guard", G.What);
 }
 
-std::string TableCheck::checkArgGuard(const MnemePackageKernel &K,
-                                      const MnemePackageGuard &G) const {
-  if (G.Size != 1 && G.Size != 2 && G.Size != 4 && G.Size != 8)
-    return damaged("a guard tests " + std::to_string(G.Size) + " bytes");
-  if (G.Index >= K.NumArgs)
+std::string TableCheck::checkBytes(const MnemePackageKernel &K, uint32_t Index,
+                                   uint32_t Offset, uint32_t Size) const {
+  if (Index >= K.NumArgs)
     return damaged("a guard tests an argument that its kernel does not have");
-  const MnemePackageArg &A = P.args(K)[G.Index];
-  if (G.Size > A.Size || G.Offset > A.Size - G.Size)
+  const MnemePackageArg &A = P.args(K)[Index];
+  if (Size > A.Size || Offset > A.Size - Size)
     return damaged("a guard tests bytes outside of its argument");
   return "";
 }

@@ -124,6 +124,8 @@ static void setVariant(PackagedVariant &V, StringRef Key, StringRef Value) {
     F.StaticShared = number(Value);
   else if (Key == "cooperative")
     F.Cooperative = number(Value);
+  else if (Key == "code")
+    F.Code = choose(Value, {"proven", "tested", "verified", "unproven"});
   else if (Key == "strategy")
     F.HostStrategy = number(Value);
   else
@@ -163,6 +165,8 @@ static void setGuard(PackagedGuard &G, StringRef Key, StringRef Value) {
     F.Index = number(Value);
   } else if (Key == "offset") {
     F.Offset = number(Value);
+  } else if (Key == "other") {
+    F.Other = number(Value);
   } else if (Key == "size") {
     F.Size = number(Value);
   } else if (Key == "low") {
@@ -251,7 +255,8 @@ int main(int Argc, char **Argv) {
     } else if (Key == "guard" && V) {
       G = &V->Guards.emplace_back();
       G->Fields.What = choose(Value, {"", "arg", "grid", "block", "shared",
-                                      "cooperative", "device", "variable"});
+                                      "cooperative", "device", "variable",
+                                      "before", "behind", "same-buffer"});
       G->Fields.Test = MNEME_TEST_RANGE;
     } else if (G) {
       setGuard(*G, Key, Value);

@@ -84,7 +84,7 @@ struct PackageUse {
 
 /// The launches to serve, in the words of the environment. Empty: the default.
 struct ServeSettings {
-  std::string Scope, LaunchShape, DeviceMatch;
+  std::string Scope, LaunchShape, Code, DeviceMatch;
 };
 
 /// How an application runs.

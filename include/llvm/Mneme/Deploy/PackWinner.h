@@ -34,6 +34,9 @@ struct PackOptions {
   /// The weakest grade of a changed launch: MNEME_GRADE_PROVEN to
   /// MNEME_GRADE_UNPROVEN.
   uint32_t LaunchShape = MNEME_GRADE_PROVEN;
+  /// The weakest grade of code that was not made from the recorded IR by
+  /// passes: MNEME_CODE_PROVEN to MNEME_CODE_UNPROVEN.
+  uint32_t Code = MNEME_CODE_VERIFIED;
   /// The most lenient level at which results may have been compared.
   CompareLevel Accept = CompareLevel::Exact;
   /// Whether all GPUs of the architecture are served, or only those of the
@@ -45,15 +48,19 @@ struct PackOptions {
 /// option that permits it.
 std::string describeLevelRefusal(CompareLevel Level, StringRef Command);
 
-/// Parse the values of --scope, --launch-shape, --accept and --device-match.
+/// Parse the values of --scope, --launch-shape, --code, --accept and
+/// --device-match.
 /// Errors list the values.
 Error parseScope(StringRef Text, PackOptions &O);
 Error parseLaunchShape(StringRef Text, PackOptions &O);
+Error parseCode(StringRef Text, PackOptions &O);
 Error parseAccept(StringRef Text, PackOptions &O);
 Error parseDeviceMatch(StringRef Text, PackOptions &O);
 
 /// "same", "proven", "verified", "unproven".
 StringRef getGradeName(uint32_t Grade);
+/// "proven", "tested", "verified", "unproven".
+StringRef getCodeName(uint32_t Code);
 
 /// The winner as the study measured it.
 struct MeasuredWinner {

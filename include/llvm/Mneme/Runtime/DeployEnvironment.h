@@ -23,6 +23,10 @@
 /// Which changed launch shapes are admitted: "proven" (default), "verified",
 /// "unproven"; each admits the earlier ones, too.
 #define MNEME_ENV_TUNED_LAUNCH_SHAPE "MNEME_TUNED_LAUNCH_SHAPE"
+/// Which code is admitted that differs from the recorded kernel's by more than
+/// passes: "proven", "tested", "verified" (default), "unproven"; each admits
+/// the earlier ones, too.
+#define MNEME_ENV_TUNED_CODE "MNEME_TUNED_CODE"
 /// Which GPUs are served: "name" for those with the name of the measured one
 /// (default), "arch" for all that the code runs on.
 #define MNEME_ENV_TUNED_DEVICE_MATCH "MNEME_TUNED_DEVICE_MATCH"
@@ -55,6 +59,7 @@
   {MNEME_ENV_TUNED,                                                            \
    MNEME_ENV_TUNED_SCOPE,                                                      \
    MNEME_ENV_TUNED_LAUNCH_SHAPE,                                               \
+   MNEME_ENV_TUNED_CODE,                                                       \
    MNEME_ENV_TUNED_DEVICE_MATCH,                                               \
    MNEME_ENV_TUNED_CAPTURE,                                                    \
    MNEME_ENV_TUNED_STRICT,                                                     \

@@ -39,7 +39,7 @@
 
 #define MNEME_PACKAGE_MAGIC "MNEMEPKG" /* 8 characters, no NUL stored */
 #define MNEME_PACKAGE_MAJOR 1          /* readers refuse another major */
-#define MNEME_PACKAGE_MINOR 2
+#define MNEME_PACKAGE_MINOR 3
 
 /// Section of a linked executable that contains a package.
 #define MNEME_PACKAGE_SECTION "mneme_package"
@@ -119,6 +119,20 @@ enum {
   MNEME_GRADE_UNPROVEN = 3,
 };
 
+/// Why other code than the recorded kernel's is correct. Since 1.3; in older
+/// packages, all code counts as proven.
+enum {
+  /// The recorded IR, transformed by passes; guards cover specializations.
+  MNEME_CODE_PROVEN = 0,
+  /// Another source or IR, verified in launches that were made for the test;
+  /// the guards admit what these had in common, and what was tested.
+  MNEME_CODE_TESTED = 1,
+  /// The same, verified for the recorded launch only; the guards admit its
+  /// shape, its scalar arguments and the sizes and places of its buffers.
+  MNEME_CODE_VERIFIED = 2,
+  MNEME_CODE_UNPROVEN = 3,
+};
+
 typedef struct {
   uint32_t FirstGuard;
   uint32_t NumGuards;
@@ -148,7 +162,7 @@ typedef struct {
   uint32_t HostWaveSize;
   uint32_t HostCooperative;
   uint32_t HostOrdered;
-  uint32_t Reserved;
+  uint32_t Code; ///< MNEME_CODE_*. Since 1.3.
   uint64_t HostContextSize;
 } MnemePackageVariant;
 
@@ -167,6 +181,14 @@ enum {
   /// MNEME_VARIABLE_SLOTS[High], or if High is MNEME_VARIABLE_COPY, its
   /// contents are copied to the image's constant of this name.
   MNEME_GUARD_VARIABLE = 7,
+  /// Since 1.3. The 8 bytes at Offset of argument Index are a pointer. The
+  /// bytes of its allocation before it, and from it on. Without an allocation,
+  /// the guard fails.
+  MNEME_GUARD_BEFORE = 8,
+  MNEME_GUARD_BEHIND = 9,
+  /// The same, and the 8 bytes at offset Size of argument Other are another
+  /// pointer. 1 if both point into the same allocation, or else 0.
+  MNEME_GUARD_SAME_BUFFER = 10,
 };
 
 #define MNEME_VARIABLE_COPY UINT64_MAX
@@ -191,7 +213,7 @@ typedef struct {
   uint32_t Index;
   uint32_t Offset;
   uint32_t Size; ///< 1, 2, 4 or 8.
-  uint32_t Reserved;
+  uint32_t Other; ///< Since 1.3.
   uint64_t Low;
   uint64_t High;
 } MnemePackageGuard;
