@@ -227,13 +227,25 @@ static std::string describeLaunch(const MnemePackageVariant &V) {
   return Text;
 }
 
+/// Returns the number of launches that were made to test other code.
+static int64_t countTests(const json::Value &Provenance) {
+  const json::Object *O = Provenance.getAsObject();
+  int64_t Count = 0;
+  if (const json::Array *Tested = O ? O->getArray("tested") : nullptr)
+    for (const json::Value &V : *Tested)
+      if (const json::Object *L = V.getAsObject())
+        Count += L->getInteger("launches").value_or(0);
+  return Count;
+}
+
 /// What the code is made from, and how far it was verified.
 static std::string describeCode(const PackagedVariant &V) {
   switch (V.Fields.Code) {
   case MNEME_CODE_PROVEN:
     return "the recorded kernel's (proven)";
   case MNEME_CODE_TESTED:
-    return "another source (tested)";
+    return formatv("another source (tested on {0} launches)",
+                   countTests(getProvenance(V)));
   case MNEME_CODE_VERIFIED:
     return "another source (verified, for launches like the recorded one)";
   default:

@@ -106,6 +106,34 @@ static bool readInstanceWinner(const json::Value &V, BestFile &B) {
   return true;
 }
 
+static bool readTestedArgument(const json::Object &O, TestedLaunch &L) {
+  std::optional<int64_t> Index = O.getInteger("index"),
+                         Low = O.getInteger("low"), High = O.getInteger("high");
+  std::optional<bool> IsSigned = O.getBoolean("signed");
+  if (!Index || *Index < 0 || *Index > UINT32_MAX || !Low || !High ||
+      !IsSigned || *Low > *High || (!*IsSigned && *Low < 0))
+    return false;
+  L.Arguments.push_back(
+      {unsigned(*Index), *IsSigned, uint64_t(*Low), uint64_t(*High)});
+  return true;
+}
+
+/// Reads an entry of 'tested'.
+static bool readTested(const json::Value &V, MeasuredWinner &W) {
+  const json::Object *O = V.getAsObject();
+  const json::Array *Arguments = O ? O->getArray("arguments") : nullptr;
+  std::optional<StringRef> Id = O ? O->getString("record_id") : std::nullopt;
+  int64_t Count = O ? O->getInteger("launches").value_or(0) : 0;
+  if (!Arguments || !Id || Count < 1 || Count > UINT32_MAX)
+    return false;
+  TestedLaunch &L = W.Tested.emplace_back();
+  L.RecordId = Id->str();
+  L.Count = Count;
+  return all_of(*Arguments, [&](const json::Value &A) {
+    return A.getAsObject() && readTestedArgument(*A.getAsObject(), L);
+  });
+}
+
 Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   auto Fail = [&](const Twine &Why) {
     return createStringError("'" + Path + "' " + Why);
@@ -149,8 +177,7 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
   B.Winner.GPU = GPU->getAsString().value_or("").str();
   for (StringRef Key : {"kernel", "demangled_name", "record_ids", "config",
                         "trial", "expected", "code_hash", "device", "judge",
-                        "level",
-                        "toolchain", "arch", "opt_level", "launches"})
+                        "level", "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
   if (const json::Array *Configs = Best.getArray("instance_configs"))
@@ -167,6 +194,13 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
     for (const json::Value &V : *Own)
       if (!readInstanceWinner(V, B))
         return Fail("is damaged: a winner in 'instance_winners' is incomplete");
+  // Those are other code.
+  if (const json::Array *Tested = Best.getArray("tested")) {
+    for (const json::Value &V : *Tested)
+      if (!readTested(V, B.Winner))
+        return Fail("is damaged: an entry of 'tested' is incomplete");
+    B.Winner.Provenance["tested"] = json::Array(*Tested);
+  }
   return B;
 }
 

@@ -51,6 +51,8 @@ private:
   Error chooseCode();
   Error describeCompiled();
   void guardEverything();
+  const TestedLaunch *getTests() const;
+  const TestedArgument *findTested(unsigned Index) const;
   Error guardBuffers();
   void guardMeasured();
 
@@ -221,6 +223,17 @@ static void addBufferGuard(PackagedVariant &V, uint16_t What,
   }
 }
 
+static void addTested(PackagedVariant &V, const TestedArgument &T,
+                      uint32_t Size) {
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = MNEME_GUARD_ARG;
+  G.Fields.Test = T.IsSigned ? MNEME_TEST_SIGNED : MNEME_TEST_RANGE;
+  G.Fields.Index = T.Index;
+  G.Fields.Size = Size;
+  G.Fields.Low = T.Low;
+  G.Fields.High = T.High;
+}
+
 /// Returns the words of an argument that point into recorded memory. Guards the
 /// bytes between them.
 static std::vector<PointerWord> guardWords(const RecordedState &State,
@@ -243,8 +256,26 @@ static std::vector<PointerWord> guardWords(const RecordedState &State,
   return Found;
 }
 
-/// Admits launches like the recorded one: its shape, its scalars, and buffers
-/// of its sizes, at the same places in them, which overlap as they did.
+/// Returns what launches that were made to test the code varied, if any.
+const TestedLaunch *GuardMaker::getTests() const {
+  auto Own = llvm::find_if(Winner.Tested, [&](const TestedLaunch &L) {
+    return L.RecordId == Recorded.DynamicHash;
+  });
+  return Own == Winner.Tested.end() ? nullptr : &*Own;
+}
+
+const TestedArgument *GuardMaker::findTested(unsigned Index) const {
+  if (F.Code != MNEME_CODE_TESTED)
+    return nullptr;
+  for (const TestedArgument &T : getTests()->Arguments)
+    if (T.Index == Index)
+      return &T;
+  return nullptr;
+}
+
+/// Admits launches like the recorded one: its shape, its scalars or the tested
+/// ranges of these, and buffers of its sizes, at the same places in them, which
+/// overlap as they did.
 Error GuardMaker::guardBuffers() {
   if (!Plan.state().handles().empty())
     return make_error<PackRefusal>(
@@ -257,10 +288,14 @@ Error GuardMaker::guardBuffers() {
   });
   const Function &Kernel = *M->getFunction(Plan.kernel().KernelName);
   std::vector<PointerWord> Words;
-  for (auto [I, Bytes] : enumerate(Plan.state().args()))
-    if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER ||
-        !Kernel.getArg(I)->use_empty())
+  for (auto [I, Bytes] : enumerate(Plan.state().args())) {
+    const KernelArg &A = Plan.kernel().Args[I];
+    const TestedArgument *Range = findTested(I);
+    if (Range && isPowerOf2_32(A.Size) && A.Size <= sizeof(uint64_t))
+      addTested(V, *Range, A.Size);
+    else if (A.Kind != MNEME_ARG_POINTER || !Kernel.getArg(I)->use_empty())
       llvm::append_range(Words, guardWords(Plan.state(), I, Bytes, V));
+  }
   for (auto [I, P] : enumerate(Words)) {
     uint64_t Before = P.Value - P.Buffer->Address;
     addBufferGuard(V, MNEME_GUARD_BEFORE, P, Before);
@@ -391,15 +426,16 @@ Error GuardMaker::chooseCode() {
   constexpr StringLiteral Other =
       "another source than the recorded one was verified for the recorded "
       "launch only";
-  if (O.Code < MNEME_CODE_VERIFIED)
+  uint32_t Grade = getTests() ? MNEME_CODE_TESTED : MNEME_CODE_VERIFIED;
+  if (O.Code < Grade)
     return make_error<PackRefusal>(Other + ": serve launches like it with "
                                            "--code=verified");
-  if (O.Code == MNEME_CODE_VERIFIED && *Found == LoadsPointers)
+  if (O.Code != MNEME_CODE_UNPROVEN && *Found == LoadsPointers)
     return make_error<PackRefusal>(
         Other + ", and it loads pointers from memory, whose buffers no guard "
                 "compares: if it is right for all launches, pack it with "
                 "--code=unproven");
-  F.Code = O.Code;
+  F.Code = O.Code == MNEME_CODE_UNPROVEN ? O.Code : Grade;
   return Error::success();
 }
 
@@ -507,7 +543,7 @@ Error GuardMaker::run() {
     return E;
   addSpecialized(*M, Plan.kernel().KernelName, Specialize, getLaunch(Plan),
                  Args, V);
-  if (F.Code == MNEME_CODE_VERIFIED) {
+  if (F.Code == MNEME_CODE_TESTED || F.Code == MNEME_CODE_VERIFIED) {
     if (Error E = guardBuffers())
       return E;
   } else if (F.Grade == MNEME_GRADE_VERIFIED)

@@ -62,6 +62,21 @@ StringRef getGradeName(uint32_t Grade);
 /// "proven", "tested", "verified", "unproven".
 StringRef getCodeName(uint32_t Code);
 
+/// A scalar argument that had several values in launches that were made to test
+/// another source.
+struct TestedArgument {
+  unsigned Index;
+  bool IsSigned;      ///< Or a non-negative number, as its bits.
+  uint64_t Low, High; ///< The values, extended to 64 bits.
+};
+
+/// The launches that were made to test another source, beside a recorded one.
+struct TestedLaunch {
+  std::string RecordId;
+  unsigned Count; ///< At least 1.
+  std::vector<TestedArgument> Arguments;
+};
+
 /// The winner as the study measured it.
 struct MeasuredWinner {
   std::string CodeHash; ///< Empty: it was not measured.
@@ -71,6 +86,7 @@ struct MeasuredWinner {
   /// The application judged the results, instead of a comparison of memory.
   bool IsJudgedByApp = false;
   std::string GPU;         ///< "NVIDIA H200"; empty on the host device.
+  std::vector<TestedLaunch> Tested; ///< By recorded launch, if any.
   json::Object Provenance; ///< As in packages.
 };
 
