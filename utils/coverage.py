@@ -24,6 +24,7 @@ import sys
 import time
 
 import rst
+from program_runs import failed_verdict
 
 PIPELINES = ["O1", "O3", "Oz"]
 FAILED = re.compile(r"\b(FAIL(ED|URE)?|incorrect|mismatch(es)?)\b", re.I)
@@ -94,7 +95,7 @@ def replay(tools, args, work, kernel, data, instance, pipeline):
         try:
             verdict = json.loads(out[out.index("{"):])["Result"]["verdict"]
         except (ValueError, KeyError):
-            verdict = "none" if rc is not None else "Timeout"
+            verdict = failed_verdict(out) if rc is not None else "Timeout"
         if not extra or verdict.startswith("Match"):
             result["verdict"], result["detail"] = verdict, "" if verdict.startswith("Match") else out[-300:]
         if verdict != "Mismatch":

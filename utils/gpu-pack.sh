@@ -245,11 +245,18 @@ if [ -f "$offload" ]; then roots+=("$offload"); fi
   esac
 done
 (cd "$libs" && find . -type f -exec sha256sum {} + | sort -k2) >"$work/libs.new"
+# An archive has its name once it is complete: another pack may be interrupted, or read at the same time.
+compress() { # folder, archive, options of xz...
+  local folder=$1 archive=$2
+  shift 2
+  tar -C "$folder" -cf - . | xz "$@" >"$archive.part$$" || { rm -f "$archive.part$$"; return 1; }
+  mv "$archive.part$$" "$archive"
+}
 if ! cmp -s "$work/libs.new" "$work/libs.list" || [ ! -f "$out/mneme-gpu-libs.tar.xz" ]; then
-  tar -C "$libs" -cf - . | xz -T1 --x86 --lzma2=preset=9e,dict=256MiB >"$out/mneme-gpu-libs.tar.xz"
+  compress "$libs" "$out/mneme-gpu-libs.tar.xz" -T1 --x86 --lzma2=preset=9e,dict=256MiB
   mv "$work/libs.new" "$work/libs.list"
 fi
-tar -C "$pack" -cf - . | xz -T0 --x86 --lzma2=preset="$level" >"$out/mneme-gpu.tar.xz"
+compress "$pack" "$out/mneme-gpu.tar.xz" -T0 --x86 --lzma2=preset="$level"
 
 (cd "$pack" && du -sk * | sort -rn | awk '{ printf "%8.1f MiB  %s\n", $1 / 1024, $2 }')
 (cd "$libs/lib" && ls -S | head -n 4 | xargs du -k | awk '{ printf "%8.1f MiB  lib/%s\n", $1 / 1024, $2 }')

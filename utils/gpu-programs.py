@@ -29,6 +29,7 @@ import threading
 import time
 
 import rst
+from program_runs import failed_verdict
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 
@@ -135,7 +136,7 @@ class Runner:
         try:
             return json.loads(out[out.index("{"):])["Result"], None
         except (ValueError, KeyError):
-            return None, "ran out of time" if code is None else out.strip()[-300:] or "exit code %d" % code
+            return None, "ran out of time" if code is None else out.strip()[-3000:] or "exit code %d" % code
 
     def replay_one(self, path, launch, pipeline, device, program):
         """Exactly first; what differs is tried again with a relative tolerance of 1e-4, for atomics in
@@ -151,7 +152,7 @@ class Runner:
         for extra in [], ["--dtype=f32", "--tolerance=rel:1e-4"], ["--dtype=f64", "--tolerance=rel:1e-4"]:
             result, error = self.run_json(command + extra)
             if not result:
-                row["error"] = error
+                row["verdict"], row["error"] = failed_verdict(error), error
                 break
             if not extra or result["verdict"].startswith("Match"):
                 row["verdict"], row["error"] = result["verdict"], result["error"]

@@ -6,6 +6,11 @@ TIMES = re.compile(r"\b\d[\d.e+-]*\s*[(\[]?(s|ms|us|ns|sec(ond)?s?|milliseconds?
                    re.I)
 
 
+def failed_verdict(out):
+    """What a replay came to that printed no result."""
+    return "no IR" if "was recorded without IR" in out else "none"
+
+
 def read_list(path):
     """Lines of "name [kernel]: words"."""
     rows = []
