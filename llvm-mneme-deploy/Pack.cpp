@@ -7,7 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -72,8 +74,9 @@ static cl::opt<std::string> DeviceMatch(
     cl::cat(CommandCategory));
 static cl::opt<std::string>
     FinishName("host-finish",
-               cl::desc("--host-finish of the study (default: none)"),
-               cl::value_desc("level"), cl::init("none"), cl::sub(PackCommand),
+               cl::desc("--host-finish of the study (default: that in "
+                        "best.json)"),
+               cl::value_desc("level"), cl::sub(PackCommand),
                cl::cat(CommandCategory));
 static cl::opt<std::string>
     CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
@@ -105,17 +108,20 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   Expected<BestFile> Best = readBestFile(Path);
   if (!Best)
     return Best.takeError();
-  if (!AllowPrograms)
-    if (Error E = refuseSideEffects(Path, findSideEffects(Best->Config)))
-      return std::move(E);
-  for (const InstanceWinner &Own : Best->InstanceWinners)
+  for (const InstanceWinner &Own :
+       concat<const InstanceWinner>(Best->Common, Best->InstanceWinners))
     if (!AllowPrograms)
       if (Error E = refuseSideEffects(Path, findSideEffects(Own.Config)))
         return std::move(E);
   ReplayOptions Replay;
   Replay.CudaPath = CudaPath;
-  if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))
-    return std::move(E);
+  // The default of a study.
+  Replay.Host.Finish = HostFinish::None;
+  if (Error E = applyResultOptions(Best->Options, Replay))
+    return createFileError(Path, std::move(E));
+  if (!FinishName.empty())
+    if (Error E = parseHostFinish(FinishName).moveInto(Replay.Host.Finish))
+      return std::move(E);
   std::string File = pathIn(Recordings, Best->StaticHash + ".json");
   if (!sys::fs::exists(File))
     return createStringError("'" + Recordings +

@@ -149,6 +149,7 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
     setVariable(MNEME_ENV_TUNED_VERIFY_LOG, Log);
   }
   Options.ReportError = printError;
+  Options.Warn = printWarning;
   Expected<int> Code =
       UseGPU ? runApplication(Options.Command) : launchApplication(Options);
   uint64_t Size = 0;

@@ -40,7 +40,7 @@ void mneme::printNote(const Twine &Text) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
-  mneme::expectChildren();
+  mneme::prepareSignals();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

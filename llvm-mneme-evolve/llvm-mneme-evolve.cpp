@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextError.h"
@@ -168,6 +169,16 @@ static ReplayFlags &getFlags() {
 }
 
 static std::atomic<int> Interrupts{0};
+
+/// The first interrupt ends the search, the second the re-test, the third the
+/// tool.
+static void handleInterrupt(int Signal) {
+  if (++Interrupts < 3)
+    return;
+  PrivateFolder::removeAll();
+  std::signal(Signal, SIG_DFL);
+  std::raise(Signal);
+}
 
 //===----------------------------------------------------------------------===//
 // Inputs
@@ -381,6 +392,11 @@ static Expected<int> runEvolve() {
   Expected<JudgeOptions> Judging = readJudgeOptions();
   if (!Judging)
     return Judging.takeError();
+  if (Rounds < MinIntervalSamples)
+    return createStringError(
+        formatv("impossible --rounds={0}: a confidence interval needs {1}",
+                Rounds.getValue(), MinIntervalSamples)
+            .str());
   if (Error E = readVersion(Positional[1]).moveInto(O.Start))
     return std::move(E);
   O.Judge = std::move(*Judging);
@@ -410,8 +426,8 @@ static Expected<int> runEvolve() {
   }
   if (!Quiet)
     O.Note = [](StringRef Text) { errs() << printableLines(Text) << '\n'; };
-  std::signal(SIGINT, [](int) { ++Interrupts; });
-  std::signal(SIGTERM, [](int) { ++Interrupts; });
+  for (int Signal : {SIGINT, SIGTERM, SIGHUP})
+    std::signal(Signal, handleInterrupt);
   Expected<EvolveOutcome> R = evolve(std::move(O));
   if (!R)
     return R.takeError();
@@ -467,7 +483,7 @@ static constexpr CommandHelp Help[] = {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
-  mneme::expectChildren();
+  mneme::prepareSignals();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

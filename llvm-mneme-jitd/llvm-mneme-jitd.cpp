@@ -52,7 +52,7 @@ int main(int Argc, char **Argv) {
   cl::HideUnrelatedOptions(Category);
   cl::ParseCommandLineOptions(
       Argc, Argv, "compiles kernels and functions of running applications\n");
-  expectChildren();
+  prepareSignals();
   initializeTargets();
   JitServerOptions Options;
   Options.Socket = Socket;

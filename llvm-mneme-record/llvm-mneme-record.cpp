@@ -76,7 +76,7 @@ std::string mneme::formatSize(uint64_t Bytes) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   Argv0 = argv[0];
-  mneme::expectChildren();
+  mneme::prepareSignals();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

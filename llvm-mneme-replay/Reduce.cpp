@@ -242,7 +242,7 @@ static json::Value makeReport(const DifferentialResult &R) {
                  {"bad", R.BadValue},
                  {"ratio", nullptr}};
   if (R.Ratio)
-    O["ratio"] = json::Array{R.Ratio->Value, R.Ratio->Low, R.Ratio->High};
+    O["ratio"] = toArray(*R.Ratio);
   return O;
 }
 

@@ -301,7 +301,7 @@ static json::Value toJSON(const Row &R) {
   if (R.Speedup)
     O["speedup"] =
         json::Object{{"value", R.Speedup->Value},
-                     {"interval", json::Array{R.Speedup->Low, R.Speedup->High}},
+                     {"interval", makeInterval(*R.Speedup)},
                      {"significant", R.Speedup->isSignificant()}};
   return O;
 }

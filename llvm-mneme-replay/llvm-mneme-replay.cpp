@@ -336,6 +336,9 @@ static Expected<Request> readRequest() {
   }
   if (Error E = readOptions(R.Options))
     return std::move(E);
+  if (R.File)
+    if (Error E = CommonFlags.applyFile(R.File->Options, R.Options))
+      return createFileError(Config, std::move(E));
   R.Options.Instruments = takeInstruments();
   if (Error E = readPositional(R.Path, R.Options))
     return std::move(E);
@@ -451,7 +454,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
     return createStringError("--passes is given more than once");
   // Times on the host device should reflect the pipelines, so disable the CPU
   // optimization.
-  if (isTableWanted() && !CommonFlags.hasHostFinish())
+  if (isTableWanted() && !CommonFlags.hasHostFinish() &&
+      !(R->File && R->File->Options.get(HostFinishKey)))
     R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
     return runTable(R->Path, std::move(R->Options), R->File, Text);
@@ -515,7 +519,7 @@ static Error refuseLevels(ArrayRef<const char *> Args) {
 
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
-  mneme::expectChildren();
+  mneme::prepareSignals();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

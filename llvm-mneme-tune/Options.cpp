@@ -544,8 +544,11 @@ static Error readLimits(TunerOptions &T) {
     return createStringError("impossible --budget: must be more than 0");
   if (Trials.getNumOccurrences() && Trials == 0)
     return createStringError("impossible --trials=0");
-  if (Pairs == 0)
-    return createStringError("impossible --pairs=0");
+  if (Pairs < MinIntervalSamples)
+    return createStringError(
+        formatv("impossible --pairs={0}: a confidence interval needs {1}",
+                Pairs.getValue(), MinIntervalSamples)
+            .str());
   if (!(MinEffect >= 0 && MinEffect <= 100))
     return createStringError(
         formatv("invalid --min-effect={0}: must be from 0 to 100 percent",

@@ -17,6 +17,7 @@
 #include "llvm/Mneme/StudyLog/Journal.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -46,6 +47,7 @@ static std::atomic<int> Interrupts{0};
 static void handleInterrupt(int Signal) {
   if (++Interrupts < 3)
     return;
+  PrivateFolder::removeAll();
   std::signal(Signal, SIG_DFL);
   std::raise(Signal);
 }
@@ -278,6 +280,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Farm = std::move(*Statistics.getAsObject());
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
+  R.Base = makeConfig(O.Replay);
   R.IsJudgedByApp = O.Judge.has_value();
   for (const auto &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
@@ -300,7 +303,8 @@ static bool isOnHost(const StudyRecord &R) {
 static void addCommands(const TuneOptions &O, const TunedKernel &K,
                         StringRef Dir, StudyRecord &R) {
   const Trial *Winner = R.winner();
-  json::Object Config = Winner ? json::Object(Winner->Config) : json::Object();
+  json::Object Settings =
+      R.withBase(Winner ? Winner->Config : json::Object());
   ReplayOptions Base = O.Replay;
   Base.Device = ReplayOptions().Device;
   if (StringRef Device = O.Resources.Devices.front();
@@ -308,25 +312,24 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
     Base.Device = Device.str();
   if (!isOnHost(R))
     Base.Host = HostOptions();
-  // On a command line, they would override the settings of best.json.
-  json::Object Settings = makeConfig(Base);
-  for (const auto &KV : Config)
-    Settings.erase(KV.first);
   std::vector<std::string> Words{"llvm-mneme-replay", K.File,
                                  "--record-id=" +
                                      K.Instances.front().DynamicHash};
   append_range(Words, makeFlags(Base));
+  if (Winner && R.Outcome.TimeIsObjective) {
+    Words.push_back(R.Outcome.AppCode ? "--baseline=app"
+                                      : "--baseline=recompiled");
+    if (R.Outcome.AppCode && !Base.App.empty())
+      Words.push_back("--app=" + Base.App);
+  }
   std::vector<std::string> Short = Words;
-  append_range(Short, makeOptions(Settings));
   Short.push_back((Twine("--config=") + Dir + "/best.json").str());
   // Needed if best.json has settings with side effects.
-  if (!findSideEffects(Config).empty())
+  if (!findSideEffects(Settings).empty())
     Short.push_back("--allow-programs");
   R.ReplayCommand = quoteCommand(Short);
   if (!Winner)
     return;
-  for (auto &KV : Config)
-    Settings[KV.first] = KV.second;
   append_range(Words, makeOptions(Settings));
   R.FullReplayCommand = quoteCommand(Words);
 }
@@ -425,6 +428,7 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   if (!O.Quiet)
     for (const std::string &Text : R.Caveats)
       printWarning(Text);
+  R.Options = makeResultOptions(O.Replay, isOnHost(R));
   addCommands(O, K, Dir, R);
   if (const Trial *Winner = R.winner(); Winner && !isOnHost(R))
     R.GPU = findGPUName(Farm.describe(), Winner->Device);

@@ -6,8 +6,9 @@
 DIR is laid out as gpu-pack.sh does. Parts, in this order, each until --seconds are over:
 
 programs  those in DIR/jit, of Mneme's own tests: each runs as compiled, with an empty cache, and with the cache of the
-          second run. A run is right if it prints what the program prints as compiled. Reasons for launches that ran as
-          compiled are listed: some programs have such launches on purpose
+          second run. A run is right if it prints what the program prints as compiled, and ends like it: with exit code 0,
+          as a program that fails in all runs shows nothing. Reasons for launches that ran as compiled are listed: some
+          programs have such launches on purpose
 proteus   those in DIR/proteus, test programs of Proteus that utils/proteus-tests.py --prebuild has left
 figures   part "jitted" of benchmarks/run.py
 gains     those of --list in DIR/programs: all kernels, their scalar arguments constants. What the JIT's report says of
@@ -63,7 +64,7 @@ class Jit:
                 path = os.path.join(folder, name)
                 plain = self.run_program(path, work, MNEME_JIT="0")
                 first, second = (self.run_program(path, work, report) for report in ("first", "second"))
-            right = plain[0] is not None and all(run[:2] == plain[:2] for run in (first, second))
+            right = plain[0] == 0 and all(run[:2] == plain[:2] for run in (first, second))
             reasons = {}
             for code in first[2].get("code", []):
                 for reason, times in code["reasons"].items():
@@ -74,7 +75,8 @@ class Jit:
             print("%-12s %-6s %s served, %s ran as compiled, %s compiled, %s by the second run%s" % (
                 name, "right" if right else "WRONG", row["served"], row["fell_back"], row["compiled"], row["again"],
                 "".join("; %d %s" % (n, r) for r, n in sorted(reasons.items())) +
-                ("; exit code %s in all runs" % plain[0] if plain[0] and right else "")), flush=True)
+                ("; as compiled, it %s" % ("does not end" if plain[0] is None else "ends with exit code %s" % plain[0]) if plain[0] != 0 else "")),
+                flush=True)
         print("%d of %d programs right" % (sum(r["right"] for r in rows), len(rows)))
         self.result["programs"] = rows
         return all(r["right"] and not r["again"] and (r["served"] or r["sources"]) for r in rows) and rows
@@ -125,6 +127,8 @@ class Jit:
         cache, report = os.path.join(work, "cache"), os.path.join(work, "report")
         jit = {"LD_PRELOAD": os.path.join(self.args.root, "lib", "libmneme_jit.so"), "MNEME_JIT_CACHE": cache, "MNEME_JIT_KERNELS": "."}
         plain, first = zip(*(self.timed(command, work) for _ in range(3)))
+        if first[0][0] != 0:
+            raise ValueError("as compiled, it ends with exit code %d" % first[0][0])
         cold, told = self.timed(command, work, **jit)
         warm = [self.timed(command, work, **jit)[0] for _ in range(3)]
         row = {"name": name, "as_compiled_seconds": min(plain), "cold_seconds": cold, "warm_seconds": min(warm),
@@ -147,7 +151,7 @@ class Jit:
         return row
 
     def gains(self):
-        rows = []
+        rows, failed = [], False
         for name, words in read_list(self.args.list):
             if self.left() < 20:
                 break
@@ -157,6 +161,7 @@ class Jit:
                     row = self.gain(name, shlex.split(words), work)
                 except (OSError, ValueError, subprocess.SubprocessError) as error:
                     print("%-20s %s" % (name, error), flush=True)
+                    failed = True
                     continue
             rows.append(row)
             print("%-20s %s; process %.3f s, cold %.3f s, warm %.3f s; kernels %s" % (
@@ -169,7 +174,7 @@ class Jit:
                     gain["value"], gain.get("low", 0), gain.get("high", 0), kernel["pairs"], kernel["as_compiled_ns"] / 1e3,
                     kernel["name"][:60], kernel["constants"]), flush=True)
             self.result["gains"] = rows
-        return all(r["same"] is not False and not r["again"] for r in rows) and rows
+        return all(r["same"] is not False and not r["again"] for r in rows) and rows and not failed
 
     def figures(self):
         output = os.path.join(self.args.work, "figures.json")

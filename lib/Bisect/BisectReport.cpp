@@ -96,9 +96,7 @@ json::Value mneme::toJSON(const Judgement &J) {
                  {"metrics", std::move(Metrics)},
                  {"code", J.CodeHash}};
   if (J.Ratio)
-    O["ratio"] = json::Object{{"value", J.Ratio->Value},
-                              {"low", J.Ratio->Low},
-                              {"high", J.Ratio->High}};
+    O["ratio"] = mneme::toJSON(*J.Ratio);
   return std::move(O);
 }
 
@@ -260,7 +258,7 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   if (!What.isVerify() && J.Ratio && Name != "good side") {
     OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
     if (J.Ratio->Low != J.Ratio->High)
-      OS << formatv(" (95 %: {0:f3} to {1:f3})", J.Ratio->Low, J.Ratio->High);
+      OS << " (95 %: " << describeInterval(*J.Ratio) << ')';
   }
   if (!J.Certain)
     OS << ", not significant";

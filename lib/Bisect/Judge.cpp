@@ -505,8 +505,8 @@ Expected<Judge::Sides> Judge::beginMetric() {
     Text = "both sides have the same machine code";
   else if (O.What.isTime())
     Text = formatv("it takes {0:f3} times as long as the good side, 95 % "
-                   "interval {1:f3} to {2:f3}",
-                   Bad.Ratio->Value, Bad.Ratio->Low, Bad.Ratio->High);
+                   "interval {1}",
+                   Bad.Ratio->Value, describeInterval(*Bad.Ratio));
   else
     raw_string_ostream(Text)
         << O.What.Metric

@@ -226,6 +226,7 @@ static void launchOnHost(const ApplicationOptions &O, const Variables &V,
     ::setenv(Name.c_str(), Value.c_str(), /*overwrite=*/1);
   LaunchOptions L = makeHostLaunch(O.Command, O.LibraryPath);
   L.Host.Finish = O.Finish;
+  L.RunsPipeline = O.RunsPipeline;
   L.ReportError = [&](Error E) {
     consumeError(writeAll(Errors, toString(std::move(E))));
   };

@@ -84,25 +84,32 @@ Error mneme::parseDeviceMatch(StringRef Text, PackOptions &O) {
 // best.json
 //===----------------------------------------------------------------------===//
 
-/// Adds a winner that differs from the common one, which is already read.
-static bool readInstanceWinner(const json::Value &V, BestFile &B) {
-  const json::Object *O = V.getAsObject();
+/// Reads the configuration and the code of a winner on one launch. The common
+/// winner on the first launch is already read. Returns nothing if one is
+/// missing.
+static std::optional<InstanceWinner> readOnInstance(const json::Object *O,
+                                                    const BestFile &B) {
   const json::Object *Config = O ? O->getObject("config") : nullptr;
-  const json::Object *Speedup = O ? O->getObject("speedup") : nullptr;
-  if (!Config || !Speedup || !O->getInteger("trial") ||
-      !O->getString("record_id") || !O->getString("code_hash"))
-    return false;
-  InstanceWinner &Own = B.InstanceWinners.emplace_back();
-  Own.RecordId = O->getString("record_id")->str();
-  Own.Config = *Config;
-  Own.Winner = B.Winner;
+  if (!Config || !O->getString("record_id") || !O->getString("code_hash"))
+    return std::nullopt;
+  InstanceWinner Own{O->getString("record_id")->str(), *Config, B.Winner};
   Own.Winner.CodeHash = O->getString("code_hash")->str();
-  json::Object &P = Own.Winner.Provenance;
-  P["record_ids"] = json::Array{Own.RecordId};
-  P["config"] = json::Object(*Config);
+  Own.Winner.Provenance["config"] = json::Object(*Config);
+  Own.Winner.Provenance["code_hash"] = Own.Winner.CodeHash;
+  return Own;
+}
+
+/// Adds a winner that differs from the common one.
+static bool readInstanceWinner(const json::Object *O, BestFile &B) {
+  std::optional<InstanceWinner> Own = readOnInstance(O, B);
+  const json::Object *Speedup = O ? O->getObject("speedup") : nullptr;
+  if (!Own || !Speedup || !O->getInteger("trial"))
+    return false;
+  json::Object &P = Own->Winner.Provenance;
+  P["record_ids"] = json::Array{Own->RecordId};
   P["trial"] = *O->getInteger("trial");
-  P["code_hash"] = Own.Winner.CodeHash;
   P["expected"] = json::Object{{"speedup", json::Object(*Speedup)}};
+  B.InstanceWinners.push_back(std::move(*Own));
   return true;
 }
 
@@ -159,6 +166,8 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
     for (const json::Value &Id : *Ids)
       B.RecordIds.push_back(Id.getAsString().value_or("").str());
   B.Config = *Config;
+  if (const json::Object *Options = Best.getObject("options"))
+    B.Options = *Options;
   B.Winner.CodeHash = Best.getString("code_hash").value_or("").str();
   const json::Value *GPU = Best.get("gpu");
   std::optional<bool> IsExact = Best.getBoolean("exact");
@@ -180,19 +189,22 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
                         "level", "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
-  if (const json::Array *Configs = Best.getArray("instance_configs"))
-    for (const json::Value &V : *Configs) {
-      const json::Object *O = V.getAsObject();
-      const json::Object *Config = O ? O->getObject("config") : nullptr;
-      std::optional<StringRef> Id =
-          O ? O->getString("record_id") : std::nullopt;
-      if (!Config || !Id)
-        return Fail("is damaged: an entry of 'instance_configs' is incomplete");
-      B.InstanceConfigs[Id->str()] = *Config;
-    }
+  if (B.RecordIds.size() == 1)
+    B.Common = {{B.RecordIds.front(), B.Config, B.Winner}};
+  else if (const json::Array *Configs = Best.getArray("instance_configs"))
+    for (const json::Value &V : *Configs)
+      if (std::optional<InstanceWinner> Own =
+              readOnInstance(V.getAsObject(), B))
+        B.Common.push_back(std::move(*Own));
+  if (!equal(B.Common, B.RecordIds,
+             [](const InstanceWinner &Own, const std::string &Id) {
+               return Own.RecordId == Id;
+             }))
+    return Fail("does not have the configuration and the code of each launch: "
+                "run the study again with this version");
   if (const json::Array *Own = Best.getArray("instance_winners"))
     for (const json::Value &V : *Own)
-      if (!readInstanceWinner(V, B))
+      if (!readInstanceWinner(V.getAsObject(), B))
         return Fail("is damaged: a winner in 'instance_winners' is incomplete");
   // Those are other code.
   if (const json::Array *Tested = Best.getArray("tested")) {

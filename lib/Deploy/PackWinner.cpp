@@ -256,33 +256,18 @@ Expected<PackagedKernel> mneme::packCandidate(const ReplayPlan &Plan,
 // Several launches
 //===----------------------------------------------------------------------===//
 
+/// Packs a winner on the launch that it was measured on.
 static Expected<PackagedKernel> packFor(const ReplayPlan &Launch,
-                                        const json::Object &Config,
-                                        const MeasuredWinner &Winner,
+                                        const InstanceWinner &Own,
                                         const PackOptions &O) {
+  assert(Launch.instance().DynamicHash == Own.RecordId && "another launch");
   ReplayOptions Replay = Launch.options();
-  if (Error E = applySide(Config, Replay))
+  if (Error E = applySide(Own.Config, Replay))
     return std::move(E);
   Expected<std::unique_ptr<ReplayPlan>> Plan = Launch.vary(std::move(Replay));
   if (!Plan)
     return Plan.takeError();
-  return packWinner(**Plan, Winner, O);
-}
-
-/// Returns the common winner's configuration for a launch.
-static Expected<json::Object> getCommonConfig(const BestFile &Best,
-                                              const ReplayPlan &Launch) {
-  StringRef Id = Launch.instance().DynamicHash;
-  auto Own = Best.InstanceConfigs.find(Id.str());
-  if (Own != Best.InstanceConfigs.end())
-    return json::Object(Own->second);
-  // Older versions wrote only that of the first launch.
-  for (const auto &KV : Best.Config)
-    if (Id != Best.RecordIds.front() && isLaunchField(KV.first))
-      return make_error<PackRefusal>(
-          "'" + Best.Path + "' does not have the launch that the study " +
-          "measured for it: run the study again with this version");
-  return json::Object(Best.Config);
+  return packWinner(**Plan, Own.Winner, O);
 }
 
 /// Adds variants for launches that no earlier one serves.
@@ -298,13 +283,8 @@ Expected<PackagedKernel>
 mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                   const BestFile &Best, const PackOptions &O,
                   function_ref<void(const Twine &)> Note) {
-  auto PackCommon = [&](const ReplayPlan &Plan) -> Expected<PackagedKernel> {
-    Expected<json::Object> Config = getCommonConfig(Best, Plan);
-    if (!Config)
-      return Config.takeError();
-    return packFor(Plan, *Config, Best.Winner, O);
-  };
-  Expected<PackagedKernel> First = PackCommon(*Plans.front());
+  Expected<PackagedKernel> First =
+      packFor(*Plans.front(), Best.Common.front(), O);
   if (!First)
     return First;
   auto Explain = [&](StringRef Verb, const ReplayPlan &Plan, Error E) {
@@ -323,8 +303,7 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
     for (const InstanceWinner &Own : Best.InstanceWinners) {
       if (Own.RecordId != Plan->instance().DynamicHash)
         continue;
-      if (Expected<PackagedKernel> Next =
-              packFor(*Plan, Own.Config, Own.Winner, O)) {
+      if (Expected<PackagedKernel> Next = packFor(*Plan, Own, O)) {
         addOwnArguments(*Plan, All, O, Next->Variants.front());
         addVariants(K, *Next);
       } else if (Error E =
@@ -338,8 +317,9 @@ mneme::packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
     addVariants(K, Served);
   };
   AddCommon(*Plans.front(), std::move(*First));
-  for (const std::unique_ptr<ReplayPlan> &Plan : Plans.drop_front()) {
-    Expected<PackagedKernel> Next = PackCommon(*Plan);
+  for (auto [Plan, Own] :
+       drop_begin(zip_equal(Plans, ArrayRef(Best.Common)))) {
+    Expected<PackagedKernel> Next = packFor(*Plan, Own, O);
     if (!Next) {
       if (Error E = Explain("serve", *Plan, Next.takeError()))
         return std::move(E);

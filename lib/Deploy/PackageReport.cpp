@@ -49,6 +49,7 @@ static void addVariant(const json::Object &O, StringRef StaticHash,
   if (const json::Array *Times = O.getArray("times"))
     for (const json::Value &Time : *Times)
       Known->Times.push_back(Time.getAsNumber().value_or(0));
+  Known->CPUTime += O.getNumber("cpu_time").value_or(0);
 }
 
 static Error addReport(StringRef Path, PackageUse &Use) {

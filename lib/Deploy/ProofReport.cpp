@@ -20,16 +20,8 @@ using namespace llvm::mneme;
 // JSON
 //===----------------------------------------------------------------------===//
 
-static json::Value ratioToJSON(const std::optional<RatioEstimate> &R,
-                               bool HasInterval) {
-  if (!R)
-    return nullptr;
-  json::Object O{{"value", R->Value}, {"low", nullptr}, {"high", nullptr}};
-  if (HasInterval) {
-    O["low"] = R->Low;
-    O["high"] = R->High;
-  }
-  return std::move(O);
+static json::Value orNull(const std::optional<RatioEstimate> &R) {
+  return R ? toJSON(*R) : nullptr;
 }
 
 static json::Value variantToJSON(const ProvedVariant &V) {
@@ -42,8 +34,10 @@ static json::Value variantToJSON(const ProvedVariant &V) {
       {"variant", V.Number},
       {"served", V.Served},
       {"pairs", V.Measured.Pairs},
-      {"measured", ratioToJSON(V.Measured.Ratio, V.Measured.hasInterval())},
-      {"promised", ratioToJSON(V.Promised, /*HasInterval=*/true)},
+      {"measured", orNull(V.Measured.Ratio)},
+      {"promised", orNull(V.Promised)},
+      {"waiting", json::Object{{"plain", V.PlainWaiting},
+                               {"tuned", V.TunedWaiting}}},
       {"agreement",
        Agreement.empty() ? json::Value(nullptr) : json::Value(Agreement)}};
 }
@@ -68,8 +62,7 @@ json::Value mneme::toJSON(const Proof &P) {
                       {"unmatched", P.Use.Unmatched},
                       {"reasons", std::move(Reasons)},
                       {"pairs", P.Application.Pairs},
-                      {"speedup", ratioToJSON(P.Application.Ratio,
-                                              P.Application.hasInterval())},
+                      {"speedup", orNull(P.Application.Ratio)},
                       {"plain_seconds", json::Array(P.PlainSeconds)},
                       {"tuned_seconds", json::Array(P.TunedSeconds)},
                       {"variants", std::move(Variants)}};
@@ -82,16 +75,16 @@ json::Value mneme::toJSON(const Proof &P) {
 static std::string describeSpeedup(const MeasuredSpeedup &M) {
   if (!M.Ratio)
     return "not measured";
-  std::string Text = formatv("speed-up {0:f3}", M.Ratio->Value);
-  if (M.hasInterval())
-    Text += formatv(" ({0:f3} to {1:f3})", M.Ratio->Low, M.Ratio->High);
-  Text += ", " + formatCount(M.Pairs, "pair") + " of runs";
-  if (!M.hasInterval())
-    Text += formatv(" (an interval needs {0})", M.MinPairs);
-  return Text;
+  return formatv("speed-up {0:f3} ({1}), {2} of runs", M.Ratio->Value,
+                 describeInterval(*M.Ratio), formatCount(M.Pairs, "pair"));
 }
 
 static std::string describeAgreement(const ProvedVariant &V) {
+  if (V.isDisturbed())
+    return formatv("not judged: launches of the application's own kernel "
+                   "waited for a CPU for {0:f0} % of their time, tuned ones "
+                   "for {1:f0} %; end other programs, and prove it again",
+                   100 * V.PlainWaiting, 100 * V.TunedWaiting);
   StringRef Agreement = V.agreement();
   if (Agreement == "yes")
     return "as promised";
@@ -118,7 +111,9 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
     return;
   if (!P.Finish.empty())
     Line("device",
-         "host; the application's own kernels have --host-finish=" + P.Finish);
+         "host; the application's own kernels are compiled at its -O level, "
+         "with --host-finish=" +
+             P.Finish);
   Line("application", describeSpeedup(P.Application));
   for (const ProvedVariant &V : P.Variants) {
     Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +

@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <numeric>
 #include <set>
 
 using namespace llvm;
@@ -31,7 +32,8 @@ static MeasuredSpeedup measure(ArrayRef<double> Plain, ArrayRef<double> Tuned) {
 }
 
 StringRef ProvedVariant::agreement() const {
-  if (!Promised || !Measured.hasInterval())
+  if (!Promised || !Measured.Ratio || !Measured.Ratio->hasInterval() ||
+      isDisturbed())
     return "";
   // The study's interval is that of one process.
   constexpr double Close = 1 + DefaultMinEffect;
@@ -113,8 +115,18 @@ private:
   unsigned NumRun = 0; ///< Pairs, for their order.
   double Start = steadySeconds();
   std::vector<ProvedVariant> Known; ///< All variants of the packages.
-  /// Ratios of the kernel's times, one a pair of runs. Parallel to Known.
-  std::vector<std::vector<double>> Ratios;
+  /// Times of a variant in all pairs of runs.
+  struct KernelTimes {
+    std::vector<double> Ratios; ///< One a pair.
+    /// Sums of plain and tuned launches.
+    double Wall[2] = {}, CPU[2] = {};
+
+    double waiting(unsigned Side) const {
+      // Unknown on a GPU.
+      return CPU[Side] ? std::max(0.0, 1 - CPU[Side] / Wall[Side]) : 0;
+    }
+  };
+  std::vector<KernelTimes> Measured; ///< Parallel to Known.
 };
 } // namespace
 
@@ -138,7 +150,7 @@ Error Prover::readPromises() {
               Provenance.getString("host_finish").value_or("none").str());
       }
   }
-  Ratios.resize(Known.size());
+  Measured.resize(Known.size());
   return Error::success();
 }
 
@@ -212,7 +224,7 @@ static const VariantUse *findUse(const PackageUse &Use,
 }
 
 void Prover::addKernelTimes(const Pair &P) {
-  for (auto [K, Own] : zip_equal(Known, Ratios)) {
+  for (auto [K, Own] : zip_equal(Known, Measured)) {
     const VariantUse *Uses[] = {findUse(P.Plain.Use, K),
                                 findUse(P.Tuned.Use, K)};
     if (!Uses[0] || !Uses[1])
@@ -231,7 +243,11 @@ void Prover::addKernelTimes(const Pair &P) {
         Each.push_back(A / B);
     else
       Each = {summarize(Plain).Median / summarize(Tuned).Median};
-    Own.push_back(summarize(Each).Median);
+    Own.Ratios.push_back(summarize(Each).Median);
+    for (auto [Side, Use] : enumerate(Uses)) {
+      Own.Wall[Side] += std::accumulate(Use->Times.begin(), Use->Times.end(), 0.0);
+      Own.CPU[Side] += Use->CPUTime;
+    }
   }
 }
 
@@ -260,12 +276,15 @@ Error Prover::runPairs(unsigned Count, bool TimesKernels) {
 
 /// Keeps the variants that were used.
 void Prover::describeVariants() {
-  for (auto [K, Own] : zip_equal(Known, Ratios)) {
+  for (auto [K, Own] : zip_equal(Known, Measured)) {
     const VariantUse *Use = findUse(Result.Use, K);
     if (!Use || !Use->Served)
       continue;
     K.Served = Use->Served;
-    K.Measured = measure(Own, std::vector<double>(Own.size(), 1));
+    K.Measured =
+        measure(Own.Ratios, std::vector<double>(Own.Ratios.size(), 1));
+    K.PlainWaiting = Own.waiting(0);
+    K.TunedWaiting = Own.waiting(1);
     Result.Variants.push_back(K);
   }
 }
@@ -276,6 +295,7 @@ Expected<Proof> Prover::run() {
   if (O.Say)
     O.Say("two runs without packages");
   ApplicationOptions A = O.App;
+  A.RunsPipeline = true;
   if (Error E = chooseFinish())
     return std::move(E);
   if (!Result.Finish.empty())

@@ -73,14 +73,16 @@ readBestConfig(StringRef Text, StringRef Path,
         "'" + Path + "': " +
         describeLevelRefusal(Level, "'llvm-mneme-deploy pack ") +
         "', and apply the package");
-  TunedConfig &T = Configs.emplace_back();
-  T.File = Path.str();
-  T.Kernel = Best->Kernel;
-  T.StaticHash = Best->StaticHash;
-  T.IsFromHost = Best->Winner.OnHost;
-  T.HasOwnWinners = !Best->InstanceWinners.empty();
-  if (Error E = readShared(Best->Winner.Provenance, T))
-    return createStringError("'" + Path + "' " + toString(std::move(E)));
+  for (const InstanceWinner &Own : Best->Common) {
+    TunedConfig &T = Configs.emplace_back();
+    T.File = Path.str();
+    T.Kernel = Best->Kernel;
+    T.StaticHash = Best->StaticHash;
+    T.IsFromHost = Best->Winner.OnHost;
+    T.HasOwnWinners = !Best->InstanceWinners.empty();
+    if (Error E = readShared(Own.Winner.Provenance, T))
+      return createStringError("'" + Path + "' " + toString(std::move(E)));
+  }
   return Configs;
 }
 

@@ -132,8 +132,6 @@ Expected<Archive> Archive::open(StringRef Dir, bool Resumes) {
   StringRef Text = (*File)->getBuffer();
   // A killed process may have written half a line.
   size_t End = Text.rfind('\n') + 1;
-  if (End != Text.size() && ::truncate(Path.c_str(), End) != 0)
-    return createFileError(Path, errnoAsErrorCode());
   for (StringRef Line : split(Text.take_front(End).rtrim('\n'), '\n')) {
     EvolvedCandidate C;
     if (Line.empty())
@@ -151,6 +149,9 @@ Expected<Archive> Archive::open(StringRef Dir, bool Resumes) {
     else
       A.All[C.Number] = std::move(C);
   }
+  // Not before, as a damaged file must stay as it is.
+  if (End != Text.size() && ::truncate(Path.c_str(), End) != 0)
+    return createFileError(Path, errnoAsErrorCode());
   return A;
 }
 

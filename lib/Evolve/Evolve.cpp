@@ -157,7 +157,8 @@ Error Evolution::startProposer() {
                  {"seed", O.Seed},
                  {"start", json::fixUTF8(O.Start)},
                  {"facts", json::Object{{"block_threads", Facts.BlockThreads},
-                                        {"arguments", std::move(Arguments)}}}})
+                                        {"arguments", std::move(Arguments)}}}},
+             [&] { return O.Interrupts && *O.Interrupts; })
       .moveInto(External);
 }
 
@@ -391,6 +392,8 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
     return E;
   const ReplayFarm &Farm = TheJudge->farm();
   Config["source"] = Path;
+  for (json::Object &OnLaunch : Final.Confirmed->Configs)
+    OnLaunch["source"] = Path;
   Trial Winner;
   Winner.Number = C.Number;
   Winner.Config = std::move(Config);
@@ -409,8 +412,11 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
   WinnerRecord R{Winner, Outcome};
   R.setRecording(Farm.plans().front()->kernel(), Launches);
   R.Device = describeDevices(Farm.describe());
-  if (!StringRef(Winner.Device).ends_with("/host"))
+  bool OnHost = StringRef(Winner.Device).ends_with("/host");
+  if (!OnHost)
     R.GPU = findGPUName(Farm.describe(), Winner.Device);
+  R.Base = makeConfig(O.Judge.Farm.Base);
+  R.Options = makeResultOptions(O.Judge.Farm.Base, OnHost);
   for (const std::unique_ptr<ReplayPlan> &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
   return writeBest(R, pathIn(O.Output, "best.json"));
@@ -456,8 +462,9 @@ Error Evolution::finish() {
     Configs.insert({C->Number, std::move(*Config)});
   }
   while (!Cases.empty()) {
-    Expected<FinalTestResult> R =
-        runFinalTest(TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect), Cases);
+    TestSetting S = TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect);
+    S.Stop = [&] { return O.Interrupts && *O.Interrupts > 1; };
+    Expected<FinalTestResult> R = runFinalTest(S, Cases);
     if (!R)
       return R.takeError();
     if (!R->isSignificant())
@@ -484,17 +491,13 @@ Error Evolution::finish() {
   return Error::success();
 }
 
-static json::Array makeInterval(const RatioEstimate &R) {
-  return json::Array{R.Value, R.Low, R.High};
-}
-
 static json::Value makeSmallest(const std::optional<SmallestChange> &S) {
   if (!S)
     return nullptr;
   return json::Object{{"hunks", S->Hunks},
                       {"kept_hunks", S->KeptHunks},
                       {"config", json::Object(S->Config)},
-                      {"speedup", makeInterval(S->Speedup)},
+                      {"speedup", toArray(S->Speedup)},
                       {"kept", S->Kept},
                       {"evaluations", S->Evaluations}};
 }
@@ -515,7 +518,7 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
                        {"origin", All[*N].Origin},
                        {"description", json::fixUTF8(All[*N].Description)}});
     Winner = json::Object{{"number", *R.Winner},
-                          {"speedup", makeInterval(R.Speedup)},
+                          {"speedup", toArray(R.Speedup)},
                           {"config", json::Object(C.Config)},
                           {"lineage", std::move(Lineage)}};
   }

@@ -48,7 +48,7 @@ json::Value mneme::toJSON(const Judgement &J) {
     Suspicions.push_back(json::fixUTF8(S));
   json::Value Speedup = nullptr;
   if (J.Speedup)
-    Speedup = json::Array{J.Speedup->Value, J.Speedup->Low, J.Speedup->High};
+    Speedup = toArray(*J.Speedup);
   return json::Object{{"stage", getStageName(J.Reached)},
                       {"passed", J.passed()},
                       {"failure", OrNull(J.Failure.name())},
@@ -430,7 +430,7 @@ Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
 /// Measures pairs with the recorded code on the training instances.
 Error Judge::compare(const CandidateConfig &Config, Judgement &J) {
   auto Begin = std::chrono::steady_clock::now();
-  double Log = 0, Below = 0, Above = 0, Weight = 1.0 / Training.size();
+  std::vector<RatioEstimate> Ratios;
   for (unsigned I : Training) {
     EvaluationRequest Pair[] = {makeRequest({}, I, true),
                                 makeRequest(Config.of(I), I, true)};
@@ -441,12 +441,10 @@ Error Judge::compare(const CandidateConfig &Config, Judgement &J) {
     J.Error = P->Error;
     if (!P->Failure.empty())
       return Error::success();
-    RatioEstimate R = estimatePairedRatio(P->Samples[0], P->Samples[1]);
-    Log += Weight * std::log(R.Value);
-    Below = std::hypot(Below, Weight * std::log(R.Value / R.Low));
-    Above = std::hypot(Above, Weight * std::log(R.High / R.Value));
+    Ratios.push_back(estimatePairedRatio(P->Samples[0], P->Samples[1]));
   }
-  J.Speedup = {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
+  J.Speedup = combineRatios(
+      Ratios, std::vector<double>(Ratios.size(), 1.0 / Ratios.size()));
   J.Seconds[static_cast<size_t>(JudgeStage::Compare)] += secondsSince(Begin);
   J.Reached = JudgeStage::HeldOut;
   return Error::success();

@@ -66,15 +66,17 @@ Expected<json::Array> mneme::parseSearchReplace(StringRef Diff) {
 }
 
 Expected<std::unique_ptr<Proposer>>
-Proposer::start(StringRef Command, double Seconds, json::Object Greeting) {
+Proposer::start(StringRef Command, double Seconds, json::Object Greeting,
+                std::function<bool()> Stop) {
   Expected<std::unique_ptr<LineProcess>> Program =
-      LineProcess::start(Command, Seconds);
+      LineProcess::start(Command, Seconds, Stop);
   if (!Program)
     return Program.takeError();
   if (Error E = (*Program)->send(
           formatv("{0}", json::Value(std::move(Greeting))).str()))
     return std::move(E);
-  return std::unique_ptr<Proposer>(new Proposer(Command, std::move(*Program)));
+  return std::unique_ptr<Proposer>(
+      new Proposer(Command, std::move(*Program), std::move(Stop)));
 }
 
 static json::Object makeContext(const EvolvedCandidate &C) {
@@ -90,6 +92,9 @@ Expected<Proposal> Proposer::read(const json::Object &Answer,
                                   StringRef Parent) const {
   Proposal P;
   P.Cost = Answer.getNumber("cost").value_or(0);
+  // It must not extend the search.
+  if (!(P.Cost >= 0))
+    return createStringError("expected a \"cost\" of at least 0");
   P.Description = Answer.getString("description").value_or("").str();
   if (std::optional<StringRef> Text = Answer.getString("text")) {
     P.Text = Text->str();
@@ -128,6 +133,10 @@ Proposer::ask(uint64_t Number, const EvolvedCandidate &Parent,
     return Fail(std::move(E));
   for (unsigned Refused = 1;; ++Refused) {
     Expected<std::string> Line = Program->receive();
+    if (!Line && Stop()) {
+      consumeError(Line.takeError());
+      return std::nullopt;
+    }
     if (!Line)
       return Fail(Line.takeError());
     Expected<json::Value> V = parseJSON(*Line);

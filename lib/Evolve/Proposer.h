@@ -34,22 +34,27 @@ struct Proposal {
 
 class Proposer {
 public:
+  /// \param Stop  Returns true to stop waiting for the program.
   static Expected<std::unique_ptr<Proposer>>
-  start(StringRef Command, double Seconds, json::Object Greeting);
+  start(StringRef Command, double Seconds, json::Object Greeting,
+        std::function<bool()> Stop);
 
-  /// Asks for a version of \p Parent. Unset: the program has no more. An answer
-  /// that is no version is told to the program, up to three times.
+  /// Asks for a version of \p Parent. Unset: the program has no more, or was
+  /// stopped. An answer that is no version is told to the program, up to three
+  /// times.
   Expected<std::optional<Proposal>>
   ask(uint64_t Number, const EvolvedCandidate &Parent,
       ArrayRef<const EvolvedCandidate *> Inspirations);
 
 private:
-  Proposer(StringRef Command, std::unique_ptr<LineProcess> Program)
-      : Command(Command), Program(std::move(Program)) {}
+  Proposer(StringRef Command, std::unique_ptr<LineProcess> Program,
+           std::function<bool()> Stop)
+      : Command(Command), Program(std::move(Program)), Stop(std::move(Stop)) {}
   Expected<Proposal> read(const json::Object &Answer, StringRef Parent) const;
 
   std::string Command;
   std::unique_ptr<LineProcess> Program;
+  std::function<bool()> Stop;
 };
 
 } // namespace mneme

@@ -52,6 +52,10 @@ Error mneme::checkPaired(const PairedEvaluation &P, size_t Compared,
     return createStringError(formatv("a comparison of {0} has samples of {1}",
                                      Compared, P.Samples.size())
                                  .str());
+  if (!P.CodeHashes.empty() && P.CodeHashes.size() != Compared)
+    return createStringError(formatv("a comparison of {0} has hashes of {1}",
+                                     Compared, P.CodeHashes.size())
+                                 .str());
   for (const std::vector<double> &S : P.Samples)
     if (S.size() < Rounds || S.size() != P.Samples.front().size())
       return createStringError(

@@ -303,6 +303,8 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
   }
   for (const Measurement &M : Result->Measured)
     P.Samples.push_back(M.Nanoseconds);
+  for (const FarmCode *Code : Codes)
+    P.CodeHashes.push_back(Code->CodeHash);
   return P;
 }
 

@@ -154,15 +154,21 @@ Expected<ApplicationFacts> mneme::checkApplication(const std::string &Path,
     Facts.Warning =
         "'" + Path +
         "' is not an ELF file: cannot tell whether it starts instrumented code";
-  if (!Facts.Warning.empty() || AnyExecutable)
+  if (!Facts.Warning.empty())
     return Facts;
+  static constexpr StringLiteral OtherRights =
+      "runs with the rights of another user or with capabilities: Mneme's "
+      "runtime cannot be loaded into it";
+  if (AnyExecutable) {
+    if (hasOtherRights(Path))
+      Facts.Warning = "'" + Path + "' " + OtherRights.str() +
+                      ", and it runs without it";
+    return Facts;
+  }
   if (Error E = checkExecutable(Path))
     return std::move(E);
   if (hasOtherRights(Path))
-    return createFileError(
-        Path, createStringError("runs with the rights of another user or with "
-                                "capabilities: the recording runtime cannot "
-                                "be loaded into it"));
+    return createFileError(Path, createStringError(OtherRights));
   if (hasPayloadSection(Path)) {
     if (Error E = addPayloads(Path, Facts))
       return std::move(E);

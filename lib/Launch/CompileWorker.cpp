@@ -14,6 +14,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Process/ChildTask.h"
@@ -221,10 +222,22 @@ std::string llvm::mneme::findToolchain(const Module &M) {
   return "LLVM " LLVM_VERSION_STRING;
 }
 
+/// Runs clang's pipeline, as for a GPU.
+static Error runPipeline(std::unique_ptr<Module> &M, const LaunchedKernel &K) {
+  CompileOptions O;
+  O.Kernel = O.Specialize.Kernel = K.Name;
+  O.OptLevel = K.OptLevel;
+  Expected<KernelCompiler> Compiler = KernelCompiler::create(*M, O);
+  if (!Compiler)
+    return Compiler.takeError();
+  CompileResult Ignored;
+  return Compiler->optimize(M, Ignored);
+}
+
 Expected<LaunchedKernel>
 llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
                            const Digest128 &Unit, StringRef Kernel,
-                           const HostOptions *Host) {
+                           const HostOptions *Host, bool RunsPipeline) {
   LLVMContext Context;
   Expected<DeviceLink> Link = parseModule(Payloads, Context);
   if (!Link)
@@ -258,6 +271,9 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
   K.Bitcode.assign(Bitcode.begin(), Bitcode.end());
   if (!Host)
     return K;
+  if (RunsPipeline)
+    if (Error E = runPipeline(*M, K))
+      return std::move(E);
   // Lowering consumes the module.
   Expected<DeviceImage> Image = compileKernelForHost(**M, Kernel, *Host);
   if (!Image)

@@ -78,10 +78,12 @@ Expected<LaunchedKernel> describeImageKernel(const LoadImageRequest &Q);
 std::string findToolchain(const Module &M);
 
 /// Extracts \p Kernel from the payload with hash \p Unit. With \p Host, also
-/// compiles it for the host device.
+/// compiles it for the host device; with \p RunsPipeline, after clang's
+/// pipeline.
 Expected<LaunchedKernel> compileKernel(ArrayRef<std::string> Payloads,
                                        const Digest128 &Unit, StringRef Kernel,
-                                       const HostOptions *Host);
+                                       const HostOptions *Host,
+                                       bool RunsPipeline = false);
 
 } // namespace mneme
 } // namespace llvm

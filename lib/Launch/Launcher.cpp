@@ -477,7 +477,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   Expected<Environment> Env = makeEnvironment(Options, *Libraries, *Folder);
   if (!Env)
     return Env.takeError();
-  Server S(Records, Options.Host);
+  Server S(Records, Options.Host, Options.RunsPipeline);
   if (Error E = S.listen(Folder->pathOf("socket")))
     return std::move(E);
 

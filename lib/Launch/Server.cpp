@@ -65,9 +65,10 @@ struct Server::Connection final : WirePeer {
   std::vector<std::string> JobPayloads;
 };
 
-Server::Server(RecordKeeper &Records, const HostOptions &Options, StartFn Start)
-    : Records(Records), Options(Options), Start(Start),
-      Listener(DescriptorsOfConnection) {}
+Server::Server(RecordKeeper &Records, const HostOptions &Options,
+               bool RunsPipeline, StartFn Start)
+    : Records(Records), Options(Options), RunsPipeline(RunsPipeline),
+      Start(Start), Listener(DescriptorsOfConnection) {}
 
 Server::~Server() = default;
 
@@ -269,11 +270,12 @@ linkObject(StringRef Object, StringRef Entry, uint64_t CodeBase,
 static Expected<std::string>
 loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
            const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
-           uint64_t CodeBase, uint64_t CodeSize,
+           bool RunsPipeline, uint64_t CodeBase, uint64_t CodeSize,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
   if (Cached.empty()) {
-    Expected<LaunchedKernel> K = compileKernel(Payloads, Unit, Kernel, Options);
+    Expected<LaunchedKernel> K =
+        compileKernel(Payloads, Unit, Kernel, Options, RunsPipeline);
     if (!K)
       return K.takeError();
     Encoded = K->encode();
@@ -343,7 +345,7 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
             [&] {
               return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
                                 Module->second->Payloads, Q->Unit, Q->Kernel,
-                                Q->ForHost ? &Options : nullptr,
+                                Q->ForHost ? &Options : nullptr, RunsPipeline,
                                 C.CodeBase + C.CodeUsed,
                                 C.CodeSize - C.CodeUsed, Lookup);
             },

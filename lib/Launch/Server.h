@@ -35,9 +35,10 @@ class Server {
 public:
   using StartFn = decltype(&ChildTask::start);
 
+  /// \param RunsPipeline  LaunchOptions::RunsPipeline.
   /// \param Start Starts long work.
   Server(RecordKeeper &Records, const HostOptions &Options,
-         StartFn Start = ChildTask::start);
+         bool RunsPipeline = false, StartFn Start = ChildTask::start);
   ~Server();
 
   /// Listens on a Unix socket at \p Path.
@@ -108,6 +109,7 @@ private:
 
   RecordKeeper &Records;
   HostOptions Options;
+  bool RunsPipeline;
   StartFn Start;
   WireListener Listener;
   bool IsHeld = false, IsRefusing = false;

@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -48,8 +49,9 @@ static constexpr double ExitSeconds = 2;
 
 static bool IgnoresChildren = false;
 
-void mneme::expectChildren() {
+void mneme::prepareSignals() {
   IgnoresChildren = ::signal(SIGCHLD, SIG_DFL) == SIG_IGN;
+  PrivateFolder::removeOnSignals();
 }
 
 void mneme::restoreChildSignals() {
@@ -208,6 +210,8 @@ void Start::resetSignals() const {
     ::signal(S, SIG_DFL);
   if (IsProgram)
     ::signal(SIGXFSZ, SIG_DFL);
+  else
+    PrivateFolder::removeOnSignals();
   // The child's process group is in the background of the terminal. It may
   // write there even if the terminal has TOSTOP set.
   ::signal(SIGTTOU, SIG_IGN);

@@ -20,8 +20,9 @@ using namespace llvm::mneme;
 /// Time limit for the program to exit after its input was closed.
 static constexpr double EndSeconds = 2;
 
-Expected<std::unique_ptr<LineProcess>> LineProcess::start(StringRef Command,
-                                                          double Seconds) {
+Expected<std::unique_ptr<LineProcess>>
+LineProcess::start(StringRef Command, double Seconds,
+                   std::function<bool()> Stop) {
   // The input is a socket: unlike a pipe, it can be written without SIGPIPE.
   Expected<Pipe> In = Pipe::createSocket();
   if (!In)
@@ -39,7 +40,7 @@ Expected<std::unique_ptr<LineProcess>> LineProcess::start(StringRef Command,
     return Program.takeError();
   return std::unique_ptr<LineProcess>(
       new LineProcess(std::move(*Program), std::move(In->Write),
-                      std::move(Out->Read), Seconds));
+                      std::move(Out->Read), Seconds, std::move(Stop)));
 }
 
 LineProcess::~LineProcess() {
@@ -65,6 +66,10 @@ Error LineProcess::describeEnd() {
 
 Error LineProcess::explain(Error E, StringRef Verb) {
   return handleErrors(std::move(E), [&](const StreamError &S) -> Error {
+    if (isStopped()) {
+      Hangs = true;
+      return createStringError("the wait for it was interrupted");
+    }
     switch (S.kind()) {
     case StreamError::Late:
       Hangs = true;
@@ -93,7 +98,7 @@ Error LineProcess::send(StringRef Line) {
       return describeEnd();
     else if (errno == EAGAIN) {
       if (Error E = waitFor(In.get(), POLLOUT, Until,
-                            [&] { return Program.hasEnded(); }))
+                            [&] { return isStopped() || Program.hasEnded(); }))
         return explain(std::move(E), "read");
     } else if (errno != EINTR)
       return systemError("cannot write to it");
@@ -102,8 +107,9 @@ Error LineProcess::send(StringRef Line) {
 }
 
 Expected<std::string> LineProcess::receive() {
-  Expected<std::string> Line =
-      Lines.next(Deadline::after(Seconds), [&] { return Program.hasEnded(); });
+  Expected<std::string> Line = Lines.next(
+      Deadline::after(Seconds),
+      [&] { return isStopped() || Program.hasEnded(); });
   if (!Line)
     return explain(Line.takeError(), "answer");
   return Line;

@@ -329,9 +329,9 @@ Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
   Result.BadValue = summarize(R.Measured->Nanoseconds).Median;
   set(Result.Ratio->Low > 1 + O.Threshold ? Difference::Present
                                           : Difference::None,
-      formatv("the bad side takes {0:f3} times as long (95 %: {1:f3} to "
-              "{2:f3}), {3:f1} us instead of {4:f1}",
-              Result.Ratio->Value, Result.Ratio->Low, Result.Ratio->High,
+      formatv("the bad side takes {0:f3} times as long (95 %: {1}), {2:f1} us "
+              "instead of {3:f1}",
+              Result.Ratio->Value, describeInterval(*Result.Ratio),
               *Result.BadValue / 1000, *Result.GoodValue / 1000)
           .str());
   return Error::success();

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/SettingFlags.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -112,6 +113,20 @@ static std::enable_if_t<IsChoice<T>, std::string> print(T Value) {
     if (C.Value == Value)
       return C.Name.str();
   llvm_unreachable("unknown choice");
+}
+
+template <typename T>
+static std::enable_if_t<IsChoice<T>, Error> parse(StringRef Text, T &Out) {
+  std::vector<std::string> Names;
+  for (const Choice<T> &C : getChoices<T>()) {
+    Names.push_back(C.Name.str());
+    if (Text != C.Name)
+      continue;
+    Out = C.Value;
+    return Error::success();
+  }
+  return createStringError("expected " + join(Names, ", ") + ", got '" + Text +
+                           "'");
 }
 
 //===----------------------------------------------------------------------===//
@@ -451,4 +466,102 @@ std::vector<std::string> mneme::makeFlags(const ReplayOptions &R) {
     Flags.push_back("--" Option);
 #include "llvm/Mneme/Replay/Flags.def"
   return Flags;
+}
+
+//===----------------------------------------------------------------------===//
+// JSON
+//===----------------------------------------------------------------------===//
+
+static std::string makeKey(StringRef Option) {
+  std::string Key = Option.str();
+  std::replace(Key.begin(), Key.end(), '-', '_');
+  return Key;
+}
+
+template <typename T>
+static void writeOption(json::Object &O, StringRef Option, const T &V) {
+  O[makeKey(Option)] = print(V);
+}
+template <typename T>
+static void writeOption(json::Object &O, StringRef Option,
+                        const std::optional<T> &V) {
+  if (V)
+    writeOption(O, Option, *V);
+}
+template <typename T>
+static void writeOption(json::Object &O, StringRef Option,
+                        const std::vector<T> &V) {
+  O[makeKey(Option)] = json::Array(printValues(V, {}));
+}
+
+json::Object mneme::makeResultOptions(const ReplayOptions &R, bool OnHost) {
+  static const ReplayOptions Defaults;
+  json::Object O;
+  auto IsWritten = [&](FlagUse Use, OptionGroup Group, bool IsDefault) {
+    return Use == FlagUse::Result &&
+           (Group == OptionGroup::Device ? OnHost : !IsDefault);
+  };
+#define FLAG(Option, Type, Member, Use, Group, ValueDesc, Help)                \
+  if (IsWritten(FlagUse::Use, OptionGroup::Group,                              \
+                printValues(R.Member, Defaults.Member).empty()))               \
+    writeOption(O, Option, R.Member);
+#define FLAG_OFF(Option, Member, Group, Help)                                  \
+  if (!R.Member)                                                               \
+    O[makeKey(Option)] = true;
+#include "llvm/Mneme/Replay/Flags.def"
+  return O;
+}
+
+template <typename T> static Error readOption(const json::Value &V, T &Out) {
+  if (std::optional<StringRef> Text = V.getAsString())
+    return parse(*Text, Out);
+  return createStringError(formatv("expected a string, got {0}", V));
+}
+template <typename T>
+static Error readOption(const json::Value &V, std::optional<T> &Out) {
+  return readOption(V, Out.emplace());
+}
+template <typename T>
+static Error readOption(const json::Value &V, std::vector<T> &Out) {
+  if (!V.getAsArray())
+    return createStringError(formatv("expected an array, got {0}", V));
+  Out.clear();
+  for (const json::Value &One : *V.getAsArray())
+    if (Error E = readOption(One, Out.emplace_back()))
+      return E;
+  return Error::success();
+}
+
+Error mneme::applyResultOptions(const json::Object &Options, ReplayOptions &R) {
+  for (const auto &[Key, V] : Options) {
+    bool IsKnown = false;
+    Error E = Error::success();
+    // A file must not name others.
+#define FLAG(Option, Type, Member, Use, Group, ValueDesc, Help)                \
+  if (FlagUse::Use == FlagUse::Result && StringRef(Key) == makeKey(Option)) {  \
+    IsKnown = true;                                                            \
+    E = readOption(V, R.Member);                                               \
+  }
+#define FLAG_OFF(Option, Member, Group, Help)                                  \
+  if (StringRef(Key) == makeKey(Option)) {                                     \
+    IsKnown = true;                                                            \
+    R.Member = V != json::Value(true);                                         \
+  }
+#include "llvm/Mneme/Replay/Flags.def"
+    if (!IsKnown)
+      E = createStringError("unknown option");
+    if (E)
+      return make_error<KeyError>(
+          Key, ("'" + StringRef(Key) + "': " + toString(std::move(E))).str());
+  }
+  return Error::success();
+}
+
+Error ReplayFlags::applyFile(const json::Object &Options,
+                             ReplayOptions &R) const {
+  json::Object Rest(Options);
+  for (auto [Info, F] : zip(FlagInfos, O->Flags))
+    if (F && F->isGiven())
+      Rest.erase(makeKey(Info.Option));
+  return applyResultOptions(Rest, R);
 }

@@ -8,6 +8,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
@@ -174,6 +175,15 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
         "version", "'version': expected 1: another version of Mneme wrote it"));
   ConfigFile File;
   File.Path = Path.str();
+  if (const json::Object *Options = O->getObject("options");
+      Options && O->getString("format") == "mneme-best") {
+    File.Options = *Options;
+    ReplayOptions Scratch;
+    if (Error E = applyResultOptions(File.Options, Scratch)) {
+      Keys.push_back("options");
+      return Refuse(std::move(E));
+    }
+  }
   if (isUpstream(*Config)) {
     Expected<json::Object> Converted = convertUpstream(*Config);
     if (!Converted)

@@ -127,7 +127,7 @@ static json::Value ratioToJSON(const std::optional<RatioEstimate> &R) {
   if (!R)
     return nullptr;
   return json::Object{{"value", R->Value},
-                      {"interval", json::Array{R->Low, R->High}},
+                      {"interval", makeInterval(*R)},
                       {"significant", R->isSignificant()}};
 }
 
@@ -136,15 +136,15 @@ static bool ratioFromJSON(const json::Value *V, std::optional<RatioEstimate> &R,
   if (!V || V->kind() == json::Value::Null)
     return true;
   json::ObjectMapper O(*V, P);
-  double Value = 1;
-  std::vector<double> Interval;
-  if (!O || !O.map("value", Value) || !O.map("interval", Interval))
+  RatioEstimate Read;
+  if (!O || !O.map("value", Read.Value))
     return false;
-  if (Interval.size() != 2) {
+  const json::Array *Interval = V->getAsObject()->getArray("interval");
+  if (!Interval || !readInterval(*Interval, Read)) {
     P.field("interval").report("expected two numbers");
     return false;
   }
-  R = {Value, Interval[0], Interval[1]};
+  R = Read;
   return true;
 }
 
@@ -586,7 +586,7 @@ static std::string describeMeasurement(const Measurement &M) {
   raw_string_ostream OS(Text);
   OS << formatSeconds(S.Median * 1e-9) << " median of " << S.Count << " ("
      << formatSeconds(S.Low * 1e-9) << " to " << formatSeconds(S.High * 1e-9)
-     << ")";
+     << (S.hasInterval() ? ")" : ", all samples)");
   if (M.Timer != "host")
     OS << ", " << getCacheModeName(M.Cache) << " cache, by " << M.Timer;
   if (M.Repeat > 1)
@@ -610,9 +610,8 @@ static void printBaseline(Table &T, const BaselineResult &R) {
         getBaselineName(R.Kind) + ", " + describeMeasurement(*R.Measured));
   if (!R.Speedup)
     return;
-  std::string Interval =
-      formatv(" ({0:f4} to {1:f4})", R.Speedup->Low, R.Speedup->High).str();
-  T.row("speedup", R.Speedup->isSignificant()
+  std::string Interval = " (" + describeInterval(*R.Speedup, 4) + ")";
+  T.row("speedup", R.Speedup->isSignificant() || !R.Speedup->hasInterval()
                        ? formatv("{0:f4}", R.Speedup->Value).str() + Interval
                        : "no significant difference" + Interval);
 }

@@ -49,6 +49,13 @@ const Trial *WinnerRecord::winner() const {
   return Number ? findTrial(*Number) : nullptr;
 }
 
+json::Object WinnerRecord::withBase(const json::Object &Config) const {
+  json::Object Whole(Config);
+  for (const auto &[Key, V] : Base)
+    Whole.try_emplace(Key, V);
+  return Whole;
+}
+
 //===----------------------------------------------------------------------===//
 // The table
 //===----------------------------------------------------------------------===//
@@ -138,6 +145,16 @@ static json::Value summarizeTime(ArrayRef<double> Samples, double Median) {
   return json::Object{{"median", S.Median}, {"low", S.Low}, {"high", S.High}};
 }
 
+/// Returns a trial's configuration and code on one instance: settings that
+/// follow from the launch differ, and so does specialized code.
+static json::Object makeInstanceCode(const WinnerRecord &R,
+                                     const RetestedTrial &T,
+                                     unsigned Instance) {
+  return json::Object{{"record_id", R.Outcome.Instances[Instance].Id},
+                      {"config", R.withBase(T.Configs[Instance])},
+                      {"code_hash", orNull(T.CodeHashes[Instance])}};
+}
+
 /// Returns the trials that are significantly better for one instance than the
 /// common winner.
 static json::Array makeInstanceWinners(const WinnerRecord &R) {
@@ -149,19 +166,16 @@ static json::Array makeInstanceWinners(const WinnerRecord &R) {
   for (const InstanceRegret &G : R.Outcome.Regrets) {
     auto Best = find_if(Final.Candidates,
                         [&](const auto &T) { return T.Number == G.BestTrial; });
-    const Trial *T = R.findTrial(G.BestTrial);
-    if (!T || Best->Device != Common.Device ||
+    if (Best == Final.Candidates.end() || Best->Device != Common.Device ||
         Best->PerInstance[G.Instance].Low <=
             Common.PerInstance[G.Instance].High ||
         compareWithBaseline(Best->PerInstance[G.Instance], Final.MinEffect) !=
             Comparison::Faster)
       continue;
-    Winners.push_back(
-        json::Object{{"record_id", R.Outcome.Instances[G.Instance].Id},
-                     {"config", json::Object(T->Config)},
-                     {"trial", T->Number},
-                     {"code_hash", orNull(T->CodeHash)},
-                     {"speedup", toJSON(Best->PerInstance[G.Instance])}});
+    json::Object Own = makeInstanceCode(R, *Best, G.Instance);
+    Own["trial"] = Best->Number;
+    Own["speedup"] = toJSON(Best->PerInstance[G.Instance]);
+    Winners.push_back(std::move(Own));
   }
   return Winners;
 }
@@ -213,7 +227,8 @@ json::Object mneme::makeBest(const WinnerRecord &R) {
       {"launches", json::Array(R.Launches)},
       {"record_id", Instance ? orNull(Instance->Id) : json::Value(nullptr)},
       {"record_ids", std::move(RecordIds)},
-      {"config", Winner ? json::Object(Winner->Config) : json::Object()},
+      {"config", R.withBase(Winner ? Winner->Config : json::Object())},
+      {"options", json::Object(R.Options)},
       {"trial", Winner ? json::Value(Winner->Number) : json::Value(nullptr)},
       {"expected", std::move(Expected)},
       {"code_hash", orNull(CodeHash)},
@@ -225,14 +240,11 @@ json::Object mneme::makeBest(const WinnerRecord &R) {
       {"level", getLevelName(R.Level)},
       {"judge", R.IsJudgedByApp ? "app" : "memory"},
       {"toolchain", json::Object(R.Toolchain)}};
-  // Settings that follow from the launch differ.
   if (const auto &C = R.Outcome.Final.Confirmed;
-      Winner && C && C->Configs.size() > 1 &&
-      C->Configs.size() == R.Outcome.Instances.size()) {
+      Winner && C && C->Failure.empty() && C->Configs.size() > 1) {
     json::Array Configs;
-    for (auto [I, Config] : zip_equal(R.Outcome.Instances, C->Configs))
-      Configs.push_back(
-          json::Object{{"record_id", I.Id}, {"config", json::Object(Config)}});
+    for (unsigned I = 0; I != C->Configs.size(); ++I)
+      Configs.push_back(makeInstanceCode(R, *C, I));
     Best["instance_configs"] = std::move(Configs);
   }
   if (json::Array Own = makeInstanceWinners(R); !Own.empty())

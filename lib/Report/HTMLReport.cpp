@@ -159,15 +159,14 @@ void Report::writeVerdict() {
             formatv(": 95 % interval {0:f3} to {1:f3}, ", C->Speedup.Low,
                     C->Speedup.High)
                 .str() +
-            "re-tested in " + Pairs +
-            " side by side. The search itself had measured " +
+            "confirmed in " + Pairs + " side by side. The search estimated " +
             formatNumber(C->RawSpeedup) + "." + OtherCache);
   else if (C && C->Failure.empty())
     Say(getComparisonText(O.Final.compare(*C)),
         "The best trial of the search was measured again beside " +
             describeBaseline() + " in " + Pairs + ": " +
             formatRatio(C->Speedup) +
-            " times as fast. The search itself had measured " +
+            " times as fast. The search estimated " +
             formatNumber(C->RawSpeedup) + ".");
   else if (!O.Final.Candidates.empty())
     Say("nothing better was found",
@@ -210,10 +209,9 @@ void Report::writeVerdict() {
   fact("failed", Twine(O.Failed));
   fact("equal code", Twine(O.Duplicates));
   fact("search", formatMetric("compile_time", O.SearchSeconds));
-  if (O.SearchSeconds > 0)
-    fact("trials a second",
-         formatNumber((O.Complete + O.Pruned + O.Failed - O.Resumed) /
-                      O.SearchSeconds));
+  if (uint64_t Own = O.Complete + O.Pruned + O.Failed - O.Resumed;
+      Own && O.SearchSeconds > 0)
+    fact("trials a second", formatNumber(Own / O.SearchSeconds));
   fact("sampler", R.Sampler + ", seed " + Twine(R.Seed));
   fact("end", getStudyEndName(O.End));
   OS << "</dl>\n";
@@ -305,7 +303,7 @@ void Report::writeRetest() {
   if (O.Final.Candidates.empty())
     return;
   begin("Re-test of the best", "retest");
-  beginTable({"trial", "in the search", "re-tested", "result", "configuration"});
+  beginTable({"trial", "search estimate", "re-test", "result", "configuration"});
   for (const RetestedTrial &T : O.Final.Candidates) {
     OS << "<tr data-trial=\"" << T.Number << "\">";
     cell(Twine(T.Number), "n");
@@ -326,9 +324,13 @@ void Report::writeRetest() {
   endTable();
   paragraph(formatv("{0} of {1} are significantly faster than {2}: the 95 % "
                     "interval is above 1, and the speed-up at least {3} %. "
-                    "Speed-ups are measured in turns with it.",
+                    "Speed-ups are measured in turns with it.{4}",
                     O.Final.countSurvivors(), O.Final.Candidates.size(),
-                    describeBaseline(), formatNumber(100 * O.Final.MinEffect))
+                    describeBaseline(), formatNumber(100 * O.Final.MinEffect),
+                    O.Final.isSignificant()
+                        ? " The re-test selects the winner; its speed-up is "
+                          "the confirmed one above, from fresh pairs."
+                        : "")
                 .str());
   end();
 }
@@ -402,7 +404,8 @@ void Report::writeExplanation() {
   std::string Text =
       formatv("Keeps {0:f0} % of the win", E.Kept * 100).str();
   if (E.Speedup)
-    Text += ": " + formatRatio(*E.Speedup) + " times as fast";
+    Text += ": " + formatRatio(*E.Speedup) +
+            " times as fast as the baseline, in pairs of its own";
   Text += formatv(". {0} configurations were tried, {1} of them with new code.",
                   E.Evaluations, E.Measured)
               .str();
@@ -482,8 +485,8 @@ void Report::writeInstances() {
   if (O.Regrets.empty())
     return;
   begin("Recorded launches", "instances");
-  beginTable({"record", "weight", "best trial for it", "speed-up with it",
-              "with the common winner", "regret"});
+  beginTable({"record", "weight", "best trial for it", "its re-test",
+              "re-test of the common winner", "regret"});
   for (const InstanceRegret &G : O.Regrets) {
     const InstanceOutcome &I = O.Instances[G.Instance];
     OS << "<tr data-trial=\"" << G.BestTrial << "\">";
@@ -640,7 +643,7 @@ void Report::writeTrials() {
   for (const Objective &Obj : Objectives)
     OS << "<th data-sort=\"number\" class=\"n\">" << escapeHTML(Obj.Metric)
        << "</th>";
-  OS << "<th data-sort=\"number\" class=\"n\">speed-up</th>"
+  OS << "<th data-sort=\"number\" class=\"n\">search estimate</th>"
         "<th data-sort=\"text\">equal code</th>"
         "<th data-sort=\"number\" class=\"n\">compile</th>";
   for (const Parameter &P : R.Space.study().Parameters)

@@ -58,7 +58,7 @@ std::string mneme::formatMetric(StringRef Metric, double V) {
 }
 
 std::string mneme::formatRatio(const RatioEstimate &R) {
-  return formatv("{0:f3} ({1:f3} to {2:f3})", R.Value, R.Low, R.High).str();
+  return formatv("{0:f3} ({1})", R.Value, describeInterval(R)).str();
 }
 
 std::pair<std::string, std::string>

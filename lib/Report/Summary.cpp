@@ -126,9 +126,10 @@ void SummaryPrinter::printBaseline() {
 }
 
 void SummaryPrinter::printTrial(const RetestedTrial &T) {
-  OS << formatNanoseconds(T.Nanoseconds) << "  "
-     << formatSpeedup(T.Speedup) << "  trial " << T.Number
-     << ", in pairs with a baseline of "
+  OS << formatNanoseconds(T.Nanoseconds) << "  " << formatSpeedup(T.Speedup)
+     << "  trial " << T.Number << ", confirmed in "
+     << O.Final.Rounds * FinalTestResult::ConfirmFactor
+     << " fresh pairs with a baseline of "
      << formatNanoseconds(T.BaselineNanoseconds) << '\n';
 }
 
@@ -231,20 +232,25 @@ void SummaryPrinter::printParetoSet() {
 }
 
 /// The best results of a search are mostly luck: prints how much of them
-/// remains.
+/// remains. The speed-up of the winner is that of the confirmation, which had no
+/// part in its choice.
 void SummaryPrinter::printFinalTest() {
   const FinalTestResult &F = O.Final;
   if (F.Candidates.empty() || !O.TimeIsObjective)
     return;
   line("re-test") << formatv(
       "{0} of the {1} best trials are significantly faster than the baseline "
-      "(95 % CI above 1, by at least {2} %; {3} pairs each)\n",
+      "(95 % CI above 1, by at least {2} %; {3} pairs each){4}\n",
       F.countSurvivors(), F.Candidates.size(), formatMetric(100 * F.MinEffect),
-      F.Rounds);
+      F.Rounds,
+      F.isSignificant() ? "; it selects the winner, whose speed-up is the "
+                          "confirmed one"
+                        : "");
   for (const RetestedTrial &T : F.Candidates) {
-    line() << formatv("trial {0}: searched {1:f3}x, ", T.Number, T.RawSpeedup);
+    line() << formatv("trial {0}: search estimate {1:f3}x, ", T.Number,
+                      T.RawSpeedup);
     if (T.Failure.empty())
-      OS << "re-tested " << formatSpeedup(T.Speedup) << ", "
+      OS << "re-test " << formatSpeedup(T.Speedup) << ", "
          << getComparisonText(F.compare(T)) << '\n';
     else
       OS << "failed: " << T.Failure << '\n';
@@ -254,8 +260,8 @@ void SummaryPrinter::printFinalTest() {
 void SummaryPrinter::printRegrets() {
   for (const InstanceRegret &G : O.Regrets)
     line(&G == &O.Regrets.front() ? "instances" : "")
-        << formatv("{0}: {1:f3}x with the common best, {2:f3}x with its own "
-                   "(trial {3}), regret {4:f1} %\n",
+        << formatv("{0}: re-test {1:f3}x with the common best, {2:f3}x with "
+                   "its own (trial {3}), regret {4:f1} %\n",
                    O.Instances[G.Instance].Id, G.CommonSpeedup, G.BestSpeedup,
                    G.BestTrial, 100 * G.regret());
 }
@@ -280,8 +286,8 @@ void SummaryPrinter::printExplanation() {
   const Explanation &W = *O.Why;
   line("reason") << formatReason(W);
   if (W.Speedup)
-    OS << formatv("  {0}, {1:f0} % of the win", formatSpeedup(*W.Speedup),
-                  100 * W.Kept);
+    OS << formatv("  keeps {0:f0} % of the win: {1} in pairs of its own",
+                  100 * W.Kept, formatSpeedup(*W.Speedup));
   OS << '\n';
   if (!W.Dropped.empty())
     line() << "does not matter: " << join(W.Dropped, " ") << '\n';

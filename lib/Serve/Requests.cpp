@@ -273,10 +273,9 @@ void Server::handle(Client &C, message::Compare &M) {
   R.Id = M.Id;
   R.Failure = P->Failure;
   R.Error = std::move(P->Error);
-  for (const std::vector<double> &S : P->Samples) {
-    RatioEstimate Speedup = estimateRatio(P->Samples.front(), S);
-    R.Speedups.push_back(json::Array{Speedup.Value, Speedup.Low, Speedup.High});
-  }
+  for (auto [I, S] : enumerate(P->Samples))
+    R.Speedups.push_back(toArray(
+        I ? estimatePairedRatio(P->Samples.front(), S) : RatioEstimate()));
   R.Samples = std::move(P->Samples);
   R.Worker = std::move(P->Worker);
   R.Device = std::move(P->Device);

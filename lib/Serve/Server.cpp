@@ -230,6 +230,9 @@ void Server::serveClients() {
   // A request may add tasks, but no clients.
   for (size_t I = 0; I != Clients.size(); ++I)
     receive(*Clients[I]);
+  // A comparison that ended meanwhile has let others wait. Nothing would wake
+  // the server for them.
+  takeLater();
   closeClients();
   for (const std::unique_ptr<Client> &C : Clients)
     flush(*C);

@@ -18,6 +18,8 @@ using namespace llvm::mneme;
 std::string mneme::formatSpeedup(const RatioEstimate &R) {
   if (R.Low == R.Value && R.High == R.Value)
     return formatv("{0:f3}x", R.Value).str();
+  if (!R.hasInterval())
+    return formatv("{0:f3}x ({1})", R.Value, describeInterval(R)).str();
   return formatv("{0:f3}x [{1:f3}, {2:f3}]", R.Value, R.Low, R.High).str();
 }
 

@@ -66,12 +66,6 @@ static json::Value toJSON(const StringMap<double> &Metrics) {
   return O;
 }
 
-json::Value mneme::toJSON(const RatioEstimate &R) {
-  return json::Object{{"value", number(R.Value)},
-                      {"low", number(R.Low)},
-                      {"high", number(R.High)}};
-}
-
 json::Value mneme::toJSON(const RatioEstimate &R, StringRef Cache) {
   return json::Object{{"cache", Cache}, {"speedup", toJSON(R)}};
 }
@@ -174,8 +168,8 @@ json::Value mneme::toJSON(const StudyOutcome &O) {
     Failures[Kind] = Count;
   json::Object J{{"end", getStudyEndName(O.End)},
                  {"baseline_is_app_code", O.AppCode},
-                 {"instances", toArray(ArrayRef(O.Instances))},
-                 {"baselines", toArray(ArrayRef(O.Baselines))},
+                 {"instances", ::toArray(ArrayRef(O.Instances))},
+                 {"baselines", ::toArray(ArrayRef(O.Baselines))},
                  {"search_seconds", O.SearchSeconds},
                  {"trials", O.Complete + O.Pruned + O.Failed},
                  {"resumed", O.Resumed},
@@ -194,7 +188,7 @@ json::Value mneme::toJSON(const StudyOutcome &O) {
   if (!O.EndReason.empty())
     J["end_reason"] = O.EndReason;
   if (!O.Regrets.empty())
-    J["regrets"] = toArray(ArrayRef(O.Regrets));
+    J["regrets"] = ::toArray(ArrayRef(O.Regrets));
   return J;
 }
 

@@ -137,6 +137,9 @@ struct Journal::Impl {
 
   std::map<uint64_t, BegunTrial> Unfinished; ///< By the trial's number.
   std::vector<Trial> Trials;
+  /// By number, those that were closed when a study ended before them, as
+  /// running trials.
+  std::map<uint64_t, Trial> Closed;
   std::vector<BaselineSample> Baselines;
   uint64_t BaselineCount = 0;
 
@@ -511,6 +514,9 @@ Error Journal::Impl::readOwn(size_t Id) {
   Expected<Point> P = Params.makePoint(O.Params);
   if (!P)
     return Fail(P.takeError());
+  bool IsClosed = T->Failure == FailureKind::Cancelled;
+  if (IsClosed)
+    T = cantFail(makeTrial(O.UserAttrs, OptunaState::Running));
   T->P = std::move(*P);
   // Ignore the configuration in the file, which could name programs.
   T->Config = json::Object();
@@ -518,6 +524,11 @@ Error Journal::Impl::readOwn(size_t Id) {
     T->Config = std::move(*Config);
   else
     consumeError(Config.takeError());
+  if (IsClosed) {
+    Closed.insert_or_assign(T->Number, std::move(*T));
+    return Error::success();
+  }
+  Closed.erase(T->Number);
   for (const json::Value &V : O.Values)
     if (std::optional<double> N = V.getAsNumber())
       T->Values.push_back(*N);
@@ -627,6 +638,8 @@ Error Journal::Impl::readTrials() {
   for (size_t Id : Running)
     if (Error E = readOwn(Id))
       return E;
+  for (auto &[Number, T] : std::exchange(Closed, {}))
+    Trials.push_back(std::move(T));
   for (size_t Id : Again)
     if (const json::Object *Fixed =
             Log.Trials[Id].SystemAttrs.getObject(FixedKey)) {

@@ -14,12 +14,16 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include <atomic>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
 #include <mutex>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 #include <vector>
 
@@ -60,29 +64,61 @@ static std::error_code listFolder(int FD, std::vector<std::string> &Names) {
   return errno ? errnoAsErrorCode() : std::error_code();
 }
 
-static std::error_code removeAt(int Dir, const std::string &Name,
-                                unsigned Depth = 0) {
+static std::error_code removeAt(int Dir, const char *Name, unsigned Depth = 0);
+
+/// Removes what one listing of a folder has. \returns false if it is empty, or
+/// nothing in it could be removed.
+static bool removeContents(int FD, unsigned Depth, std::error_code &EC) {
+  struct KernelEntry {
+    uint64_t Inode, Offset;
+    uint16_t Size;
+    uint8_t Type;
+    char Name[];
+  };
+  alignas(KernelEntry) char Buffer[4096];
+  bool HasRemoved = false;
+  EC = {};
+  ::lseek(FD, 0, SEEK_SET);
+  while (true) {
+    long Bytes = ::syscall(SYS_getdents64, FD, Buffer, sizeof(Buffer));
+    if (Bytes < 0)
+      EC = errnoAsErrorCode();
+    if (Bytes <= 0)
+      return HasRemoved;
+    for (long At = 0; At < Bytes;) {
+      auto *Entry = reinterpret_cast<KernelEntry *>(Buffer + At);
+      At += Entry->Size;
+      StringRef Name = Entry->Name;
+      if (Name == "." || Name == "..")
+        continue;
+      if (std::error_code Failed = removeAt(FD, Entry->Name, Depth + 1))
+        EC = Failed;
+      else
+        HasRemoved = true;
+    }
+  }
+}
+
+/// Makes nothing but system calls: a signal handler uses it.
+static std::error_code removeAt(int Dir, const char *Name, unsigned Depth) {
   auto IsGone = [] { return errno == ENOENT; };
-  if (::unlinkat(Dir, Name.c_str(), 0) == 0 || IsGone())
+  if (::unlinkat(Dir, Name, 0) == 0 || IsGone())
     return {};
   // POSIX specifies EPERM for folders. EPERM also means that a file must not be
   // removed.
   std::error_code EC = errnoAsErrorCode();
   if (errno != EISDIR && errno != EPERM)
     return EC;
-  int FD = ::openat(Dir, Name.c_str(), OpenFolderFlags);
+  int FD = ::openat(Dir, Name, OpenFolderFlags);
   if (FD < 0)
     return errno == ENOTDIR || errno == ELOOP ? EC : errnoAsErrorCode();
   scope_exit Close([&] { ::close(FD); });
   if (Depth == MaxDepth)
     return std::make_error_code(std::errc::filename_too_long);
-  std::vector<std::string> Names;
-  if ((EC = listFolder(::fcntl(FD, F_DUPFD_CLOEXEC, 0), Names)))
-    return EC;
-  for (const std::string &Child : Names)
-    if (std::error_code Failed = removeAt(FD, Child, Depth + 1))
-      EC = Failed;
-  if (EC || ::unlinkat(Dir, Name.c_str(), AT_REMOVEDIR) == 0 || IsGone())
+  // A listing may lack entries if others are removed meanwhile.
+  while (removeContents(FD, Depth, EC))
+    ;
+  if (EC || ::unlinkat(Dir, Name, AT_REMOVEDIR) == 0 || IsGone())
     return EC;
   return errnoAsErrorCode();
 }
@@ -98,7 +134,7 @@ Error mneme::removeTree(StringRef Path) {
   if (Dir < 0)
     return errno == ENOENT ? Error::success()
                            : createFileError(Path, errnoAsErrorCode());
-  std::error_code EC = removeAt(Dir, Name.str());
+  std::error_code EC = removeAt(Dir, Name.str().c_str());
   ::close(Dir);
   return EC ? createFileError(Path, EC) : Error::success();
 }
@@ -171,7 +207,7 @@ static void removeIfAbandoned(int Dir, const std::string &Name) {
   if (IsOurs && ::flock(FD, LOCK_EX | LOCK_NB) == 0 &&
       ::fstatat(Dir, Name.c_str(), &Named, AT_SYMLINK_NOFOLLOW) == 0 &&
       Named.st_dev == Locked.st_dev && Named.st_ino == Locked.st_ino)
-    removeAt(Dir, Name);
+    removeAt(Dir, Name.c_str());
 }
 
 void mneme::removeAbandoned(StringRef Dir,
@@ -196,14 +232,89 @@ bool PrivateFolder::isName(StringRef Name, StringRef Prefix) {
          llvm::all_of(Name, isAlnum);
 }
 
+/// The folders of this process, for the signal handler. Its elements are never
+/// freed, but used again: a handler may run at any moment, in any thread.
+struct PrivateFolder::Registered {
+  std::atomic<bool> IsUsed{true};
+  std::atomic<char *> Path{nullptr}; ///< Whoever takes it removes the folder.
+  pid_t Owner = 0;                   ///< Not a child that has inherited this.
+  Registered *Next = nullptr;
+
+  static std::atomic<Registered *> First;
+
+  static Registered *get();
+  void set(const std::string &TheFolder) {
+    Owner = ::getpid();
+    Path = ::strdup(TheFolder.c_str());
+  }
+  void reset() {
+    std::free(Path.exchange(nullptr));
+    IsUsed = false;
+  }
+};
+
+std::atomic<PrivateFolder::Registered *> PrivateFolder::Registered::First;
+
+PrivateFolder::Registered *PrivateFolder::Registered::get() {
+  for (Registered *R = First; R; R = R->Next)
+    if (!R->IsUsed.exchange(true))
+      return R;
+  auto *New = new Registered;
+  New->Next = First;
+  while (!First.compare_exchange_weak(New->Next, New))
+    ;
+  return New;
+}
+
+/// The signals that end a tool, and their dispositions before ours.
+static constexpr int EndSignals[] = {SIGINT, SIGTERM, SIGHUP};
+static struct sigaction Before[std::size(EndSignals)];
+
+/// Makes nothing but system calls.
+void PrivateFolder::removeAll() {
+  for (Registered *R = Registered::First; R; R = R->Next)
+    if (R->Owner == ::getpid())
+      if (char *Path = R->Path.exchange(nullptr))
+        removeAt(AT_FDCWD, Path);
+}
+
+static void endBySignal(int Signal) {
+  PrivateFolder::removeAll();
+  for (auto [S, Old] : zip_equal(EndSignals, Before))
+    if (S == Signal)
+      ::sigaction(S, &Old, nullptr);
+  // It is delivered when this handler returns.
+  ::raise(Signal);
+}
+
+void PrivateFolder::removeOnSignals() {
+  for (auto [S, Old] : zip_equal(EndSignals, Before)) {
+    struct sigaction Now, New = {};
+    if (::sigaction(S, nullptr, &Now) != 0 || Now.sa_handler == SIG_IGN ||
+        Now.sa_handler == endBySignal)
+      continue;
+    Old = Now;
+    New.sa_handler = endBySignal;
+    ::sigaction(S, &New, nullptr);
+  }
+}
+
 Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
                                               StringRef Prefix) {
+  // No signal may end the process between the creation and the registration.
+  sigset_t All, Mask;
+  sigfillset(&All);
+  ::pthread_sigmask(SIG_SETMASK, &All, &Mask);
+  scope_exit Unblock(
+      [&] { ::pthread_sigmask(SIG_SETMASK, &Mask, nullptr); });
   while (true) {
     PrivateFolder F;
     std::string Path = pathIn(Below, Prefix + MkdtempPart);
     if (!::mkdtemp(Path.data()))
       return createFileError(Below, errnoAsErrorCode());
     F.Path = std::move(Path);
+    F.Entry = Registered::get();
+    F.Entry->set(F.Path);
     F.Lock = LockedFile::tryFolder(F.Path);
     // Another process may have removed it as abandoned before it was locked.
     bool IsTaken =
@@ -240,8 +351,10 @@ Expected<PrivateFolder> PrivateFolder::createTemporary(bool ForSockets) {
 }
 
 PrivateFolder::~PrivateFolder() {
-  if (!Path.empty())
-    consumeError(removeTree(Path));
+  if (Path.empty())
+    return;
+  consumeError(removeTree(Path));
+  Entry->reset();
 }
 
 std::string PrivateFolder::pathOf(StringRef Name) const {

@@ -9,6 +9,8 @@
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Support/Format.h"
+#include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cassert>
 #include <cmath>
@@ -123,6 +125,9 @@ static RatioEstimate makeEstimate(double Value,
 
 RatioEstimate mneme::estimateRatio(ArrayRef<double> A, ArrayRef<double> B) {
   assert(!A.empty() && !B.empty() && "no samples");
+  double Ratio = summarize(A).Median / summarize(B).Median;
+  if (std::min(A.size(), B.size()) < MinIntervalSamples)
+    return RatioEstimate::withoutInterval(Ratio);
   Random Numbers;
   SmallVector<double> Scratch, Logs;
   for (unsigned I = 0; I != NumResamples; ++I) {
@@ -130,8 +135,7 @@ RatioEstimate mneme::estimateRatio(ArrayRef<double> A, ArrayRef<double> B) {
     Logs.push_back(
         std::log(Above / getResampledMedian(B, Numbers, Scratch)));
   }
-  return makeEstimate(std::log(summarize(A).Median / summarize(B).Median),
-                      Logs);
+  return makeEstimate(std::log(Ratio), Logs);
 }
 
 RatioEstimate mneme::estimatePairedRatio(ArrayRef<double> A,
@@ -140,8 +144,75 @@ RatioEstimate mneme::estimatePairedRatio(ArrayRef<double> A,
   SmallVector<double> Pairs, Scratch, Logs;
   for (auto [X, Y] : zip_equal(A, B))
     Pairs.push_back(std::log(X / Y));
+  double Log = summarize(Pairs).Median;
+  if (Pairs.size() < MinIntervalSamples)
+    return RatioEstimate::withoutInterval(std::exp(Log));
   Random Numbers;
   for (unsigned I = 0; I != NumResamples; ++I)
     Logs.push_back(getResampledMedian(Pairs, Numbers, Scratch));
-  return makeEstimate(summarize(Pairs).Median, Logs);
+  return makeEstimate(Log, Logs);
+}
+
+/// The deviations of the logarithms add up in quadrature.
+RatioEstimate mneme::combineRatios(ArrayRef<RatioEstimate> Ratios,
+                                   ArrayRef<double> Weights) {
+  double Log = 0, Below = 0, Above = 0;
+  bool HasInterval = true;
+  for (auto [R, W] : zip_equal(Ratios, Weights)) {
+    HasInterval &= R.hasInterval();
+    Log += W * std::log(R.Value);
+    Below = std::hypot(Below, W * std::log(R.Value / R.Low));
+    Above = std::hypot(Above, W * std::log(R.High / R.Value));
+  }
+  if (!HasInterval)
+    return RatioEstimate::withoutInterval(std::exp(Log));
+  return {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
+}
+
+//===----------------------------------------------------------------------===//
+// Output
+//===----------------------------------------------------------------------===//
+
+json::Array mneme::makeInterval(const RatioEstimate &R) {
+  if (!R.hasInterval())
+    return json::Array{nullptr, nullptr};
+  return json::Array{R.Low, R.High};
+}
+
+json::Value mneme::toJSON(const RatioEstimate &R) {
+  json::Array Interval = makeInterval(R);
+  return json::Object{
+      {"value", R.Value}, {"low", Interval[0]}, {"high", Interval[1]}};
+}
+
+json::Array mneme::toArray(const RatioEstimate &R) {
+  json::Array Interval = makeInterval(R);
+  return json::Array{R.Value, Interval[0], Interval[1]};
+}
+
+bool mneme::readInterval(const json::Array &Interval, RatioEstimate &R) {
+  if (Interval.size() != 2)
+    return false;
+  if (Interval[0].kind() == json::Value::Null &&
+      Interval[1].kind() == json::Value::Null) {
+    R = RatioEstimate::withoutInterval(R.Value);
+    return true;
+  }
+  std::optional<double> Low = Interval[0].getAsNumber(),
+                        High = Interval[1].getAsNumber();
+  if (!Low || !High)
+    return false;
+  R.Low = *Low;
+  R.High = *High;
+  return true;
+}
+
+std::string mneme::describeInterval(const RatioEstimate &R, unsigned Digits) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  if (R.hasInterval())
+    OS << format("%.*f to %.*f", Digits, R.Low, Digits, R.High);
+  else
+    OS << "no interval: fewer than " << MinIntervalSamples << " pairs";
+  return Text;
 }

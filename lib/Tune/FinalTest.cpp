@@ -14,19 +14,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Returns the weighted geometric mean of independent ratios. The deviations of
-/// their logarithms add up in quadrature.
-static RatioEstimate combine(ArrayRef<RatioEstimate> Ratios,
-                             ArrayRef<double> Weights) {
-  double Log = 0, Below = 0, Above = 0;
-  for (auto [R, W] : zip_equal(Ratios, Weights)) {
-    Log += W * std::log(R.Value);
-    Below = std::hypot(Below, W * std::log(R.Value / R.Low));
-    Above = std::hypot(Above, W * std::log(R.High / R.Value));
-  }
-  return {std::exp(Log), std::exp(Log - Below), std::exp(Log + Above)};
-}
-
 /// Makes the requests for the baseline, which is request 0, and some cases on
 /// one instance.
 static std::vector<EvaluationRequest>
@@ -55,6 +42,7 @@ static void addRatio(RetestedTrial &T, unsigned Instance,
                      const PairedEvaluation &P, size_t Case) {
   ArrayRef<double> Baseline = P.Samples[0], Samples = P.Samples[Case + 1];
   T.PerInstance.push_back(estimatePairedRatio(Baseline, Samples));
+  T.CodeHashes.push_back(P.CodeHashes.empty() ? "" : P.CodeHashes[Case + 1]);
   if (Instance != 0)
     return;
   T.BaselineNanoseconds = summarize(Baseline).Median;
@@ -122,7 +110,7 @@ Expected<std::vector<RetestedTrial>> mneme::retest(const TestSetting &S,
       return std::move(E);
   for (RetestedTrial &T : Results)
     if (T.Failure.empty())
-      T.Speedup = combine(T.PerInstance, S.Weights);
+      T.Speedup = combineRatios(T.PerInstance, S.Weights);
   return Results;
 }
 

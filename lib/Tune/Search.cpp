@@ -234,16 +234,29 @@ void Tuner::Impl::judgeCanary(Trial &T) {
     T.Suspect = true;
   } else if (Instances.size() == 1 &&
              isCanaryOff(Keeper.Tracks.on(T.Device), 0, T.Ended, T.Samples)) {
-    note(formatv("the baseline, run again as trial {0}, took {1:f3} times as "
-                 "long as expected: trials before it are suspect",
-                 T.Number, summarize(T.Samples).Median / T.BaselineNanoseconds)
-             .str());
     T.Suspect = true;
   }
   if (!T.Suspect)
     return;
   markSuspects(T);
   findBestAnew();
+}
+
+/// Summarizes the canaries of this run and of earlier ones.
+void Tuner::Impl::noteNoise() {
+  uint64_t Off = 0, Canaries = 0;
+  for (const Trial &T : Store.Trials)
+    if (T.Kind == TrialKind::Canary) {
+      ++Canaries;
+      Off += T.Suspect;
+    }
+  if (Off)
+    note(formatv("{0} of {1} checks of the baseline failed or were off: the "
+                 "machine is noisy, and {2} trials around them are suspect; end "
+                 "other programs and run the study again, or trust only the "
+                 "re-test",
+                 Off, Canaries, Outcome.Suspect)
+             .str());
 }
 
 /// Marks trials that ended on the device after its previous canary. Numbers are
@@ -527,7 +540,8 @@ Error Tuner::Impl::drain() {
   forgetUnderWay();
   Running.clear();
   Ahead.clear();
-  Store.dropRunning();
+  Store.closeRunning();
+  noteNoise();
   Outcome.SearchSeconds = epochSeconds() - SearchBegan;
   return Error::success();
 }

@@ -8,6 +8,7 @@
 
 #include "TrialStore.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -41,9 +42,24 @@ Trial &TrialStore::add(Trial T) {
   return *Trials.insert(It, std::move(T));
 }
 
-void TrialStore::dropRunning() {
-  llvm::erase_if(Trials,
-                 [](const Trial &T) { return T.State == TrialState::Running; });
+void TrialStore::closeRunning() {
+  auto IsClosed = [](const Trial &T) {
+    return T.Failure == FailureKind::Cancelled;
+  };
+  for (Trial &T : Trials) {
+    if (T.State != TrialState::Running)
+      continue;
+    T.State = TrialState::Failed;
+    T.Failure = FailureKind::Cancelled;
+    T.Error = "the study ended before this trial; --resume runs it";
+    T.Ended = epochSeconds();
+    end(T);
+  }
+  write();
+  // If they cannot be logged now, they stay running in the log.
+  llvm::erase_if(Unlogged,
+                 [&](uint64_t Number) { return IsClosed(*find(Number)); });
+  llvm::erase_if(Trials, IsClosed);
 }
 
 void TrialStore::begin(ArrayRef<Trial> Begun) {

@@ -40,9 +40,9 @@ public:
   /// Returns the lowest free number: a journal may lack some.
   uint64_t getFreeNumber() const;
   Trial &add(Trial T);
-  /// Drops running trials from memory. They stay in the log, and a study that
+  /// Drops running trials from memory, and logs them as cancelled. A study that
   /// resumes runs them.
-  void dropRunning();
+  void closeRunning();
 
   StudyLog *log() const { return Log; }
   /// Logs trials that begin. Failures are reported when the trials end.

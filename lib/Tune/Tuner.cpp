@@ -133,7 +133,7 @@ void Tuner::Impl::loadLog() {
   for (Trial &T : Log->takeTrials()) {
     Trial &Added = Store.add(std::move(T));
     if (Added.State != TrialState::Running) {
-      ++Outcome.Resumed;
+      Outcome.Resumed += Added.Kind != TrialKind::Canary;
       countTrial(Added);
     }
   }
@@ -281,6 +281,7 @@ Expected<StudyOutcome> Tuner::Impl::run() {
     Outcome.EndReason = toString(std::move(Err));
     if (Outcome.Best.empty())
       chooseBest();
+    Store.closeRunning();
   }
   Store.write();
   Outcome.Unlogged = Store.numUnlogged();

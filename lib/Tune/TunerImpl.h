@@ -109,6 +109,7 @@ private:
   void setValues(Trial &T);
   Error endTrial(Trial &T);
   void judgeCanary(Trial &T);
+  void noteNoise();
   void countTrial(const Trial &T);
   bool updateBest(const Trial &T);
   void estimateBest();

@@ -87,7 +87,8 @@ def feedback(judgement: dict[str, Any]) -> str:
         lines.append(f"{judgement['failure']} in the stage {judgement['stage']}: {judgement['error'] or ''}")
     if judgement["speedup"]:
         value, low, high = judgement["speedup"]
-        lines.append(f"{value:.3f} times as fast as the original (95 % interval {low:.3f} to {high:.3f})")
+        interval = "no interval" if low is None else f"95 % interval {low:.3f} to {high:.3f}"
+        lines.append(f"{value:.3f} times as fast as the original ({interval})")
     for name, value in sorted(judgement["metrics"].items()):
         lines.append(f"{name}: {value:g}")
     return "\n".join(lines)[:_FEEDBACK_BYTES]

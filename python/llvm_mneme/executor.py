@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import threading
 import weakref
@@ -41,10 +42,28 @@ Instances = Union[Instance, Kernel, Recording, str, "os.PathLike[str]", Sequence
 _MOST_SENT = 4096
 
 
+def _read_speedup(answer: Sequence[Optional[float]]) -> tuple[float, float, float]:
+    value, low, high = answer
+    return value or 0.0, low or 0.0, math.inf if high is None else high
+
+
+def _describe_interval(speedup: Sequence[float]) -> str:
+    if math.isinf(speedup[2]):
+        return "no interval: fewer than 6 pairs"
+    return "%.3f to %.3f" % tuple(speedup[1:])
+
+
+def describe_speedup(speedup: Sequence[float]) -> str:
+    """Returns a speed-up and its interval as text."""
+    has_interval = not math.isinf(speedup[2])
+    return "%.3f (%s%s)" % (speedup[0], "95 % CI " if has_interval else "", _describe_interval(speedup))
+
+
 class Comparison(NamedTuple):
     """Configurations that were measured alternately.
 
     ``speedups[i]`` is that of configuration ``i`` over configuration 0, with the ends of its 95 % confidence interval.
+    Fewer than 6 pairs carry no interval: its ends are 0 and infinity, and nothing is significant.
     """
 
     speedups: Sequence[tuple[float, float, float]]
@@ -68,14 +87,14 @@ class Comparison(NamedTuple):
         return self.speedups[1][1] > 1
 
     def __repr__(self) -> str:
-        parts = ["%.3f (95 %% CI %.3f to %.3f)" % tuple(s) for s in self.speedups[1:]]
+        parts = [describe_speedup(s) for s in self.speedups[1:]]
         return f"<Comparison: speed-up {', '.join(parts)}>"
 
     def _repr_html_(self) -> str:
         from ._html import table
 
         rows = [
-            [repr(c), "%.3f" % s[0], "%.3f to %.3f" % tuple(s[1:])] for c, s in zip(self.configs, self.speedups)
+            [repr(c), "%.3f" % s[0], _describe_interval(s)] for c, s in zip(self.configs, self.speedups)
         ]
         return table(["configuration", "speed-up", "95 % interval"], rows)
 
@@ -426,7 +445,7 @@ def make_comparison(answer: dict[str, Any], configs: Sequence[Mapping[str, objec
     if answer["failure"]:
         raise RequestError(f"{answer['failure']}: {answer['error']}" if answer["error"] else answer["failure"])
     return Comparison(
-        [tuple(s) for s in answer["speedups"]], answer["samples"], [Config(c) for c in configs], answer["device"]
+        [_read_speedup(s) for s in answer["speedups"]], answer["samples"], [Config(c) for c in configs], answer["device"]
     )
 
 

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Optional, Protocol, Union
 from ._tables import SAMPLERS
 from .config import Config
 from .errors import MnemeError, RequestError, check_path, check_seconds, nearest, need, opening, show
-from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count
+from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count, describe_speedup
 from .recording import Instance
 from .result import Result
 from .space import BoundSpace, InvalidPoint, Params, Space
@@ -368,7 +368,7 @@ class Study:
             is_time = self.objectives[0][0] == "time"
             text += f", best {self.objectives[0][0]} {_nanoseconds(value) if is_time else '%g' % (value or 0)}"
         if self.winner and self.speedup:
-            text += ", speed-up %.3f (95 %% CI %.3f to %.3f)" % self.speedup
+            text += ", speed-up " + describe_speedup(self.speedup)
         elif self.retest:
             text += ", nothing significantly faster than recorded"
         return text + f"; ended: {self.end}>"
@@ -385,7 +385,7 @@ class Study:
             rows.append(["best", repr(self.best)[1:-1]])
         if self.speedup:
             what = "winner" if self.winner else "no significant winner"
-            rows.append(["re-test", "%s: speed-up %.3f (95 %% interval %.3f to %.3f)" % (what, *self.speedup)])
+            rows.append(["re-test", f"{what}: speed-up {describe_speedup(self.speedup)}"])
         return table(["", ""], rows)
 
 

@@ -41,7 +41,7 @@ TEST(ProofTest, Agreement) {
   EXPECT_EQ(Ask({1.3, 1.2, 1.394}), "yes");
   EXPECT_EQ(Ask({1.7, 1.607, 1.8}), "yes");
   // A single pair has no interval.
-  EXPECT_EQ(Ask({1.7, 1.7, 1.7}, 1), "");
+  EXPECT_EQ(Ask(RatioEstimate::withoutInterval(1.7), 1), "");
   EXPECT_EQ(makeVariant(std::nullopt, 0, Promised).agreement(), "");
   EXPECT_EQ(makeVariant(Promised, 9, std::nullopt).agreement(), "");
 }
@@ -54,6 +54,27 @@ TEST(ProofTest, SlowDownsAreNotPromised) {
       "slower");
   EXPECT_EQ(makeVariant(RatioEstimate{1.2, 1.1, 1.3}, 9, Promised).agreement(),
             "yes");
+}
+
+TEST(ProofTest, LaunchesThatWaitForACPUAreNotJudged) {
+  ProvedVariant V = makeVariant(RatioEstimate{20, 17.5, 23.3}, 9,
+                                RatioEstimate{1.4, 1.38, 1.42});
+  V.PlainWaiting = 0.2;
+  EXPECT_EQ(V.agreement(), "faster");
+  V.PlainWaiting = 0.83;
+  EXPECT_EQ(V.agreement(), "");
+  Proof P;
+  P.Use.Served = 3;
+  P.Use.NumReports = 1;
+  P.Variants.push_back(V);
+  std::string Text;
+  raw_string_ostream OS(Text);
+  printProof(OS, P);
+  EXPECT_NE(Text.find("agreement  not judged: launches of the application's own "
+                      "kernel waited for a CPU for 83 % of their time, tuned "
+                      "ones for 0 %"),
+            std::string::npos)
+      << Text;
 }
 
 TEST(ProofTest, HoldsOnlyIfServed) {
@@ -69,7 +90,7 @@ TEST(ProofTest, IntervalsOfOnePair) {
   Proof P;
   P.Use.Served = 3;
   P.Use.NumReports = 1;
-  P.Variants.push_back(makeVariant(RatioEstimate{2, 2, 2}, 1, std::nullopt));
+  P.Variants.push_back(makeVariant(RatioEstimate::withoutInterval(2), 1, std::nullopt));
   json::Value V = toJSON(P);
   const json::Object &O = *V.getAsObject();
   EXPECT_EQ(*O.get("speedup"), json::Value(nullptr));
@@ -81,8 +102,8 @@ TEST(ProofTest, IntervalsOfOnePair) {
   std::string Text;
   raw_string_ostream OS(Text);
   printProof(OS, P);
-  EXPECT_NE(Text.find("measured   speed-up 2.000, 1 pair of runs (an "
-                      "interval needs 6)\n"),
+  EXPECT_NE(Text.find("measured   speed-up 2.000 (no interval: fewer than 6 "
+                      "pairs), 1 pair of runs\n"),
             std::string::npos)
       << Text;
 }

@@ -100,7 +100,7 @@ TEST(Child, EndsAreKnownWhereTheyWereIgnored) {
   Child C = start([] { ::_exit(3); });
   EXPECT_EQ(C.wait(), UnknownStatus);
   EXPECT_EQ(describeExit(UnknownStatus), "ended in an unknown way");
-  expectChildren();
+  prepareSignals();
   C = start([] { ::_exit(3); });
   EXPECT_EQ(describeExit(C.wait()), "ended the process with exit code 3");
   ::sigaction(SIGCHLD, &Old, nullptr);

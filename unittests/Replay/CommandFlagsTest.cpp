@@ -72,6 +72,42 @@ TEST(CommandFlagsTest, ComeBackFromACommandLine) {
                               "--mllvm=-a=1\n");
 }
 
+TEST(CommandFlagsTest, FilesHaveOptionsThatAffectResults) {
+  ReplayOptions R;
+  R.Poison = true;
+  R.Device = "cuda:1";
+  R.Host.Finish = HostFinish::None;
+  R.Cache = CacheMode::Warm;
+  R.Tolerances = {cantFail(parseTolerance("rel:0.5@x")),
+                  cantFail(parseTolerance("ulp:4"))};
+  R.Plugins = {"/a.so"};
+  json::Object O = makeResultOptions(R, /*OnHost=*/true);
+  EXPECT_EQ(json::Value(json::Object(O)),
+            json::Value(json::Object{
+                {"host_finish", "none"},
+                {"host_strategy", "auto"},
+                {"cache", "warm"},
+                {"tolerance", json::Array{"rel:0.5@x", "ulp:4"}}}));
+  EXPECT_FALSE(makeResultOptions(R, /*OnHost=*/false).get("host_finish"));
+  ReplayOptions Back;
+  Back.Poison = true;
+  ASSERT_THAT_ERROR(applyResultOptions(O, Back), Succeeded());
+  EXPECT_EQ(makeResultOptions(Back, true), O);
+  EXPECT_EQ(Back.Host.Finish, HostFinish::None);
+  R.Poison = false;
+  O = makeResultOptions(R, true);
+  ASSERT_THAT_ERROR(applyResultOptions(O, Back), Succeeded());
+  EXPECT_FALSE(Back.Poison);
+  // A file names no other files.
+  EXPECT_EQ(toString(applyResultOptions(
+                json::Object{{"load_pass_plugin", json::Array{"/a.so"}}}, Back)),
+            "'load_pass_plugin': unknown option");
+  EXPECT_EQ(toString(applyResultOptions(json::Object{{"cache", "hot"}}, Back)),
+            "'cache': expected cold, warm, got 'hot'");
+  EXPECT_EQ(toString(applyResultOptions(json::Object{{"tolerance", 1}}, Back)),
+            "'tolerance': expected an array, got 1");
+}
+
 TEST(CommandFlagsTest, DefaultsNeedNoOption) {
   ReplayOptions R;
   R.Poison = true;

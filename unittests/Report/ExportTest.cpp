@@ -73,6 +73,60 @@ TEST_F(ExportTest, TimesOfTheBestAreOfOneDevice) {
       1234);
 }
 
+TEST_F(ExportTest, ReportsNoRateWithoutTrialsOfThisRun) {
+  StudyRecord R = record();
+  auto HasRate = [&] {
+    cantFail(writeReport(R, path("report.html")));
+    return (*MemoryBuffer::getFile(path("report.html")))
+        ->getBuffer()
+        .contains("trials a second");
+  };
+  EXPECT_TRUE(HasRate());
+  Outcome.Resumed = Outcome.Complete + Outcome.Pruned + Outcome.Failed;
+  EXPECT_FALSE(HasRate());
+}
+
+/// Settings that follow from the launch, and code that depends on it, are those
+/// of that launch, also for winners of single launches.
+TEST_F(ExportTest, BestHasConfigAndCodeOfEachLaunch) {
+  StudyRecord R = record();
+  Outcome.Instances.push_back(Outcome.Instances.front());
+  Outcome.Instances.back().Id = "0011223344556677";
+  for (RetestedTrial &T : Outcome.Final.Candidates) {
+    std::string Number = std::to_string(T.Number);
+    T.Configs.push_back(T.Configs.front());
+    for (auto [I, Config] : enumerate(T.Configs)) {
+      Config["max_threads"] = 32 + 224 * I;
+      T.CodeHashes.push_back("code" + Number + "on" + std::to_string(I));
+    }
+    T.PerInstance = {T.Speedup, T.Speedup};
+  }
+  RetestedTrial &Other = Outcome.Final.Candidates[1];
+  Other.PerInstance[1] = {3, 2.9, 3.1};
+  Outcome.Final.Confirmed = Outcome.Final.Candidates[0];
+  Outcome.Regrets = {{0, Outcome.Final.Candidates[0].Number, 1.5, 1.5},
+                     {1, Other.Number, 3, 1.5}};
+  json::Object Best = makeBest(R);
+  std::string Common =
+      "code" + std::to_string(Outcome.Final.Candidates[0].Number);
+  const json::Array &Configs = *Best.getArray("instance_configs");
+  ASSERT_EQ(Configs.size(), 2u);
+  for (auto [I, V] : enumerate(Configs)) {
+    const json::Object &O = *V.getAsObject();
+    EXPECT_EQ(O.getString("record_id"), StringRef(Outcome.Instances[I].Id));
+    EXPECT_EQ(O.getString("code_hash"), Common + "on" + std::to_string(I));
+    EXPECT_EQ(O.getObject("config")->getInteger("max_threads"), 32 + 224 * I);
+  }
+  const json::Array &Own = *Best.getArray("instance_winners");
+  ASSERT_EQ(Own.size(), 1u);
+  const json::Object &O = *Own.front().getAsObject();
+  EXPECT_EQ(O.getString("record_id"), StringRef("0011223344556677"));
+  EXPECT_EQ(O.getInteger("trial"), static_cast<int64_t>(Other.Number));
+  EXPECT_EQ(O.getString("code_hash"),
+            "code" + std::to_string(Other.Number) + "on1");
+  EXPECT_EQ(O.getObject("config")->getInteger("max_threads"), 256);
+}
+
 TEST_F(ExportTest, RecordsTheBaselineWhenNothingIsBetter) {
   StudyRecord R = record(false);
   json::Object O = makeBest(R);

@@ -73,7 +73,7 @@ TEST_F(SummaryTest, SaysHowTheBestCandidateCompares) {
   EXPECT_THAT(Slower,
               HasSubstr("best          significantly slower than the "
                         "baseline: 0.979x [0.973, 0.984] (trial 33)\n"));
-  EXPECT_THAT(Slower, HasSubstr("re-tested 0.979x [0.973, 0.984], "
+  EXPECT_THAT(Slower, HasSubstr("re-test 0.979x [0.973, 0.984], "
                                 "significantly slower\n"));
   EXPECT_THAT(Print({1.002, 1.001, 1.003}),
               HasSubstr("best          no practical difference from the "
@@ -86,7 +86,8 @@ TEST_F(SummaryTest, SaysWhichChangesFollow) {
                           {"grid.x", 400, 400, {"block.x"}},
                           {"maxnreg", 32, 32, {}}};
   EXPECT_THAT(print(), HasSubstr("reason        block.x=64 (grid.x=400 from "
-                                 "block.x) maxnreg=32  1.550x"));
+                                 "block.x) maxnreg=32  keeps 97 % of the win: "
+                                 "1.550x"));
   Outcome.Why->Changes.clear();
   EXPECT_THAT(print(), HasSubstr("reason        the recorded configuration, "
                                  "compiled again  1.550x"));

@@ -285,6 +285,36 @@ TEST_F(JournalTest, DropsATornEndAtEveryOffset) {
   }
 }
 
+TEST_F(JournalTest, ClosedTrialsRunAgain) {
+  {
+    std::unique_ptr<Journal> J = create();
+    for (unsigned I = 0; I != 3; ++I)
+      cantFail(J->beginTrials(makeSampleTrial(Space, I)));
+    cantFail(J->addTrial(endSampleTrial(Space, makeSampleTrial(Space, 0))));
+    for (unsigned I : {1, 2}) {
+      Trial Closed = makeSampleTrial(Space, I);
+      Closed.State = TrialState::Failed;
+      Closed.Failure = FailureKind::Cancelled;
+      cantFail(J->addTrial(Closed));
+    }
+  }
+  // Each state is an end: 1 is COMPLETE, 3 is FAIL.
+  EXPECT_EQ(StringRef(read()).count("\"op_code\":6"), 3u);
+  {
+    std::unique_ptr<Journal> J = resume();
+    std::vector<Trial> Trials = J->takeTrials();
+    ASSERT_EQ(Trials.size(), 3u);
+    expectEqual(Trials[0], endSampleTrial(Space, makeSampleTrial(Space, 0)));
+    expectEqual(Trials[1], makeSampleTrial(Space, 1));
+    expectEqual(Trials[2], makeSampleTrial(Space, 2));
+    cantFail(J->addTrial(endSampleTrial(Space, makeSampleTrial(Space, 1))));
+  }
+  std::vector<Trial> Trials = resume()->takeTrials();
+  ASSERT_EQ(Trials.size(), 3u);
+  expectEqual(Trials[1], endSampleTrial(Space, makeSampleTrial(Space, 1)));
+  expectEqual(Trials[2], makeSampleTrial(Space, 2));
+}
+
 TEST_F(JournalTest, ForgetsWhatATornEndLeft) {
   Trial T = makeSampleTrial(Space, 4), Failed = endSampleTrial(Space, T);
   ASSERT_EQ(Failed.State, TrialState::Failed);

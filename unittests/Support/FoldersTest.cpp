@@ -20,6 +20,7 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -189,6 +190,41 @@ TEST_F(FoldersTest, RemovesWhatKilledProcessesLeft) {
   EXPECT_TRUE(exists("work-abcdef"));
   EXPECT_TRUE(exists("work-fifo00"));
   EXPECT_TRUE(exists("other-abcdef"));
+}
+
+/// Of the process that ends, not of a child that has inherited its state.
+TEST_F(FoldersTest, SignalsRemovePrivateFolders) {
+  for (int Signal : {SIGINT, SIGTERM, SIGHUP}) {
+    make("below");
+    Child Owner = cantFail(Child::fork([&] {
+      auto Create = [&] {
+        return cantFail(PrivateFolder::create(path("below"), "work-"));
+      };
+      PrivateFolder First = Create();
+      { PrivateFolder Removed = Create(); }
+      PrivateFolder Second = Create(), Moved = std::move(First);
+      if (sys::fs::create_directories(Moved.pathOf("a/b")))
+        ::_exit(1);
+      // More than one listing takes.
+      for (int I = 0; I != 300; ++I)
+        cantFail(writeFileAtomically(
+            Moved.pathOf("a/b/long-name-of-a-file-" + std::to_string(I)), "x"));
+      pid_t Heir = ::fork();
+      if (Heir == 0)
+        ::raise(Signal);
+      ::waitpid(Heir, nullptr, 0);
+      if (!sys::fs::exists(Moved.pathOf("a/b")) ||
+          !sys::fs::exists(Second.path()))
+        ::_exit(2);
+      ::raise(Signal);
+      ::_exit(3);
+    }));
+    int Status = Owner.wait();
+    EXPECT_TRUE(WIFSIGNALED(Status)) << describeExit(Status);
+    EXPECT_EQ(WTERMSIG(Status), Signal);
+    // Empty.
+    EXPECT_EQ(::rmdir(path("below").c_str()), 0);
+  }
 }
 
 TEST_F(FoldersTest, OwnFolders) {

@@ -89,12 +89,43 @@ private:
 };
 
 TEST(StatisticsTest, RatioOfConstantsIsExact) {
-  RatioEstimate R = estimateRatio({3, 3, 3}, {2, 2});
+  std::vector<double> Threes(7, 3), Twos(6, 2);
+  RatioEstimate R = estimateRatio(Threes, Twos);
   EXPECT_DOUBLE_EQ(R.Value, 1.5);
   EXPECT_DOUBLE_EQ(R.Low, 1.5);
   EXPECT_DOUBLE_EQ(R.High, 1.5);
   EXPECT_TRUE(R.isSignificant());
-  EXPECT_FALSE(estimateRatio({2, 2}, {2}).isSignificant());
+  EXPECT_FALSE(estimateRatio(Twos, Twos).isSignificant());
+}
+
+TEST(StatisticsTest, FewPairsCarryNoInterval) {
+  for (size_t N = 1; N != 9; ++N) {
+    std::vector<double> Threes(N, 3), Twos(N, 2);
+    for (RatioEstimate R : {estimatePairedRatio(Threes, Twos),
+                            estimateRatio(Threes, Twos)}) {
+      EXPECT_DOUBLE_EQ(R.Value, 1.5);
+      EXPECT_EQ(R.hasInterval(), N >= 6) << N;
+      EXPECT_EQ(R.isSignificant(), N >= 6) << N;
+      RatioEstimate Combined = combineRatios({R, {2, 2, 2}}, {0.5, 0.5});
+      EXPECT_NEAR(Combined.Value, std::sqrt(3), 1e-9);
+      EXPECT_EQ(Combined.hasInterval(), N >= 6) << N;
+    }
+  }
+}
+
+TEST(StatisticsTest, WritesAndReadsIntervals) {
+  RatioEstimate None = RatioEstimate::withoutInterval(1.25);
+  EXPECT_EQ(describeInterval(None), "no interval: fewer than 6 pairs");
+  EXPECT_EQ(describeInterval({1.5, 1.25, 1.75}, 2), "1.25 to 1.75");
+  EXPECT_EQ(json::Value(toArray(None)),
+            json::Value(json::Array({1.25, nullptr, nullptr})));
+  RatioEstimate Read{1.25};
+  EXPECT_TRUE(readInterval(makeInterval(None), Read));
+  EXPECT_FALSE(Read.hasInterval());
+  EXPECT_TRUE(readInterval(json::Array{1.0, 1.5}, Read));
+  EXPECT_EQ(Read.High, 1.5);
+  EXPECT_FALSE(readInterval(json::Array{1.0}, Read));
+  EXPECT_FALSE(readInterval(json::Array{1.0, nullptr}, Read));
 }
 
 TEST(StatisticsTest, RatioIsRepeatable) {

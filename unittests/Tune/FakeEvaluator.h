@@ -26,6 +26,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <set>
 
 namespace llvm {
 namespace mneme {
@@ -234,6 +235,7 @@ public:
   std::vector<Trial> Ended;
   std::vector<BaselineSample> Baselines;
   std::map<uint64_t, Trial> Begun; ///< Not ended.
+  std::set<uint64_t> Closed;       ///< Of these, by the end of a study.
   std::vector<Point> Enqueued;
   bool Full = false; ///< Nothing can be written.
 
@@ -241,7 +243,12 @@ public:
     if (Full)
       return createStringError("no space left");
     for (const Trial *T : Trials) {
+      if (T->Failure == FailureKind::Cancelled) {
+        Closed.insert(T->Number);
+        continue;
+      }
       Begun.erase(T->Number);
+      Closed.erase(T->Number);
       Ended.push_back(*T);
     }
     return Error::success();

@@ -19,12 +19,18 @@
 
 namespace mneme {
 
-/// Returns a monotonic time in nanoseconds.
-inline uint64_t now() {
+/// Returns the nanoseconds of a clock.
+inline uint64_t readClock(clockid_t Clock) {
   timespec T;
-  clock_gettime(CLOCK_MONOTONIC, &T);
+  clock_gettime(Clock, &T);
   return T.tv_sec * 1000000000ull + T.tv_nsec;
 }
+
+/// Returns a monotonic time in nanoseconds.
+inline uint64_t now() { return readClock(CLOCK_MONOTONIC); }
+
+/// Returns the nanoseconds for which CPUs have run threads of this process.
+inline uint64_t cpuTime() { return readClock(CLOCK_PROCESS_CPUTIME_ID); }
 
 } // namespace mneme
 

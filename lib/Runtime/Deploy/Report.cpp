@@ -95,7 +95,7 @@ static std::string timesJSON(const TunedVariant &V) {
   for (uint64_t Time : V.Times)
     Out += (Out.empty() ? "" : ", ") + std::to_string(Time);
   return ", \"matched\": " + std::to_string(V.Matched) + ", \"times\": [" +
-         Out + "]";
+         Out + "], \"cpu_time\": " + std::to_string(V.CPUTime);
 }
 
 static std::string variantJSON(const TunedVariant &V, const std::string &Path,

@@ -398,9 +398,13 @@ void TunedKernels::noteFault(const char *Why) {
   });
 }
 
-void TunedKernels::addTime(TunedVariant &V, uint64_t Nanoseconds) {
+void TunedKernels::addTime(TunedVariant &V, uint64_t Nanoseconds,
+                           uint64_t CPUTime) {
   std::lock_guard<std::mutex> Guard(Lock);
   // Without memory, the report has fewer times.
   if (V.Times.size() < TunedVariant::MaxTimes)
-    attempt([&] { V.Times.push_back(Nanoseconds); });
+    attempt([&] {
+      V.Times.push_back(Nanoseconds);
+      V.CPUTime += CPUTime;
+    });
 }

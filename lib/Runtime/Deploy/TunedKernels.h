@@ -54,6 +54,8 @@ struct TunedVariant {
   /// MaxTimes of them in nanoseconds (with TunedKernels::lock()).
   std::atomic<uint64_t> Matched{0};
   std::vector<uint64_t> Times;
+  /// On the host device, for how long CPUs ran the process in these launches.
+  uint64_t CPUTime = 0;
 
   /// Launches to verify yet, before MNEME_TUNED_VERIFY_RATE applies.
   std::atomic<uint64_t> ToVerify{0};
@@ -127,7 +129,7 @@ public:
   bool capturesAll() const { return CapturesAll; }
   TimedCode timed() const { return Timed; }
   /// Adds the time of a launch that \p V matched.
-  void addTime(TunedVariant &V, uint64_t Nanoseconds);
+  void addTime(TunedVariant &V, uint64_t Nanoseconds, uint64_t CPUTime = 0);
 
   /// What a stub leads to on devices of one architecture. Null if it cannot be
   /// determined for lack of memory; never throws. \p Variation distinguishes

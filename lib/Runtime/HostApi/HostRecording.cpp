@@ -23,7 +23,7 @@
 using namespace mneme;
 
 /// Returns true if all pages of a range can be read. The application may have
-/// freed or protected memory that it had registered.
+/// unmapped or protected memory, also that of the device.
 static bool isReadable(uint64_t Address, uint64_t Size) {
   for (uint64_t At = Address, End = Address + Size; At < End;
        At = (At | (Arena::PageSize - 1)) + 1) {
@@ -89,6 +89,11 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
     Records.skip(K, K.Obstacle);
     return nullptr;
   }
+  for (const auto &[Address, A] : Memory.allocations())
+    if (!isReadable(A.Address, A.Size)) {
+      Records.skip(K, "the application has unmapped or protected device memory");
+      return nullptr;
+    }
   Omission Omitted;
   std::vector<Recording::Region> Regions;
   if (!attempt([&] { Regions = findRegions(K, Args, Omitted); })) {

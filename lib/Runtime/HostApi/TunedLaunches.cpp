@@ -12,6 +12,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "Clock.h"
 #include "Device.h"
 #include "LauncherLink.h"
 #include "Message.h"
@@ -178,21 +179,26 @@ CudaError Device::runTuned(HostKernel &K, const LaunchShape &Shape,
   if (Why != VerifyReason::None &&
       verifyTuned(K, *V, Why, *Code, Changed, L, E))
     return E;
-  uint64_t Start = 0;
+  uint64_t Start = 0, StartCPU = 0;
+  auto AddTime = [&] {
+    uint64_t Time = now() - Start;
+    Kernels.addTime(*V, Time, cpuTime() - StartCPU);
+  };
   if (Kernels.timed() != TimedCode::None) {
     ++V->Matched;
-    Start = Recorder::now();
+    StartCPU = cpuTime();
+    Start = now();
   }
   if (Kernels.timed() == TimedCode::Plain) {
     E = run(K, L);
     if (!E)
-      Kernels.addTime(*V, Recorder::now() - Start);
+      AddTime();
     return E;
   }
   MnemeHostResult Result = {};
   int Status = mneme_host_launch(Code, &Changed, &Result);
   if (Kernels.timed() == TimedCode::Tuned && Status == MNEME_HOST_OK)
-    Kernels.addTime(*V, Recorder::now() - Start);
+    AddTime();
   Result.Message[sizeof(Result.Message) - 1] = 0;
   if (Status == MNEME_HOST_INVALID_CONFIG) {
     E = Refuse(Fallback::Refused);

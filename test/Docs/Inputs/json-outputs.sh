@@ -48,7 +48,7 @@ llvm-mneme-replay bisect rec --criterion=regs --threshold=0 --over=ptxas --good=
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
 $replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json
-llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=5 --format=json \
+llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=6 --format=json \
   --explain=off --results-dir=study > summary.1.json
 cp study/summary.json summary.2.json
 cp study/best.json best.1.json

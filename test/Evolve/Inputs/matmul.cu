@@ -1,4 +1,5 @@
-// A matrix product that computes everything twice.
+// A matrix product that computes everything twice; with an argument, also of
+// smaller matrices.
 #include <cstdio>
 #include <cuda_runtime.h>
 
@@ -15,7 +16,7 @@ __global__ void matmul(const float *A, const float *B, float *C, int N) {
   C[Row * N + Col] = Sum;
 }
 
-int main() {
+int main(int argc, char **) {
   constexpr int N = 128;
   static float Host[N * N];
   float *A, *B, *C;
@@ -27,5 +28,7 @@ int main() {
   cudaMemcpy(A, Host, sizeof(Host), cudaMemcpyHostToDevice);
   cudaMemcpy(B, Host, sizeof(Host), cudaMemcpyHostToDevice);
   matmul<<<dim3(N / 16, N / 16), dim3(16, 16)>>>(A, B, C, N);
+  if (argc > 1)
+    matmul<<<dim3(N / 32, N / 32), dim3(16, 16)>>>(A, B, C, N / 2);
   return cudaDeviceSynchronize() != cudaSuccess;
 }

@@ -8,7 +8,9 @@ report = json.load(open(sys.argv[2]))
 config = report["Replay-config"]
 best["gpu"] = None
 best["record_ids"].append(config["record_id"])
-best["instance_configs"] = [{"record_id": id, "config": best["config"]} for id in best["record_ids"]]
+best["instance_configs"] = [
+    {"record_id": id, "config": best["config"], "code_hash": best["code_hash"]} for id in best["record_ids"]
+]
 best["instance_winners"] = [
     {
         "record_id": config["record_id"],

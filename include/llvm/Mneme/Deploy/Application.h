@@ -36,6 +36,8 @@ struct ApplicationOptions {
   LaunchDevice Device = LaunchDevice::Auto;
   /// How the application's own kernels are compiled for the host device.
   HostFinish Finish = HostOptions().Finish;
+  /// Run clang's pipeline on them before, like the baseline of a study.
+  bool RunsPipeline = false;
   double Timeout = 600;    ///< Seconds per run; 0: none.
   std::string LibraryPath; ///< Folder of libmneme_rt.so, libmneme_deploy.so.
 };
@@ -69,6 +71,9 @@ struct VariantUse {
   uint64_t Number = 0; ///< From 1, within the kernel of the package.
   uint64_t Served = 0;
   std::vector<double> Times; ///< Nanoseconds.
+  /// On the host device, nanoseconds for which CPUs ran the process in these
+  /// launches.
+  double CPUTime = 0;
 };
 
 /// The launches that packages served, in all processes of a run.

@@ -18,7 +18,6 @@
 #include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/JSON.h"
-#include <map>
 
 namespace llvm {
 namespace mneme {
@@ -105,7 +104,7 @@ Expected<PackagedKernel> packWinner(const ReplayPlan &Plan,
                                     const MeasuredWinner &Winner,
                                     const PackOptions &O);
 
-/// The winner of one launch of a study of several.
+/// A winner on one launch of a study of several.
 struct InstanceWinner {
   std::string RecordId;
   json::Object Config;
@@ -121,10 +120,11 @@ struct BestFile {
   std::string Path, Kernel, StaticHash;
   std::vector<std::string> RecordIds; ///< At least one.
   json::Object Config;                ///< Of the first launch.
-  /// Of each launch, by the record id, if there are several: settings that
-  /// follow from the launch differ.
-  std::map<std::string, json::Object> InstanceConfigs;
-  MeasuredWinner Winner;
+  MeasuredWinner Winner;              ///< Likewise.
+  json::Object Options; ///< Of the study (makeResultOptions()).
+  /// The common winner on each of RecordIds: settings that follow from the
+  /// launch differ, and so does code that depends on it.
+  std::vector<InstanceWinner> Common;
   /// Of launches for which another configuration is significantly better.
   std::vector<InstanceWinner> InstanceWinners;
 };
@@ -140,10 +140,9 @@ Expected<BestFile> readBest(const json::Object &Best, StringRef Path);
 /// winner of that launch if it has one of its own, or else the common winner.
 /// If the common winner serves several launches with the same code, a last
 /// variant serves the launches between them.
-/// \p Plans have the study's options without the winner's configuration. The
-/// study knows the hash of the code for its first launch: code that is
-/// specialized for others cannot be recognized. \p Note is called with a
-/// message for each launch after the first that is not served.
+/// \p Plans have the study's options without the winner's configuration, for
+/// each of its launches. \p Note is called with a message for each launch after
+/// the first that is not served.
 Expected<PackagedKernel> packWinner(ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                                     const BestFile &Best, const PackOptions &O,
                                     function_ref<void(const Twine &)> Note);

@@ -44,10 +44,6 @@ struct MeasuredSpeedup {
   size_t Pairs = 0;
   /// Unset without pairs.
   std::optional<RatioEstimate> Ratio;
-  /// The range of fewer ratios contains their median in less than 95 % of all
-  /// cases.
-  static constexpr size_t MinPairs = 6;
-  bool hasInterval() const { return Pairs >= MinPairs; }
 };
 
 /// A variant that the application used.
@@ -60,10 +56,20 @@ struct ProvedVariant {
   /// both.
   std::optional<RatioEstimate> Promised;
   bool SpansCaches = false;
+  /// On the host device, the share of the measured launches' time in which no
+  /// CPU ran any of their threads, of the application's own kernel and of the
+  /// variant. Pairs do not cancel it: long launches wait more often.
+  double PlainWaiting = 0, TunedWaiting = 0;
 
+  /// Returns true if the measured speed-up is more that of waiting for a CPU
+  /// than of the kernel.
+  bool isDisturbed() const {
+    constexpr double MaxWaiting = 0.25;
+    return std::max(PlainWaiting, TunedWaiting) > MaxWaiting;
+  }
   /// Returns "yes" if the intervals overlap or are closer than
   /// DefaultMinEffect, "faster" or "slower" if the measured one is beyond the
-  /// promised one, or is a slow-down; empty if one is unknown.
+  /// promised one, or is a slow-down; empty if one is unknown or isDisturbed().
   StringRef agreement() const;
 };
 

@@ -85,6 +85,9 @@ struct LaunchOptions {
   /// starts while the driver is still listing its GPUs.
   std::string CudaNode = "/dev/nvidiactl";
   HostOptions Host;
+  /// Run clang's pipeline at the application's -O level on kernels for the host
+  /// device, like the baseline of a study. Otherwise, no GPU pass runs.
+  bool RunsPipeline = false;
   LaunchSelection Selection;
   uint64_t VASize = MNEME_ARENA_SIZE; ///< Bytes of address space for the arena.
   double TimeoutSeconds = 0;          ///< Per launch; 0: none.

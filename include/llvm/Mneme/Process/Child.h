@@ -37,12 +37,13 @@ class Jail;
 // Signals and ends
 //===----------------------------------------------------------------------===//
 
-/// Lets this process wait for its children even if it inherited an ignored
-/// SIGCHLD, for example from a daemon. Otherwise, exit statuses of children are
-/// lost.
-void expectChildren();
+/// Prepares the signals of a tool, at the beginning of main(), after InitLLVM.
+/// Signals that end it remove its private folders. It can wait for its children
+/// even if it inherited an ignored SIGCHLD, for example from a daemon; otherwise,
+/// their exit statuses would be lost.
+void prepareSignals();
 
-/// Undoes expectChildren(), in a process about to execute another program.
+/// Ignores SIGCHLD again, in a process about to execute another program.
 void restoreChildSignals();
 
 /// The status of a process that is not a child, or no longer: how it ended is

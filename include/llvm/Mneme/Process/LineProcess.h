@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Support/Error.h"
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -28,8 +29,10 @@ namespace mneme {
 /// input and output; its standard error is inherited.
 class LineProcess {
 public:
-  static Expected<std::unique_ptr<LineProcess>> start(StringRef Command,
-                                                      double Seconds);
+  /// \param Stop  Returns true to stop waiting for an answer; may be null.
+  static Expected<std::unique_ptr<LineProcess>>
+  start(StringRef Command, double Seconds,
+        std::function<bool()> Stop = nullptr);
   /// Closes the input, waits for the exit for a short time, then kills the
   /// group.
   ~LineProcess();
@@ -43,15 +46,19 @@ public:
   static constexpr size_t MaxLine = 1 << 20;
 
 private:
-  LineProcess(Child Program, Descriptor In, Descriptor Out, double Seconds)
+  LineProcess(Child Program, Descriptor In, Descriptor Out, double Seconds,
+              std::function<bool()> Stop)
       : In(std::move(In)), Out(std::move(Out)), Program(std::move(Program)),
-        Lines(this->Out.get(), MaxLine), Seconds(Seconds) {}
+        Lines(this->Out.get(), MaxLine), Seconds(Seconds),
+        Stop(std::move(Stop)) {}
   Descriptor In, Out;
   Child Program;
   LineReader Lines;
   double Seconds;     ///< Limit for reading a line and for an answer.
+  std::function<bool()> Stop;
   bool Hangs = false; ///< Do not wait for the program to exit.
 
+  bool isStopped() const { return Stop && Stop(); }
   Error explain(Error E, StringRef Verb);
   Error describeEnd();
 };

@@ -53,6 +53,9 @@ public:
   /// Sets the options that the user gave. LLVM options (-mllvm) replace those
   /// of the same name in \p O. Fails on an invalid value.
   Error apply(ReplayOptions &O) const;
+  /// Then sets those of a file (applyResultOptions()) that the user did not
+  /// give.
+  Error applyFile(const json::Object &Options, ReplayOptions &O) const;
   /// Returns a line "--name=value" for each option that affects results or
   /// times. Excludes the device and the CUDA path. Some options appear only if
   /// set.
@@ -75,6 +78,14 @@ private:
 /// Returns the options of Flags.def, except settings, that set the members of
 /// \p R. File names are absolute.
 std::vector<std::string> makeFlags(const ReplayOptions &R);
+
+/// Returns those of these options that affect results or times and name no
+/// file, {"host_finish": "none", ...}: all of the host device if \p OnHost, and
+/// others that are not the default.
+json::Object makeResultOptions(const ReplayOptions &R, bool OnHost);
+/// Sets the members of \p R that makeResultOptions() describes. Fails with a
+/// KeyError for an unknown key or an invalid value.
+Error applyResultOptions(const json::Object &Options, ReplayOptions &R);
 
 } // namespace mneme
 } // namespace llvm

@@ -58,12 +58,14 @@ Error applySide(const json::Object &Side, ReplayOptions &O);
 json::Object makeSideConfig(const ReplayOptions &O);
 
 /// A file with a configuration: {"config": {...}}, optionally with
-/// "static_hash" and "record_id" of the launch it was made for. Other keys are
-/// ignored. A replay report is also a valid file, and so are a configuration, a
-/// replay's output and best.json of LLNL's Mneme.
+/// "static_hash" and "record_id" of the launch it was made for. A best.json also
+/// has the options of the study. Other keys are ignored. A replay report is also
+/// a valid file, and so are a configuration, a replay's output and best.json of
+/// LLNL's Mneme.
 struct ConfigFile {
   std::string Path;
   json::Object Config;
+  json::Object Options; ///< For applyResultOptions().
   std::string StaticHash, RecordId; ///< May be empty.
 };
 

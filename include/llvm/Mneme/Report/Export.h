@@ -50,6 +50,9 @@ struct WinnerRecord {
   /// winner was measured on the host device.
   std::optional<std::string> GPU = {};
   json::Object Toolchain = {}; ///< "mneme", "llvm", "ptxas", ...
+  /// The settings of all replays, which those of trials change, and their other
+  /// options (makeResultOptions()).
+  json::Object Base = {}, Options = {};
   bool IsJudgedByApp = false;  ///< Results were not compared with memory.
   /// The most lenient level at which results were compared.
   CompareLevel Level = CompareLevel::Exact;
@@ -58,6 +61,8 @@ struct WinnerRecord {
   void setRecording(const RecordedKernel &K,
                     ArrayRef<RecordedInstance> Instances);
   const Trial *findTrial(uint64_t Number) const;
+  /// Returns the settings of replays with the configuration of a trial.
+  json::Object withBase(const json::Object &Config) const;
   /// Returns the trial Outcome.winner(), or null.
   const Trial *winner() const;
 };

@@ -105,6 +105,7 @@ struct PairedEvaluation {
   /// One list per configuration, of equal length; element I of each is from
   /// round I.
   std::vector<std::vector<double>> Samples;
+  std::vector<std::string> CodeHashes; ///< Of each configuration's machine code.
   std::string Worker;
   std::string Device; ///< As in Evaluation.
 

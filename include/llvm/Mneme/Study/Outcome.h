@@ -58,6 +58,8 @@ struct RetestedTrial {
   uint64_t Number = 0;
   /// Of each instance; some settings follow from its launch. At least one.
   std::vector<json::Object> Configs;
+  /// Of the machine code measured for each instance; empty if unknown.
+  std::vector<std::string> CodeHashes;
   double RawSpeedup = 1; ///< As measured by the search.
   /// Speed-up over the baseline; for several instances, their weighted
   /// geometric mean.
@@ -182,7 +184,6 @@ struct StudyOutcome {
 };
 
 json::Value toJSON(const BaselineSample &S);
-json::Value toJSON(const RatioEstimate &R);
 /// A speed-up with the cache in the state \p Cache.
 json::Value toJSON(const RatioEstimate &R, StringRef Cache);
 json::Value toJSON(const StudyOutcome &O);

@@ -27,7 +27,8 @@ public:
 
   /// Adds completed trials in order of completion, which may differ from that
   /// of their numbers. Adds either all or none. On return they survive the
-  /// death of this process.
+  /// death of this process. A trial with the failure Cancelled was closed by the
+  /// end of a study: a resumed study gets it as a running trial.
   virtual Error addTrials(ArrayRef<const Trial *> Trials) = 0;
   Error addTrial(const Trial &T) { return addTrials(&T); }
   virtual Error addBaseline(const BaselineSample &S) = 0;

@@ -64,8 +64,8 @@ private:
 void removeAbandoned(StringRef Dir, function_ref<bool(StringRef Name)> IsName);
 
 /// A new folder that only this user can access, locked while in use. The
-/// destructor removes it with its contents; if the process is killed first,
-/// removeAbandoned() does.
+/// destructor removes it with its contents, and so does the handler of
+/// removeOnSignals(); if the process is killed first, removeAbandoned() does.
 class PrivateFolder {
 public:
   /// Creates an empty object.
@@ -79,11 +79,20 @@ public:
   static Expected<PrivateFolder> createTemporary(bool ForSockets = false);
   /// Removes the temporary folders of killed processes.
   static void removeAbandonedTemporary();
+  /// From now on, SIGINT, SIGTERM and SIGHUP remove the folders of this process
+  /// before they end it. Ignored signals stay ignored. Call it in main(); a tool
+  /// that ends in an orderly way after a signal replaces the handlers.
+  static void removeOnSignals();
+  /// Removes the folders of this process, which ends now. Can be called in a
+  /// signal handler.
+  static void removeAll();
   PrivateFolder(PrivateFolder &&Other)
-      : Path(std::exchange(Other.Path, "")), Lock(std::move(Other.Lock)) {}
+      : Path(std::exchange(Other.Path, "")), Lock(std::move(Other.Lock)),
+        Entry(std::exchange(Other.Entry, nullptr)) {}
   PrivateFolder &operator=(PrivateFolder &&Other) {
     std::swap(Path, Other.Path);
     std::swap(Lock, Other.Lock);
+    std::swap(Entry, Other.Entry);
     return *this;
   }
   ~PrivateFolder();
@@ -95,8 +104,10 @@ public:
   static bool isName(StringRef Name, StringRef Prefix);
 
 private:
+  struct Registered;
   std::string Path;
   LockedFile Lock;
+  Registered *Entry = nullptr;
 };
 
 /// Creates \p Dir and its parents if necessary. Fails unless \p Dir is then a

@@ -16,9 +16,18 @@
 #define LLVM_MNEME_SUPPORT_STATISTICS_H
 
 #include "llvm/ADT/ArrayRef.h"
+#include "llvm/Support/JSON.h"
+#include <cmath>
+#include <limits>
+#include <string>
 
 namespace llvm {
 namespace mneme {
+
+/// The fewest samples whose range contains the median of their distribution
+/// with a probability of at least 95 %: 1 - 2 * (1/2)^6. Fewer samples, or
+/// pairs, carry no confidence interval.
+constexpr size_t MinIntervalSamples = 6;
 
 /// Summary of samples, in their unit. All zero without samples.
 struct SampleSummary {
@@ -26,10 +35,12 @@ struct SampleSummary {
   double Min = 0, Median = 0, Max = 0;
   double Q1 = 0, Q3 = 0; ///< Quartiles.
   /// 95 % confidence interval of the median by order statistics with exact
-  /// binomial ranks; [Min, Max] for fewer than 6 samples.
+  /// binomial ranks; [Min, Max] for fewer than MinIntervalSamples.
   double Low = 0, High = 0;
   /// Median absolute deviation times 1.4826.
   double Spread = 0;
+
+  bool hasInterval() const { return Count >= MinIntervalSamples; }
 };
 
 SampleSummary summarize(ArrayRef<double> Samples);
@@ -46,11 +57,32 @@ constexpr double DefaultMinEffect = 0.005;
 /// An estimate of the ratio of two quantities.
 struct RatioEstimate {
   double Value = 1;
-  double Low = 1, High = 1; ///< 95 % confidence interval, by bootstrap.
+  /// 95 % confidence interval, by bootstrap; 0 to infinity if there are fewer
+  /// than MinIntervalSamples.
+  double Low = 1, High = 1;
 
+  /// Returns an estimate without an interval.
+  static RatioEstimate withoutInterval(double Value) {
+    return {Value, 0, std::numeric_limits<double>::infinity()};
+  }
+  bool hasInterval() const { return std::isfinite(High); }
   /// Returns true if the interval excludes 1.
   bool isSignificant() const { return Low > 1 || High < 1; }
 };
+
+/// Returns the bounds of the interval for JSON: two numbers, or nulls if there
+/// is no interval.
+json::Array makeInterval(const RatioEstimate &R);
+/// Returns the value and the bounds, as an object with "value", "low" and
+/// "high", or as an array.
+json::Value toJSON(const RatioEstimate &R);
+json::Array toArray(const RatioEstimate &R);
+/// Reads what makeInterval() returns into \p R; \returns false if it is
+/// something else.
+bool readInterval(const json::Array &Interval, RatioEstimate &R);
+/// Returns "1.002 to 1.004" with \p Digits after the point, or "no interval:
+/// fewer than 6 pairs".
+std::string describeInterval(const RatioEstimate &R, unsigned Digits = 3);
 
 /// Estimates Median(\p A) / median(\p B) for independent samples. Both must be
 /// nonempty and positive.
@@ -59,6 +91,10 @@ RatioEstimate estimateRatio(ArrayRef<double> A, ArrayRef<double> B);
 /// Estimates the ratio from pairs, with A[I] measured next to B[I]: the median
 /// of log(A[I] / B[I]), in which a common drift cancels.
 RatioEstimate estimatePairedRatio(ArrayRef<double> A, ArrayRef<double> B);
+
+/// Returns the geometric mean of independent ratios. \p Weights add up to 1.
+RatioEstimate combineRatios(ArrayRef<RatioEstimate> Ratios,
+                            ArrayRef<double> Weights);
 
 } // namespace mneme
 } // namespace llvm
