@@ -402,22 +402,6 @@ void Server::flush(Client &C) {
 // Answers
 //===----------------------------------------------------------------------===//
 
-template <typename M>
-void Server::send(Client &C, M Message,
-                  std::shared_ptr<const std::string> Bytes) {
-  std::string Line = printFrameLine(M::Kind, makeHead(Message),
-                                    Bytes ? Bytes->size() : 0,
-                                    FrameForm::Object);
-  C.Link.queue(std::move(Line), std::move(Bytes));
-}
-
-template <typename M>
-void Server::answer(Client &C, M Message,
-                    std::shared_ptr<const std::string> Bytes) {
-  C.Outstanding.erase(Message.Id);
-  send(C, std::move(Message), std::move(Bytes));
-}
-
 static StringRef getReasonName(Reason R) {
   switch (R) {
   case Reason::Request:

@@ -175,6 +175,22 @@ private:
   Expected<Study> makeStudy(const message::Space &M) const;
 };
 
+template <typename M>
+void Server::send(Client &C, M Message,
+                  std::shared_ptr<const std::string> Bytes) {
+  std::string Line = printFrameLine(M::Kind, makeHead(Message),
+                                    Bytes ? Bytes->size() : 0,
+                                    FrameForm::Object);
+  C.Link.queue(std::move(Line), std::move(Bytes));
+}
+
+template <typename M>
+void Server::answer(Client &C, M Message,
+                    std::shared_ptr<const std::string> Bytes) {
+  C.Outstanding.erase(Message.Id);
+  send(C, std::move(Message), std::move(Bytes));
+}
+
 } // namespace serve
 } // namespace mneme
 } // namespace llvm
