@@ -41,11 +41,11 @@ static std::string replaceNumbers(StringRef Line,
 
 static std::string toString(IRNumber N) { return N.first + utostr(N.second); }
 
-/// Returns the line without the numbers, which are added to \p Numbers.
+/// Returns the line with 0 for each number. Adds the numbers to \p Numbers.
 static std::string maskNumbers(StringRef Line, std::vector<IRNumber> &Numbers) {
   return replaceNumbers(Line, [&](IRNumber N) {
     Numbers.push_back(N);
-    return std::string(1, N.first);
+    return toString(IRNumber(N.first, 0));
   });
 }
 

@@ -81,3 +81,55 @@ TEST(LineDiffTest, RenumberedValues) {
       makeCodeDiff(Code, "%4 = load a\n%5 = load b\n%6 = sub %5, %4, !7\n", 0),
       "@@ -3,1 +3,1 @@\n-%3 = sub %1, %2, !7\n+%6 = sub %5, %4, !7\n");
 }
+
+TEST(LineDiffTest, ANumberMayBeNew) {
+  // Names that get a number are the same names; these have other operands.
+  EXPECT_EQ(makeCodeDiff("%x.lcssa = phi [ %a, %b ]\n"
+                         "%y = add %x.lcssa, %x.lcssa\n",
+                         "%x.lcssa5 = phi [ %a9, %b7 ]\n"
+                         "%y = add %x.lcssa5, %x.lcssa5\n",
+                         3, "%"),
+            "");
+  EXPECT_EQ(makeCodeDiff("%a = f\n%b = f\n%x = phi [ %a, %b ]\nret %x\n",
+                         "%a = f\n%b = f\n%x1 = phi [ %b, %a ]\nret %x1\n", 0,
+                         "%"),
+            "@@ -3,1 +3,1 @@\n-%x = phi [ %a, %b ]\n+%x1 = phi [ %b, %a ]\n");
+}
+
+TEST(LineDiffTest, AValueOfARemovedLineIsNoneOfAnAddedOne) {
+  StringRef Before = "%i7 = alloca i64\n"
+                     "store %i7\n"
+                     "%i20 = load ptr @g\n"
+                     "%i22 = gep %i20\n"
+                     "%i23 = load i64, ptr %i22\n"
+                     "%i24 = load i64, ptr %i7\n"
+                     "ret %i24\n";
+  StringRef After = "%i20 = load ptr @g\n"
+                    "%i22 = gep i8, %i20\n"
+                    "%i23 = load i64, ptr %i22\n"
+                    "ret %i23\n";
+  EXPECT_EQ(makeCodeDiff(Before, After, 1, "%"),
+            "@@ -1,7 +1,4 @@\n"
+            "-%i7 = alloca i64\n"
+            "-store %i7\n"
+            " %i20 = load ptr @g\n"
+            "-%i22 = gep %i20\n"
+            "+%i22 = gep i8, %i20\n"
+            " %i23 = load i64, ptr %i22\n"
+            "-%i24 = load i64, ptr %i7\n"
+            "-ret %i24\n"
+            "+ret %i23\n");
+}
+
+TEST(LineDiffTest, FunctionsHaveNamesOfTheirOwn) {
+  EXPECT_EQ(makeCodeDiff("f {\n%1 = a\nret %1\n}\ng {\n%1 = b\nret %1\n}\n",
+                         "f {\n%2 = a\nret %2\n}\ng {\n%3 = b\nret %3\n}\n", 3,
+                         "%"),
+            "");
+}
+
+TEST(LineDiffTest, AReplacedDefinitionKeepsItsUses) {
+  EXPECT_EQ(makeCodeDiff("%1 = a\n%2 = use %1\nret %2\n",
+                         "%1 = x\n%2 = b\n%3 = use %2\nret %3\n", 0, "%"),
+            "@@ -1,1 +1,2 @@\n-%1 = a\n+%1 = x\n+%2 = b\n");
+}

@@ -45,8 +45,8 @@ std::string makeDiff(StringRef Before, StringRef After, unsigned Context = 3);
 
 /// The same for code, in which a new value renumbers all later ones: a line
 /// that differs only in the numbers of values ("%r12", "!7", "$L__BB0_3") is
-/// the same if these numbers stand for each other in all lines. Empty if only
-/// numbers differ.
+/// the same if these values have the same definitions, or if one definition
+/// replaces the other. Empty if only numbers differ.
 /// \param Sigils  first characters of numbered names.
 std::string makeCodeDiff(StringRef Before, StringRef After,
                          unsigned Context = 3, StringRef Sigils = "%!#$");
