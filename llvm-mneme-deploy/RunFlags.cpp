@@ -30,11 +30,12 @@ RunFlags::RunFlags(cl::SubCommand &Command)
       Scope(
           "scope",
           cl::desc("Launches to serve: recorded or kernel (default recorded)"),
-          cl::value_desc("which"), cl::sub(Command), cl::cat(CommandCategory)),
+          cl::value_desc("recorded|kernel"), cl::sub(Command),
+          cl::cat(CommandCategory)),
       LaunchShape("launch-shape",
                   cl::desc("Changed launch shapes to admit: proven, verified "
                            "or unproven (default proven)"),
-                  cl::value_desc("grade"), cl::sub(Command),
+                  cl::value_desc("proven|verified|unproven"), cl::sub(Command),
                   cl::cat(CommandCategory)),
       Code("code",
            cl::desc("Other sources and IR than the recorded ones to admit: "
