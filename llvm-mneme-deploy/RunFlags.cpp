@@ -40,7 +40,7 @@ RunFlags::RunFlags(cl::SubCommand &Command)
       Code("code",
            cl::desc("Other sources and IR than the recorded ones to admit: "
                     "proven, tested, verified or unproven (default verified)"),
-           cl::value_desc("grade"), cl::sub(Command), cl::cat(CommandCategory)),
+           cl::value_desc("proven|tested|verified|unproven"), cl::sub(Command), cl::cat(CommandCategory)),
       DeviceMatch("device-match",
                   cl::desc("GPUs to serve: those with the name of the measured "
                            "one, or all that the code runs on (default name)"),
