@@ -14,9 +14,16 @@ master_doc = "index"
 nitpicky = True
 # "--option" is no dash.
 smartquotes = False
-highlight_language = "console"
+# Blocks without a language are commands.
+highlight_language = "sh"
 html_theme = "alabaster"
-html_theme_options = {"fixed_sidebar": True, "page_width": "70em"}
+# Wide enough for code of 120 columns.
+html_theme_options = {
+    "page_width": "min(96vw, 1400px)",
+    "body_max_width": "none",
+    "code_font_size": "0.8em",
+    "sidebar_width": "250px",
+}
 html_sidebars = {"**": ["about.html", "searchbox.html", "globaltoc.html"]}
 html_show_sourcelink = False
 

@@ -15,6 +15,7 @@
 #define LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H
 
 #include "llvm/ADT/Twine.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
 
@@ -25,7 +26,7 @@ extern cl::OptionCategory CommandCategory;
 
 /// --format of a command.
 enum class OutputFormat { Text, JSON };
-struct FormatOption : cl::opt<OutputFormat> {
+struct FormatOption : EnumOption<OutputFormat> {
   explicit FormatOption(cl::SubCommand &Command)
       : opt("format", cl::desc("Output format"),
             cl::values(clEnumValN(OutputFormat::Text, "text", "for humans"),

@@ -47,6 +47,7 @@ static constexpr CommandHelp Help[] = {
      "2    variants or kernels were dropped\n"},
     {"prove",
      "llvm-mneme-deploy prove app.mneme -- ./app\n"
+     "llvm-mneme-deploy prove --ignore-lines='^time' app.mneme -- ./app\n"
      "llvm-mneme-deploy prove --check='cmp result.ref result.txt' app.mneme -- "
      "./app\n",
      "0    the results are the same, and launches were served\n"

@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -39,12 +40,12 @@ static cl::opt<std::string> LaunchShape(
     "launch-shape",
     cl::desc("unproven: import entries that change the launch (GridDim, "
              "BlockDim)"),
-    cl::value_desc("grade"), cl::init("proven"), cl::sub(ImportCommand),
-    cl::cat(CommandCategory));
+    cl::value_desc("proven|verified|unproven"), cl::init("proven"),
+    cl::sub(ImportCommand), cl::cat(CommandCategory));
 namespace {
 enum class Target { CUDA, Host };
 } // namespace
-static cl::opt<Target> DeviceKind(
+static EnumOption<Target> DeviceKind(
     "device", cl::desc("Device to compile for"),
     cl::values(clEnumValN(Target::CUDA, "cuda",
                           "the application's GPUs (default)"),

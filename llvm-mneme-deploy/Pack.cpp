@@ -44,28 +44,28 @@ static cl::opt<std::string>
           cl::desc("Launches to serve: recorded (with the recorded grid and "
                    "block, default), or kernel (all for which the code is "
                    "correct)"),
-          cl::value_desc("scope"), cl::init("recorded"), cl::sub(PackCommand),
-          cl::cat(CommandCategory));
+          cl::value_desc("recorded|kernel"), cl::init("recorded"),
+          cl::sub(PackCommand), cl::cat(CommandCategory));
 static cl::opt<std::string> LaunchShape(
     "launch-shape",
     cl::desc("Changed launches to pack: proven correct for all data (default), "
              "verified for the recorded shape and scalars, or unproven"),
-    cl::value_desc("grade"), cl::init("proven"), cl::sub(PackCommand),
-    cl::cat(CommandCategory));
+    cl::value_desc("proven|verified|unproven"), cl::init("proven"),
+    cl::sub(PackCommand), cl::cat(CommandCategory));
 static cl::opt<std::string> Code(
     "code",
     cl::desc("Other sources and IR than the recorded ones to pack: proven to "
              "mean the same, tested on launches that were made for it, "
              "verified for launches like the recorded one (default), or "
              "unproven"),
-    cl::value_desc("grade"), cl::init("verified"), cl::sub(PackCommand),
-    cl::cat(CommandCategory));
+    cl::value_desc("proven|tested|verified|unproven"), cl::init("verified"),
+    cl::sub(PackCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
     Accept("accept",
            cl::desc("Most lenient comparison of the results to pack: exact "
                     "(default), tolerance, envelope or unordered"),
-           cl::value_desc("level"), cl::sub(PackCommand),
-           cl::cat(CommandCategory));
+           cl::value_desc("exact|tolerance|envelope|unordered"),
+           cl::sub(PackCommand), cl::cat(CommandCategory));
 static cl::opt<std::string> DeviceMatch(
     "device-match",
     cl::desc("GPUs to serve: those with the name of the measured one "
@@ -76,7 +76,7 @@ static cl::opt<std::string>
     FinishName("host-finish",
                cl::desc("--host-finish of the study (default: that in "
                         "best.json)"),
-               cl::value_desc("level"), cl::sub(PackCommand),
+               cl::value_desc("O3|O1|min|none"), cl::sub(PackCommand),
                cl::cat(CommandCategory));
 static cl::opt<std::string>
     CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),

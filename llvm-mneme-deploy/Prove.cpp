@@ -31,6 +31,11 @@ static cl::opt<std::string>
           cl::desc("Command that compares two runs; exit code 0: same results"),
           cl::value_desc("command"), cl::sub(ProveCommand),
           cl::cat(CommandCategory));
+static cl::opt<std::string> IgnoreLines(
+    "ignore-lines",
+    cl::desc("Lines of standard output and of output files that are not "
+             "compared (POSIX extended regular expression)"),
+    cl::value_desc("regex"), cl::sub(ProveCommand), cl::cat(CommandCategory));
 static cl::opt<unsigned>
     Runs("runs",
          cl::desc("Pairs of runs for the application's time (default 10)"),
@@ -59,7 +64,7 @@ static cl::opt<std::string>
     FinishName("host-finish",
                cl::desc("--host-finish of the application's own kernels on the "
                         "host device (default: that of the studies)"),
-               cl::value_desc("level"), cl::sub(ProveCommand),
+               cl::value_desc("O3|O1|min|none"), cl::sub(ProveCommand),
                cl::cat(CommandCategory));
 static FormatOption Format(ProveCommand);
 
@@ -92,6 +97,7 @@ static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
   O.Limit = Limit;
   O.App.OutputFiles = OutputFiles;
   O.App.Check = Check;
+  O.App.IgnoreLines = IgnoreLines;
   O.App.Timeout = Timeout;
   O.App.LibraryPath = getLibraryFolder(Argv[0]);
   if (sys::Process::StandardErrIsDisplayed())

@@ -34,7 +34,7 @@ static cl::opt<std::string> Output("o", cl::desc("Package to write"),
 static cl::opt<std::string>
     FinishName("host-finish",
                cl::desc("--host-finish of the studies (default: none)"),
-               cl::value_desc("level"), cl::init("none"),
+               cl::value_desc("O3|O1|min|none"), cl::init("none"),
                cl::sub(RebaseCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
     CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),

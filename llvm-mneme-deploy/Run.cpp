@@ -13,9 +13,7 @@
 #include "llvm/Mneme/Runtime/DeployEnvironment.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Program.h"
 #include <csignal>
 #include <cstdlib>
 #include <sys/wait.h>
@@ -72,16 +70,6 @@ static void setEnvironment(const RunFlags::Values &V) {
   setVariable(MNEME_ENV_TUNED_VERIFY_RATE, VerifyRate);
 }
 
-/// Replaces the tool by the application.
-static Error becomeApplication(ArrayRef<std::string> Command) {
-  std::vector<char *> Argv;
-  for (const std::string &Word : Command)
-    Argv.push_back(const_cast<char *>(Word.c_str()));
-  Argv.push_back(nullptr);
-  ::execvp(Argv[0], Argv.data());
-  return createFileError(Command.front(), errnoAsErrorCode());
-}
-
 static volatile pid_t AppProcess;
 
 /// Signals from the terminal reach the application directly, because it is in
@@ -94,9 +82,9 @@ static void forwardSignal(int Number, siginfo_t *Info, void *) {
 /// Runs the application to its end. \returns its exit code, or 128 + N if
 /// signal N ended it.
 static Expected<int> runApplication(const std::vector<std::string> &Command) {
-  ErrorOr<std::string> Program = sys::findProgramByName(Command.front());
+  Expected<std::string> Program = findProgram(Command.front());
   if (!Program)
-    return createFileError(Command.front(), Program.getError());
+    return Program.takeError();
   ChildOptions Options;
   Options.IsUsers = true;
   ::sigprocmask(SIG_SETMASK, nullptr, &Options.Mask);
@@ -135,14 +123,16 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
     setVariable("LD_PRELOAD", *Preload);
   }
   bool IsVerified = Verify || Rate > 0;
-  if (UseGPU && !IsVerified)
-    return becomeApplication(Options.Command);
-  // Any process of the application adds a line for each difference.
   PrivateFolder Folder;
+  if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
+    return std::move(E);
+  const char *Reported = ::getenv(MNEME_ENV_TUNED_REPORT);
+  bool IsReported = Reported && *Reported;
+  if (!IsReported)
+    setVariable(MNEME_ENV_TUNED_REPORT, Folder.pathOf("report.%p.json"));
+  // Any process of the application adds a line for each difference.
   std::string Log;
   if (IsVerified) {
-    if (Error E = PrivateFolder::createTemporary().moveInto(Folder))
-      return std::move(E);
     Log = Folder.pathOf("differences");
     if (Error E = writeFileAtomically(Log, ""))
       return std::move(E);
@@ -152,6 +142,13 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
   Options.Warn = printWarning;
   Expected<int> Code =
       UseGPU ? runApplication(Options.Command) : launchApplication(Options);
+  if (Code && !IsReported) {
+    Expected<PackageUse> Use = readPackageUse(Folder.path());
+    if (Use)
+      printNote(Use->summarize());
+    else
+      printWarning(toString(Use.takeError()));
+  }
   uint64_t Size = 0;
   if (Code && !*Code && IsVerified && !sys::fs::file_size(Log, Size) && Size)
     return Differs;

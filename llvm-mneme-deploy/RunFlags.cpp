@@ -30,16 +30,17 @@ RunFlags::RunFlags(cl::SubCommand &Command)
       Scope(
           "scope",
           cl::desc("Launches to serve: recorded or kernel (default recorded)"),
-          cl::value_desc("which"), cl::sub(Command), cl::cat(CommandCategory)),
+          cl::value_desc("recorded|kernel"), cl::sub(Command),
+          cl::cat(CommandCategory)),
       LaunchShape("launch-shape",
                   cl::desc("Changed launch shapes to admit: proven, verified "
                            "or unproven (default proven)"),
-                  cl::value_desc("grade"), cl::sub(Command),
+                  cl::value_desc("proven|verified|unproven"), cl::sub(Command),
                   cl::cat(CommandCategory)),
       Code("code",
            cl::desc("Other sources and IR than the recorded ones to admit: "
                     "proven, tested, verified or unproven (default verified)"),
-           cl::value_desc("grade"), cl::sub(Command), cl::cat(CommandCategory)),
+           cl::value_desc("proven|tested|verified|unproven"), cl::sub(Command), cl::cat(CommandCategory)),
       DeviceMatch("device-match",
                   cl::desc("GPUs to serve: those with the name of the measured "
                            "one, or all that the code runs on (default name)"),

@@ -15,6 +15,7 @@
 #define LLVM_MNEME_TOOLS_DEPLOY_RUNFLAGS_H
 
 #include "llvm/Mneme/Deploy/Application.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace llvm {
@@ -35,7 +36,7 @@ public:
 
 private:
   cl::list<std::string> Words;
-  cl::opt<LaunchDevice> Device;
+  EnumOption<LaunchDevice> Device;
   cl::opt<std::string> Scope, LaunchShape, Code, DeviceMatch;
 };
 

@@ -59,7 +59,7 @@ int main(int argc, char **argv) {
   for (const auto &[Command, Run] : Commands)
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
   addHelp(argc, argv);
-  cl::ParseCommandLineOptions(
+  parseCommandLine(
       argc, argv,
       "make packages of tuned kernels, and look into them\n\n"
       "  An application that runs with MNEME_TUNED=PACKAGE launches the tuned "

@@ -107,7 +107,7 @@ static cl::opt<std::string>
                  cl::desc("Program that proposes versions, instead of the "
                           "operators: external=command"),
                  cl::value_desc("external=command"), cl::cat(Cat));
-static cl::opt<OnOff>
+static EnumOption<OnOff>
     Explain("explain",
             cl::desc("Find the smallest change that is as fast as the winner"),
             cl::init(OnOff::On), makeOnOffValues(), cl::cat(Cat));
@@ -145,7 +145,7 @@ static cl::opt<unsigned> Rounds("rounds",
                                 cl::value_desc("n"), cl::init(30),
                                 cl::sub(cl::SubCommand::getAll()),
                                 cl::cat(TrustCat));
-static cl::opt<JudgeStage>
+static EnumOption<JudgeStage>
     Last("until", cl::desc("Last stage"),
          cl::values(clEnumValN(JudgeStage::Verify, "verify",
                                "a launch of the smallest training launch"),
@@ -495,7 +495,7 @@ int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(Shown, EvaluateCommand);
   addCommandHelp(Help, argc, argv);
   cl::AddExtraVersionPrinter(mneme::printVersion);
-  cl::ParseCommandLineOptions(
+  parseCommandLine(
       argc, argv,
       "Mneme: search over the source of a recorded kernel, its compilation and "
       "its launch\n");

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Jit/JitServer.h"
 #include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -46,12 +47,18 @@ static cl::opt<int>
             cl::desc("Descriptor that gets a byte once a server listens"),
             cl::value_desc("number"), cl::cat(Category));
 
+static constexpr CommandHelp Help[] = {
+    {"", "llvm-mneme-jitd --socket=/tmp/jit.sock --idle=600\n",
+     "0    idle for --idle seconds, SIGTERM, or another server has the socket\n"
+     "1    error\n"}};
+
 int main(int Argc, char **Argv) {
   InitLLVM X(Argc, Argv);
+  addCommandHelp(Help, Argc, Argv);
   cl::SetVersionPrinter(printVersion);
   cl::HideUnrelatedOptions(Category);
-  cl::ParseCommandLineOptions(
-      Argc, Argv, "compiles kernels and functions of running applications\n");
+  parseCommandLine(Argc, Argv,
+                   "compiles kernels and functions of running applications\n");
   prepareSignals();
   initializeTargets();
   JitServerOptions Options;

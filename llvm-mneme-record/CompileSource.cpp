@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Config/LLVMOption.h"
 #include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Source/FrontEnd.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextError.h"
@@ -40,7 +41,7 @@ static cl::list<std::string> Defines("D", cl::desc("Macro, default value 1"),
                                      cl::value_desc("name[=value]"), cl::Prefix,
                                      cl::sub(CompileSourceCommand),
                                      cl::cat(CommandCategory));
-static cl::opt<SourceEdit>
+static EnumOption<SourceEdit>
     Edit("edit", cl::desc("Parts of the file that may be edited"),
          cl::values(clEnumValN(SourceEdit::Blocks, "blocks",
                                "text between marker lines (default)"),

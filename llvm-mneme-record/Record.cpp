@@ -17,6 +17,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -130,7 +131,7 @@ static cl::opt<uint64_t>
            cl::cat(SnapshotCategory));
 static cl::alias VASizeAlias("vass", cl::desc("Alias for --va-size"),
                              cl::aliasopt(VASize), cl::cat(RecordCategory));
-static cl::opt<LaunchDevice> DeviceKind(
+static EnumOption<LaunchDevice> DeviceKind(
     "device", cl::desc("Device that the kernels run on"),
     cl::values(clEnumValN(LaunchDevice::Auto, "auto",
                           "a GPU when there is one, else the host (default)"),
@@ -147,12 +148,13 @@ static cl::opt<std::string> Strategy(
     "host-strategy",
     cl::desc("How the host device runs a block's threads: auto, loop, region, "
              "coroutine or fiber (default auto)"),
-    cl::value_desc("strategy"), cl::init("auto"), cl::cat(DeviceCategory));
+    cl::value_desc("auto|loop|region|coroutine|fiber"), cl::init("auto"),
+    cl::cat(DeviceCategory));
 static cl::opt<std::string> Finish(
     "host-finish",
     cl::desc("Optimization of the CPU code on the host device: O3, O1, min "
              "or none (default O3)"),
-    cl::value_desc("finish"), cl::init("O3"), cl::cat(DeviceCategory));
+    cl::value_desc("O3|O1|min|none"), cl::init("O3"), cl::cat(DeviceCategory));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
@@ -196,8 +198,9 @@ static bool parse(StringRef Text, LaunchDevice &) {
 
 /// Sets \p Option from \p Variable unless the command line sets it. An empty
 /// variable is ignored.
-template <typename T>
-static Error takeDefault(cl::opt<T> &Option, StringRef Variable) {
+template <typename T, typename ParserT>
+static Error takeDefault(cl::opt<T, false, ParserT> &Option,
+                         StringRef Variable) {
   std::optional<std::string> Text = sys::Process::GetEnv(Variable);
   if (Option.getNumOccurrences() || !Text || Text->empty())
     return Error::success();
@@ -326,7 +329,7 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
   Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
   Options.HipRuntimePath = findLibrary(Argv0, "libmneme_rt_hip.so");
-  Options.DriverPath = findLibrary(Argv0, "MnemeHostDriver.so");
+  Options.DriverPath = findLibrary(Argv0, "mneme/MnemeHostDriver.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
   LaunchSelection &Which = Options.Selection;

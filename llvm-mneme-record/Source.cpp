@@ -27,7 +27,7 @@ cl::SubCommand mneme::SourceCommand(
 
 static cl::list<std::string>
     Words(cl::Positional, cl::OneOrMore,
-          cl::desc("<static hash.json> [-- compiler arguments...]"),
+          cl::desc("<folder or static hash.json> [-- compiler arguments...]"),
           cl::sub(SourceCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
     Commands("compile-commands",
@@ -69,7 +69,16 @@ static Expected<SourceUnit> findUnit(const RecordedKernel &K,
 }
 
 Expected<int> mneme::runSource(const char *Argv0) {
-  Expected<RecordedKernel> K = readKernelFile(Words.front());
+  StringRef Recording = Words.front();
+  Expected<std::vector<std::string>> Files = getKernelFiles(Recording);
+  if (!Files)
+    return Files.takeError();
+  if (Files->size() != 1)
+    return createFileError(
+        Recording,
+        createStringError("holds " + formatCount(Files->size(), "kernel") +
+                          ": name the file of one"));
+  Expected<RecordedKernel> K = readKernelFile(Files->front());
   if (!K)
     return K.takeError();
   Expected<SourceUnit> Unit = findUnit(*K, getInstallPrefix(Argv0) + "/bin");

@@ -105,7 +105,7 @@ int main(int argc, char **argv) {
   for (const auto &[Command, Run] : Commands)
     cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
   addHelp(argc, argv);
-  cl::ParseCommandLineOptions(
+  parseCommandLine(
       argc, argv,
       "record the GPU kernels that an application launches\n\n"
       "  llvm-mneme-record [options] -- application arguments...\n");

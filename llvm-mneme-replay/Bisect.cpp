@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -73,7 +74,7 @@ static cl::opt<unsigned>
                       "reported (default 2000)"),
              cl::value_desc("n"), cl::init(2000), cl::sub(getBisectCommand()),
              cl::cat(BisectCat));
-static cl::opt<BisectDepth>
+static EnumOption<BisectDepth>
     Depth("depth",
           cl::desc("How far the search for passes goes (default full)"),
           cl::values(clEnumValN(BisectDepth::First, "first",

@@ -14,6 +14,7 @@
 #include "Modes.h"
 #include "llvm/Mneme/Bisect/CompilerSearch.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -25,7 +26,7 @@ static cl::OptionCategory &OverCat = getCategory(OptionGroup::Comparison);
 namespace {
 enum class OverKind { Passes, LLVM, Ptxas };
 } // namespace
-static cl::opt<OverKind> Over(
+static EnumOption<OverKind> Over(
     "over",
     cl::desc("Find the first bad compiler between those of --good and --bad, "
              "which are folders or programs, or revisions of --llvm-checkout"),

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -56,7 +57,7 @@ cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
              "than the good side's: time, regs, size, spills, ..."),
-    cl::value_desc("criterion"), cl::init("verify"),
+    cl::value_desc("verify|time|regs|size|spills|METRIC"), cl::init("verify"),
     cl::sub(getBisectCommand()), cl::sub(getCompareCommand()),
     cl::sub(getReduceCommand()), cl::cat(ReduceCat));
 static cl::opt<std::string> ThresholdText(
@@ -106,7 +107,7 @@ static cl::opt<double>
 namespace {
 enum class ExitCodes { Default, Interesting, Bisect };
 } // namespace
-static cl::opt<ExitCodes> ExitCode(
+static EnumOption<ExitCodes> ExitCode(
     "exit-code", cl::desc("Meaning of exit codes"),
     cl::init(ExitCodes::Default),
     cl::values(clEnumValN(ExitCodes::Default, "default",

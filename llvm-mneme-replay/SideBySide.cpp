@@ -17,6 +17,7 @@
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Metrics.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -32,7 +33,7 @@ namespace {
 enum class ShownForm { All, IR, Assembly, Machine, Host };
 } // namespace
 
-static cl::list<ShownForm> SideBySideForms(
+static cl::list<ShownForm, bool, EnumParser<ShownForm>> SideBySideForms(
     "side-by-side", cl::CommaSeparated, cl::ValueOptional,
     cl::desc("Print metrics and the code of both sides in two columns"),
     cl::values(clEnumValN(ShownForm::IR, "ir", "optimized IR"),

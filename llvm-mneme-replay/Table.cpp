@@ -307,10 +307,6 @@ static json::Value toJSON(const Row &R) {
 }
 
 static TextTable::Row makeCells(const Row &R) {
-  constexpr size_t MaxName = 40;
-  std::string Name = R.Kernel;
-  if (Name.size() > MaxName)
-    Name = Name.substr(0, MaxName - 3) + "...";
   std::string Time, Registers, Ratio;
   if (!R.Result.Samples.empty()) {
     SampleSummary S = summarize(R.Result.Samples);
@@ -324,8 +320,8 @@ static TextTable::Row makeCells(const Row &R) {
     Ratio = formatSpeedup(*R.Speedup);
   else if (R.IsSameCode)
     Ratio = "same code";
-  return {Name, R.RecordId, R.Passes, R.verdict().str(),
-          Time, Registers,  Ratio};
+  return {R.Kernel, R.RecordId, R.Passes, R.verdict().str(),
+          Time,     Registers,  Ratio};
 }
 
 static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
@@ -335,6 +331,7 @@ static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
     Table.add(makeCells(R));
     Table.color(3, R.color());
   }
+  Table.fit(getLineWidth(outs()));
   Table.print(OS, "lllllrl");
   for (const Row &R : Rows)
     if (!R.Result.Error.empty())

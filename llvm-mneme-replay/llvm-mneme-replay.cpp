@@ -26,6 +26,7 @@
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
@@ -143,7 +144,7 @@ static cl::opt<unsigned>
            cl::desc("Launches between the verified and the timed ones. "
                     "Default: automatic on a GPU, 1 on the host"),
            cl::value_desc("n"), OfAll, cl::cat(MeasurementCat));
-static cl::opt<Baseline> Compared(
+static EnumOption<Baseline> Compared(
     "baseline",
     cl::desc("Measure a baseline in alternation with the kernel, "
              "and compare their times"),
@@ -195,7 +196,7 @@ static cl::opt<bool> NoVerify("no-verify",
 namespace {
 enum class OutputFormat { Default, JSON, Text };
 } // namespace
-static cl::opt<OutputFormat>
+static EnumOption<OutputFormat>
     Format("format",
            cl::desc("Format of the output (default: text on a terminal and for "
                     "list-passes, else json)"),
@@ -287,6 +288,9 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   for (const std::string &Argument : Positional) {
     if (Path.empty())
       Path = Argument;
+    else if (sys::fs::exists(Argument))
+      return createStringError("expected one recording, got also '" + Argument +
+                               "': give the folder and --all to replay all");
     else if (std::exchange(HasPasses, true))
       return createStringError(
           formatv("unexpected argument '{0}'", Argument).str());
@@ -331,6 +335,13 @@ static Expected<Request> readRequest() {
       return Read.takeError();
     R.File = std::move(*Read);
     R.Options.RecordId = R.File->RecordId;
+    // As a study without a winner writes it.
+    if (R.File->Config.empty())
+      WithColor::note(errs(), ToolName)
+          << printable("'" + Config.getValue() +
+                       "' has no settings: the recorded "
+                       "configuration is replayed")
+          << '\n';
     if (Error E = applyConfig(R.File->Config, R.Options))
       return createFileError(Config, std::move(E));
   }
@@ -545,7 +556,7 @@ int main(int argc, char **argv) {
   if (!Args)
     return fail(Args.takeError());
   getJudgeFlags().takeCommand(*Args);
-  cl::ParseCommandLineOptions(
+  parseCommandLine(
       Args->size(), Args->data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");
   Expected<int> Status = run(*Args);

@@ -158,11 +158,11 @@ static cl::opt<double>
     MinEffect("min-effect",
               cl::desc("Minimum speed-up of a winner in percent (default 0.5)"),
               cl::value_desc("percent"), cl::init(0.5), cl::cat(RetestCat));
-static cl::opt<OnOff>
+static EnumOption<OnOff>
     Explain("explain",
             cl::desc("Find the smallest change that is as fast as the winner"),
             cl::init(OnOff::On), makeOnOffValues(), cl::cat(RetestCat));
-static cl::opt<OnOff> Assess(
+static EnumOption<OnOff> Assess(
     "assess",
     cl::desc("Plant faults in the recorded kernel before the search, and "
              "report how many verification catches"),
@@ -234,12 +234,12 @@ static cl::opt<std::string>
                 cl::desc("Options of workers, quoted as in a response file: "
                          "'--device=cuda:0 --compile-jobs=8'"),
                 cl::value_desc("options"), cl::cat(WorkerCat));
-static cl::opt<std::string>
-    Engine("engine",
-           cl::desc("Evaluate on a cluster of this engine, through the Python "
-                    "package llvm-mneme: ray or dask. On this machine then only "
-                    "with --device"),
-           cl::value_desc("name"), cl::cat(WorkerCat));
+static cl::opt<std::string> Engine(
+    "engine",
+    cl::desc("Evaluate on a cluster of this engine, through the Python "
+             "package llvm-mneme: ray or dask. On this machine then only "
+             "with --device"),
+    cl::value_desc("ray|dask"), cl::cat(WorkerCat));
 static cl::opt<std::string> EngineFlags(
     "engine-options",
     cl::desc("Options of the engine, quoted as in a response file: "
@@ -291,25 +291,28 @@ static cl::opt<std::string>
           cl::desc("Launches that an exported package serves: recorded (with "
                    "the recorded grid and block, default), or kernel (all for "
                    "which the code is correct)"),
-          cl::value_desc("scope"), cl::init("recorded"), cl::cat(OutputCat));
+          cl::value_desc("recorded|kernel"), cl::init("recorded"),
+          cl::cat(OutputCat));
 static cl::opt<std::string> LaunchShape(
     "launch-shape",
     cl::desc("Changed launches in an exported package: proven correct for all "
              "data (default), verified for the recorded shape and scalars, or "
              "unproven"),
-    cl::value_desc("grade"), cl::init("proven"), cl::cat(OutputCat));
+    cl::value_desc("proven|verified|unproven"), cl::init("proven"),
+    cl::cat(OutputCat));
 static cl::opt<std::string>
     Code("code",
          cl::desc("Other sources in an exported package: proven to mean the "
                   "same, tested on launches that were made for it, verified "
                   "for launches like the recorded one (default), or unproven"),
-         cl::value_desc("grade"), cl::init("verified"), cl::cat(OutputCat));
+         cl::value_desc("proven|tested|verified|unproven"), cl::init("verified"), cl::cat(OutputCat));
 static cl::opt<std::string>
     Accept("accept",
            cl::desc("Most lenient comparison of the results in an exported "
                     "package: exact (default), tolerance, envelope or "
                     "unordered"),
-           cl::value_desc("level"), cl::cat(OutputCat));
+           cl::value_desc("exact|tolerance|envelope|unordered"),
+           cl::cat(OutputCat));
 static cl::opt<std::string> DeviceMatch(
     "device-match",
     cl::desc("GPUs that an exported package serves: those with the name of "
@@ -320,12 +323,12 @@ static cl::opt<bool> Report("report", cl::desc("Write report.html (default)"),
 static cl::opt<bool> Quiet("quiet", cl::desc("Print no progress"),
                            cl::cat(OutputCat));
 enum class OutputFormat { Text, JSON };
-static cl::opt<OutputFormat> Format(
+static EnumOption<OutputFormat> Format(
     "format", cl::desc("Format of the result"), cl::init(OutputFormat::Text),
     cl::values(clEnumValN(OutputFormat::Text, "text", "for people (default)"),
                clEnumValN(OutputFormat::JSON, "json", "for programs")),
     cl::cat(OutputCat));
-static cl::opt<TuneMode> Mode(
+static EnumOption<TuneMode> Mode(
     cl::desc("Instead of tuning:"), cl::init(TuneMode::Run),
     cl::values(
         clEnumValN(TuneMode::PrintStudy, "print-study",
@@ -363,8 +366,10 @@ static Error readPositional(TuneOptions &O) {
   O.Database = Database;
   for (const std::string &Argument : Positional) {
     if (!O.Database.empty())
-      return createStringError(
-          formatv("unexpected argument '{0}'", Argument).str());
+      return createStringError((sys::fs::exists(Argument)
+                                    ? "expected one recording, got also '"
+                                    : "unexpected argument '") +
+                               Argument + "'");
     O.Database = Argument;
   }
   bool NeedsNone = O.Mode >= TuneMode::ListSamplers ||

@@ -372,9 +372,18 @@ static Expected<int> report(const TuneOptions &O, StringRef Dir,
   if (O.JSON)
     return getExitCode(R.Outcome);
   textOuts() << formatv("{0,-12}  {1}: study.log", "files", Dir);
+  // Files at a path of their own are not in the folder.
+  auto IsElsewhere = [&](StringRef File) {
+    return any_of(O.Exports,
+                  [&](const TuneOptions::Export &X) { return X.Path == File; });
+  };
   for (const std::string &File : *Files)
-    textOuts() << ' ' << File;
+    if (!IsElsewhere(File))
+      textOuts() << ' ' << File;
   textOuts() << '\n';
+  for (const std::string &File : *Files)
+    if (IsElsewhere(File))
+      textOuts() << formatv("{0,-12}  {1}\n", "exported", File);
   textOuts() << formatv("{0,-12}  {1}\n", "replay", R.ReplayCommand);
   return getExitCode(R.Outcome);
 }

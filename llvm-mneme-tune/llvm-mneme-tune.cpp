@@ -15,6 +15,7 @@
 #include "Tune.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
@@ -84,7 +85,7 @@ int main(int argc, char **argv) {
   cl::AddExtraVersionPrinter(mneme::printVersion);
   SmallVector<const char *, 0> Arguments(argv, argv + argc);
   takeApplication(Arguments);
-  cl::ParseCommandLineOptions(
+  parseCommandLine(
       Arguments.size(), Arguments.data(),
       "Mneme: tune a recorded kernel: pipelines, flags, launches\n");
   Expected<int> Status = run(sys::fs::getMainExecutable(

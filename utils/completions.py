@@ -18,6 +18,9 @@ Command = namedtuple("Command", "name help options")
 
 OPTION = re.compile(r"^ {2,6}(--?[A-Za-z][\w-]*)(?:(\[=|=| )<(.*?)>\]?)? +- (.*)")
 VALUE = re.compile(r"^ {4}=(\S+) +- (.*)")
+# A value in the lines behind a help that ends with a colon, and values as a placeholder: "fast|standard".
+NAMED = re.compile(r"^ {8,}([a-z][\w-]*): (.*)")
+ALTERNATIVES = re.compile(r"[\w:-]+(\|[\w:-]+)+")
 SUBCOMMAND = re.compile(r"^  ([a-z][a-z-]*) +- (.*)")
 FILE = re.compile(r"file|path|dir|folder|program")
 
@@ -25,7 +28,7 @@ FILE = re.compile(r"file|path|dir|folder|program")
 def read_help(tool, *subcommand):
     """The subcommands and the options that --help lists."""
     text = subprocess.run([tool, *subcommand, "--help"], stdout=subprocess.PIPE, check=True).stdout.decode()
-    subcommands, options, section = [], {}, ""
+    subcommands, options, section, last = [], {}, "", None
     for line in text.splitlines():
         if re.match(r"[A-Z]", line):
             section = line.split(":")[0]
@@ -43,9 +46,22 @@ def read_help(tool, *subcommand):
             if name in options and kind != options[name].kind:
                 kind = "[=]"
             last = options[name] = Option(name, kind, placeholder or "", help, [])
+            if ALTERNATIVES.fullmatch(last.placeholder):
+                # "N" and "METRIC" stand for other values.
+                last.values.extend((v, "") for v in last.placeholder.split("|") if not re.fullmatch("[A-Z]+", v))
+        match = NAMED.match(line)
+        if match and last and last.help.endswith(":"):
+            last.values.append(match.groups())
         match = VALUE.match(line)
         if match and match[1] != "<empty>":
             last.values.append((match[1], match[2].strip()))
+    for o in options.values():
+        o.values[:] = [(re.sub(":[A-Z]+$", ":", value), help) for value, help in o.values]
+        # --list-samplers prints the values of --sampler.
+        lister = "--list-" + o.name.strip("-") + "s"
+        if not o.values and lister in options and not subcommand:
+            listed = subprocess.run([tool, lister], stdout=subprocess.PIPE, check=True, text=True).stdout
+            o.values.extend((line.split()[0], "") for line in listed.splitlines() if re.match(r"[a-z]", line))
     return subcommands, sorted(options.values())
 
 
@@ -103,7 +119,10 @@ BASH = r"""{function}() {{
     [[ ${{COMPREPLY[*]}} == *= ]] && compopt -o nospace 2>/dev/null
   else
     compopt -o filenames 2>/dev/null
-    mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    # Before the first letter, subcommands alone: files would hide them.
+    if [[ $COMP_CWORD != 1 || -n $cur || -z "{subcommands}" ]]; then
+      mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+    fi
     if [[ $COMP_CWORD == 1 ]]; then
       mapfile -t -O ${{#COMPREPLY[@]}} COMPREPLY < <(compgen -W "{subcommands}" -- "$cur")
     fi

@@ -145,13 +145,14 @@ slim_llvm() { # file
 # One folder, laid out as the build folder is.
 pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
-mkdir -p "$pack"/{bin,lib,tests,examples,examples-static,memory,programs,utils,benchmarks} \
+mkdir -p "$pack"/{bin,lib/mneme,tests,examples,examples-static,memory,programs,utils,benchmarks} \
   "$libs"/{lib,lib-fallback}
 cp "$BUILD"/bin/llvm-mneme-* "$pack/bin/"
 for file in "$BUILD"/bin/mneme-bench-* "$BUILD"/bin/mneme-package; do
   if [ -f "$file" ]; then cp "$file" "$pack/bin/"; fi
 done
-cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/Mneme{CudaTap,HsaTap,HostDriver}.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+cp "$BUILD"/lib/libmneme_*.so "$BUILD"/lib/FaultPasses.so "$pack/lib/"
+cp "$BUILD"/lib/mneme/*.so "$pack/lib/mneme/"
 if [ -n "$amd" ]; then
   cp "$(llvm-config-22 --bindir)/ld.lld" "$pack/bin/"
 else

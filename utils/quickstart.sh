@@ -42,7 +42,8 @@ export CUDA_HOME=$CUDA_PATH CUDA_PATH
 if [ "$build" = 1 ]; then
   say "building Mneme in $BUILD"
   (cd "$ROOT" && mneme_configure default "$BUILD" >/dev/null)
-  cmake --build "$BUILD" --target mneme
+  # The how-tos about bisection need the plugin with faults.
+  cmake --build "$BUILD" --target mneme FaultPasses
 fi
 record=$BUILD/bin/llvm-mneme-record
 replay=$BUILD/bin/llvm-mneme-replay

@@ -3,7 +3,7 @@
 MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
 lld-22 libmlir-22-dev mlir-22-tools libpolly-22-dev liboffload-22-dev libzstd-dev
 libxxhash-dev zlib1g-dev googletest libbenchmark-dev ninja-build cmake
-g++ python3 python3-numpy python3-optuna python3-pip python3-setuptools python3-wheel file"
+g++ python3 python3-numpy python3-optuna python3-pip python3-setuptools python3-sphinx python3-wheel file"
 
 mneme_install_packages() {
   local missing="" package
@@ -12,7 +12,7 @@ mneme_install_packages() {
       grep -q '^install ok installed$' || missing="$missing $package"
   done
   [ -z "$missing" ] && return 0
-  echo "installing:$missing"
+  echo "installing (this takes some minutes):$missing"
   local sudo=""
   [ "$(id -u)" = 0 ] || sudo=sudo
   $sudo apt-get -qq update &&

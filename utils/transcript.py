@@ -4,6 +4,7 @@
     utils/transcript.py run PAGE [--replace OLD=NEW]...      what they print, after each command
     utils/transcript.py checks PAGE                          the same as the page has it, for FileCheck
     utils/transcript.py update PAGE [--replace OLD=NEW]...   put what they print into the page
+    utils/transcript.py lint PAGE...                         can they be pasted as they are?
     utils/transcript.py try PAGE... --folder=DIR --log=FILE [--skip=FILE] [--replace OLD=NEW]...
                                                              do they succeed?
 
@@ -11,13 +12,15 @@ Commands are the lines behind "$ " in the page's blocks "code-block:: console", 
 "\\" continues, run one after another by one bash where the script was started; what follows them
 is what they print, to standard error too. A line "…" stands for any number of lines, a "…" in a line
 for any text. Times, hashes and load addresses are never the same; behind a comment ".. numbers vary"
-no number of the next block is.
+no number of the next block is, and behind ".. times decide" its output is not compared: on a machine with other
+work, a search may find another winner, or none.
 
 "try" also takes the commands of other blocks (behind "::", or "```console" in Markdown) that begin with
 a program. Each page is run in a copy of DIR of its own; its commands and what they print go to FILE, and
 those that fail to standard output. A line of the file for --skip is "PAGE: TEXT  # why": no command of the
-page that contains the text is run, and no command of the page at all where it says "PAGE: *". Commands with
-"…" or "..." in them are not whole, and left out.
+page that contains the text is run, and no command of the page at all where it says "PAGE: *".
+
+"lint" looks at the same commands. One with "…", "..." or a placeholder such as "<file>" cannot be pasted.
 
 The pages want to be run in the root of a checkout, with the tools in PATH:
 
@@ -38,9 +41,11 @@ LITERAL = re.compile(r"^(\s*)(?!\.\.).*::\s*$|^(\s*)\.\. code-block:: console\s*
 FENCE = re.compile(r"^```console\s*$")
 # How a block begins that is not called a console but is one.
 PROGRAM = re.compile(
-    r"(llvm-|mneme-|utils/|cmake |clang|make |ninja |opt |for |printf |echo |exec |git |srun |flux |"
+    r"(llvm-|mneme-|nvcc-|hipcc-|utils/|cmake |clang|make |ninja |opt |for |printf |echo |exec |git |srun |flux |"
     r"optuna-|[A-Za-z_]+=\S)"
 )
+# "default<O3>" is a pipeline, and "<(" and "<<" are the shell's.
+PLACEHOLDER = re.compile(ANY + r"|\.\.\.|(?<![\w<])<[a-z][\w -]*>")
 # What differs from run to run, most specific first.
 VARIABLE = [
     (r"\b[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)? (ns|us|ms|s|seconds)\b", "{{[0-9.e+-]+ (ns|us|ms|s|seconds)}}"),
@@ -53,17 +58,18 @@ NUMBERS = VARIABLE + [(r"[0-9]+(\.[0-9]+)?", "{{[0-9.]+}}")]
 class Step:
     """A command and where the page has its output."""
 
-    def __init__(self, command, vary):
-        self.command, self.vary = command, vary
+    def __init__(self, command, vary, is_timed):
+        self.command, self.vary, self.is_timed = command, vary, is_timed
         self.first = self.end = 0  # lines of the output
         self.output = []
 
 
 def parse(lines):
     """All steps of a page, in order."""
-    steps, number, vary = [], 0, False
+    steps, number, vary, is_timed = [], 0, False, False
     while number < len(lines):
         vary = vary or lines[number].strip() == ".. numbers vary"
+        is_timed = is_timed or lines[number].strip() == ".. times decide"
         block = BLOCK.match(lines[number])
         number += 1
         if not block:
@@ -82,7 +88,7 @@ def parse(lines):
                 while command[-1].endswith("\\"):
                     command.append(lines[number][indent:])
                     number += 1
-                step = Step(command, vary)
+                step = Step(command, vary, is_timed)
                 step.first = step.end = number
                 steps.append(step)
             elif len(steps) > first:
@@ -93,7 +99,7 @@ def parse(lines):
             while steps[-1].output and not steps[-1].output[-1].strip():
                 steps[-1].output.pop()
                 steps[-1].end -= 1
-        vary = False
+        vary = is_timed = False
     return steps
 
 
@@ -148,7 +154,7 @@ def checks(steps):
     for step in steps:
         lines.append("CHECK: $ " + pattern(step.command[0], False))
         kind = "CHECK-NEXT"
-        for line in step.command[1:] + step.output:
+        for line in step.command[1:] + ([] if step.is_timed else step.output):
             if line.strip() == ANY:
                 kind = "CHECK"
             elif not line.strip():
@@ -229,7 +235,7 @@ def try_pages(pages, folder, log, skips, replacements):
         for number, command in find_commands(lines):
             matching = [s for s in skips if page.endswith(s[0]) and (s[1] == "*" or s[1] in command)]
             used.update(matching)
-            if matching or ANY in command or "..." in command:
+            if matching:
                 continue
             commands.append((number, command))
             for old, new in replacements:
@@ -257,6 +263,17 @@ def try_pages(pages, folder, log, skips, replacements):
     return problems
 
 
+def lint_pages(pages):
+    """Lines about commands that cannot be pasted."""
+    problems = []
+    for page in pages:
+        with open(page, encoding="utf-8") as file:
+            for number, command in find_commands(file.read().splitlines()):
+                for match in PLACEHOLDER.finditer(command):
+                    problems.append("%s:%d: '%s' cannot be pasted: %s" % (page, number, match[0], command))
+    return problems
+
+
 def replacement(text):
     old, separator, new = text.partition("=")
     if not separator or not old or not new:
@@ -268,7 +285,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("mode", choices=["run", "checks", "update", "try"])
+    parser.add_argument("mode", choices=["run", "checks", "update", "lint", "try"])
     parser.add_argument("page", nargs="+")
     parser.add_argument("--folder")
     parser.add_argument("--log", type=argparse.FileType("w", encoding="utf-8"))
@@ -280,6 +297,8 @@ def main():
             parser.error("try needs --folder and --log")
         problems = try_pages(args.page, args.folder, args.log, read_skips(args.skip), args.replace)
         sys.exit("\n".join(problems) or 0)
+    if args.mode == "lint":
+        sys.exit("\n".join(lint_pages(args.page)) or 0)
     if len(args.page) != 1:
         parser.error("one page at a time")
     page = args.page[0]

@@ -1,4 +1,8 @@
 include_guard(GLOBAL)
+# A project with an older cmake_minimum_required(), or without one, has other
+# policies.
+cmake_policy(PUSH)
+cmake_policy(VERSION 3.20)
 
 # add_mneme(target...): compile the CUDA, HIP and C++ sources of these targets with
 # the Mneme pass, so that llvm-mneme-record can record their kernels. Nothing is
@@ -206,3 +210,4 @@ function(_mneme_link_device_code target)
   target_link_options(${target} ${scope} "$<$<LINK_LANGUAGE:CUDA>:--offload-link>")
   set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CUDA)
 endfunction()
+cmake_policy(POP)

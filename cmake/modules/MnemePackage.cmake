@@ -25,13 +25,28 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_PACKAGE_SECTION devel)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-# MnemeCudaTap.so and MnemeHsaTap.so stand in front of drivers, which no package of
-# Debian is needed for.
+# MnemeCudaTap.so and MnemeHsaTap.so need drivers, which only machines with such a
+# GPU have: no package of one is a dependency, even where it is installed while
+# building. dpkg-shlibdeps takes an option for this, which CPack cannot pass.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS
   ${MNEME_BINARY_DIR}/lib/Device/GPU/OffloadTap/empty)
-# The nvcc wrapper. clang compiles what is to be recorded.
+set(MNEME_AMD_DRIVER libhsa-runtime64-1)
+set(_mneme_shlibdeps ${MNEME_BINARY_DIR}/cmake/dpkg-shlibdeps)
+file(WRITE ${_mneme_shlibdeps}
+  "#!/bin/sh\nexec dpkg-shlibdeps -x${MNEME_AMD_DRIVER} \"$@\"\n")
+file(CHMOD ${_mneme_shlibdeps} PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE)
+set(CPACK_PROJECT_CONFIG_FILE ${MNEME_BINARY_DIR}/cmake/CPackProject.cmake)
+file(WRITE ${CPACK_PROJECT_CONFIG_FILE}
+  "find_program(_mneme_found dpkg-shlibdeps)
+if(_mneme_found)
+  set(SHLIBDEPS_EXECUTABLE [[${_mneme_shlibdeps}]])
+endif()
+")
+# The nvcc wrapper. clang compiles what is to be recorded, and links it with
+# clang-linker-wrapper (clang-tools).
 set(CPACK_DEBIAN_PACKAGE_DEPENDS python3)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS
-  "clang-${LLVM_VERSION_MAJOR}, llvm-${LLVM_VERSION_MAJOR}, lld-${LLVM_VERSION_MAJOR}")
-set(CPACK_DEBIAN_PACKAGE_SUGGESTS nvidia-cuda-toolkit)
+set(_mneme_recommended clang clang-tools llvm lld)
+list(TRANSFORM _mneme_recommended APPEND -${LLVM_VERSION_MAJOR})
+list(JOIN _mneme_recommended ", " CPACK_DEBIAN_PACKAGE_RECOMMENDS)
+set(CPACK_DEBIAN_PACKAGE_SUGGESTS "nvidia-cuda-toolkit, ${MNEME_AMD_DRIVER}")
 include(CPack)

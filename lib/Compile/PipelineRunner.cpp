@@ -190,7 +190,14 @@ static Error parsePipeline(PassBuilder &PB, ModulePassManager &MPM,
   if (isNestedTooDeeply(Passes))
     return createStringError("pipeline is nested more than " +
                              Twine(MaxNesting) + " levels deep");
-  return Passes.empty() ? Error::success() : PB.parsePassPipeline(MPM, Passes);
+  if (Passes.empty())
+    return Error::success();
+  Error E = PB.parsePassPipeline(MPM, Passes);
+  size_t Open = Passes.count('('), Close = Passes.count(')');
+  if (!E || Open == Close)
+    return E;
+  return createStringError(toString(std::move(E)) + ": a '" +
+                           (Open > Close ? ")" : "(") + "' is missing");
 }
 
 struct PipelineParser::Impl {

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Deploy/Application.h"
-#include "PackageReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -21,7 +20,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
@@ -63,7 +61,8 @@ std::string ApplicationRun::describeFailure() const {
 }
 
 /// Returns where two texts differ: "line 3: 'b' instead of 'a'".
-static std::string describeDifference(StringRef Plain, StringRef Other) {
+static std::string describeDifference(StringRef Plain, StringRef Other,
+                                      StringRef Noun) {
   constexpr size_t MaxShown = 60;
   auto Show = [](StringRef Rest) {
     StringRef Line = Rest.split('\n').first.take_front(MaxShown);
@@ -73,20 +72,34 @@ static std::string describeDifference(StringRef Plain, StringRef Other) {
     auto [A, PlainRest] = Plain.split('\n');
     auto [B, OtherRest] = Other.split('\n');
     if (A != B || Plain.empty() || Other.empty())
-      return formatv("line {0}: {1} instead of {2}", Number, Show(Other),
+      return formatv("{0} {1}: {2} instead of {3}", Noun, Number, Show(Other),
                      Show(Plain))
           .str();
     if (PlainRest.empty() && OtherRest.empty())
-      return formatv("the newline of line {0}", Number).str();
+      return formatv("the newline of {0} {1}", Noun, Number).str();
     Plain = PlainRest;
     Other = OtherRest;
   }
 }
 
-/// Compares the file \p Name of two runs.
+/// Returns \p Text without the lines that \p Ignored matches.
+static std::string dropLines(StringRef Text, const Regex &Ignored) {
+  std::string Kept;
+  while (!Text.empty()) {
+    size_t End = std::min(Text.find('\n'), Text.size() - 1) + 1;
+    StringRef Line = Text.take_front(End);
+    if (!Ignored.match(Line.rtrim('\n')))
+      Kept += Line;
+    Text = Text.drop_front(End);
+  }
+  return Kept;
+}
+
+/// Compares the file \p Name of two runs. \p Ignored may be null.
 static Expected<std::string> compareFiles(const ApplicationRun &Plain,
                                           const ApplicationRun &Other,
-                                          StringRef Name, StringRef Shown) {
+                                          StringRef Name, StringRef Shown,
+                                          const Regex *Ignored) {
   std::string Paths[] = {Plain.Folder.pathOf(Name), Other.Folder.pathOf(Name)};
   if (!sys::fs::exists(Paths[1]))
     return (Shown + " was not written").str();
@@ -94,10 +107,16 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
   for (auto [Path, Text] : zip_equal(Paths, Texts))
     if (Error E = readFile(Path).moveInto(Text))
       return std::move(E);
-  StringRef A = Texts[0]->getBuffer(), B = Texts[1]->getBuffer();
+  std::string A = Texts[0]->getBuffer().str(), B = Texts[1]->getBuffer().str();
+  if (Ignored) {
+    A = dropLines(A, *Ignored);
+    B = dropLines(B, *Ignored);
+  }
   if (A == B)
     return "";
-  return (Shown + " differs: " + describeDifference(A, B)).str();
+  return (Shown + " differs: " +
+          describeDifference(A, B, Ignored ? "compared line" : "line"))
+      .str();
 }
 
 //===----------------------------------------------------------------------===//
@@ -153,6 +172,10 @@ mneme::resolvePackages(ArrayRef<std::string> Paths) {
     if (StringRef(Path).contains(':'))
       return createFileError(
           Given, createStringError("a package's path cannot contain ':'"));
+    Expected<int> FD = openToRead(Given);
+    if (!FD)
+      return FD.takeError();
+    ::close(*FD);
     Packages.push_back(std::string(Path));
   }
   return Packages;
@@ -180,7 +203,7 @@ LaunchOptions mneme::makeHostLaunch(std::vector<std::string> Command,
   LaunchOptions L;
   L.Command = std::move(Command);
   L.RuntimePath = pathIn(LibraryPath, "libmneme_rt.so");
-  L.DriverPath = pathIn(LibraryPath, "MnemeHostDriver.so");
+  L.DriverPath = pathIn(LibraryPath, "mneme/MnemeHostDriver.so");
   L.Device = LaunchDevice::Host;
   L.Record = false;
   L.Quiet = true;
@@ -255,9 +278,9 @@ Error Application::execute(const RunSettings &S, ApplicationRun &R) {
   double Start = steadySeconds();
   Expected<Child> Process = [&]() -> Expected<Child> {
     if (Device != LaunchDevice::Host) {
-      ErrorOr<std::string> Path = sys::findProgramByName(O.Command.front());
+      Expected<std::string> Path = findProgram(O.Command.front());
       if (!Path)
-        return createFileError(O.Command.front(), Path.getError());
+        return Path.takeError();
       C.Environment = std::move(*V);
       return Child::spawn(*Path, O.Command, C);
     }
@@ -357,13 +380,14 @@ Expected<std::string> Application::compare(const ApplicationRun &R) {
     return "the application " + R.describeFailure();
   if (!O.Check.empty())
     return check(R);
+  const Regex *I = Ignored ? &*Ignored : nullptr;
   Expected<std::string> Text =
-      compareFiles(Reference, R, "stdout", "standard output");
+      compareFiles(Reference, R, "stdout", "standard output", I);
   for (const std::string &Path : O.OutputFiles)
     if (Text && Text->empty())
       Text = compareFiles(Reference, R,
                           ("files/" + sys::path::filename(Path)).str(),
-                          "'" + Path + "'");
+                          "'" + Path + "'", I);
   return Text;
 }
 
@@ -382,10 +406,21 @@ Error Application::comparePlain(const ApplicationRun &R) {
         "; --check must accept two plain runs");
   return createStringError(
       "two runs without packages are not the same: " + *Difference +
-      "; judge the results with --check=COMMAND");
+      "; leave lines out with --ignore-lines=REGEX, or judge the results with "
+      "--check=COMMAND");
 }
 
 Error Application::prepare() {
+  if (!O.IgnoreLines.empty()) {
+    std::string Why;
+    Ignored.emplace(O.IgnoreLines);
+    if (!Ignored->isValid(Why))
+      return createStringError("--ignore-lines: invalid regular expression '" +
+                               O.IgnoreLines + "': " + Why);
+    if (!O.Check.empty())
+      return createStringError("--ignore-lines and --check are mutually "
+                               "exclusive: the command judges");
+  }
   StringSet<> Names;
   for (const std::string &Path : O.OutputFiles) {
     if (Path.empty())

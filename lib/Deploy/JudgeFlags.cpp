@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Support/CommandLine.h"
 
 using namespace llvm;
@@ -18,8 +19,8 @@ enum class JudgedBy { Memory, App };
 } // namespace
 
 struct JudgeFlags::Options {
-  cl::opt<JudgedBy> By;
-  cl::opt<std::string> Check;
+  EnumOption<JudgedBy> By;
+  cl::opt<std::string> Check, IgnoreLines;
   cl::list<std::string> OutputFiles;
   cl::opt<double> Timeout;
 
@@ -37,6 +38,12 @@ struct JudgeFlags::Options {
                        "instead of a comparison of standard output and files; "
                        "exit code 0 if they are the same"),
               cl::value_desc("command"), cl::sub(Command), cl::cat(Category)),
+        IgnoreLines("ignore-lines",
+                    cl::desc("With --judge-by=app: lines of the output that "
+                             "are not compared (POSIX extended regular "
+                             "expression)"),
+                    cl::value_desc("regex"), cl::sub(Command),
+                    cl::cat(Category)),
         OutputFiles("output-file",
                     cl::desc("With --judge-by=app: file that the application "
                              "writes, to be compared, too; may be repeated"),
@@ -74,8 +81,8 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
   if (O->By == JudgedBy::Memory) {
     using AnyOption = std::reference_wrapper<const cl::Option>;
     for (const cl::Option &Option :
-         {AnyOption(O->Check), AnyOption(O->OutputFiles),
-          AnyOption(O->Timeout)})
+         {AnyOption(O->Check), AnyOption(O->IgnoreLines),
+          AnyOption(O->OutputFiles), AnyOption(O->Timeout)})
       if (Option.getNumOccurrences())
         return createStringError("--" + Option.ArgStr +
                                  " needs --judge-by=app");
@@ -100,6 +107,7 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
   ApplicationOptions A;
   A.Command = Command;
   A.Check = O->Check;
+  A.IgnoreLines = O->IgnoreLines;
   A.OutputFiles = O->OutputFiles;
   A.Timeout = O->Timeout;
   A.Device = StringRef(R.Device).starts_with("cuda")  ? LaunchDevice::Cuda

@@ -6,9 +6,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "PackageReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Deploy/Application.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -113,4 +113,13 @@ std::string PackageUse::explain() const {
                     " of kernels in no package");
   return Texts.empty() ? "the application launched no kernel"
                        : join(Texts, "; ");
+}
+
+std::string PackageUse::summarize() const {
+  uint64_t Total = Served + FellBack + TooEarly + Unmatched;
+  if (!Total)
+    return "no launch was served: " + explain();
+  std::string Text = std::to_string(Served) + " of " +
+                     formatCount(Total, "launch") + " served";
+  return Served == Total ? Text : Text + ": " + explain();
 }

@@ -53,7 +53,9 @@ json::Value mneme::toJSON(const Proof &P) {
       P.isEqual() ? json::Value(nullptr) : json::fixUTF8(P.Difference);
   return json::Object{{"equal", P.isEqual()},
                       {"difference", std::move(Difference)},
-                      {"judge", P.IsChecked ? "check" : "bytes"},
+                      {"judge", P.IsChecked         ? "check"
+                                : P.Ignored.empty() ? "bytes"
+                                                    : "lines"},
                       {"host_finish", P.Finish.empty() ? json::Value(nullptr)
                                                        : json::Value(P.Finish)},
                       {"served", P.Use.Served},
@@ -96,7 +98,10 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
     OS << formatv("{0,-12} {1}\n", Name, printable(Text.str()));
   };
   if (P.isEqual())
-    Line("results", P.IsChecked ? "the same, judged by --check" : "equal");
+    Line("results", P.IsChecked         ? "the same, judged by --check"
+                    : P.Ignored.empty() ? "equal"
+                                        : "equal, but for lines that match '" +
+                                              printable(P.Ignored) + "'");
   else
     Line("results", "different: " + P.Difference);
   uint64_t All =

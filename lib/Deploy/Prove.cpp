@@ -304,6 +304,7 @@ Expected<Proof> Prover::run() {
   if (Error E = Application::create(std::move(A)).moveInto(App))
     return std::move(E);
   Result.IsChecked = !O.App.Check.empty();
+  Result.Ignored = O.App.IgnoreLines;
   if (Error E = runPairs(O.Pairs, /*TimesKernels=*/false))
     return std::move(E);
   if (Error E = runPairs(O.KernelPairs, /*TimesKernels=*/true))

@@ -109,7 +109,7 @@ Expected<SourceTools> SourceTools::find(StringRef Program, std::string Clang) {
     return createFileError(Program, EC);
   StringRef Prefix = sys::path::parent_path(sys::path::parent_path(Real));
   T.Plugin = (Prefix + "/lib/MnemePass.so").str();
-  T.Warm = (Prefix + "/lib/libmneme_warm.so").str();
+  T.Warm = (Prefix + "/lib/mneme/libmneme_warm.so").str();
   T.Include = (Prefix + "/include").str();
   if (!sys::fs::real_path(T.Clang, Real))
     if (ErrorOr<std::string> Found =

@@ -17,7 +17,6 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include "llvm/Support/Program.h"
 #include <set>
 #include <sys/stat.h>
 #include <sys/xattr.h>
@@ -26,13 +25,6 @@
 using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::object;
-
-Expected<std::string> mneme::findApplication(StringRef Name) {
-  ErrorOr<std::string> Path = sys::findProgramByName(Name);
-  if (!Path)
-    return createFileError(Name, Path.getError());
-  return *Path;
-}
 
 /// \returns whether \p Path is an ELF file with a payload section.
 static bool hasPayloadSection(StringRef Path) {

@@ -24,9 +24,6 @@
 namespace llvm {
 namespace mneme {
 
-/// Searches for \p Name as execvp() does.
-Expected<std::string> findApplication(StringRef Name);
-
 /// Properties of an executable, read from its files.
 struct ApplicationFacts {
   std::string Warning; ///< For the user; usually empty.

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
@@ -432,7 +433,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
       return Started.takeError();
     Probe.emplace(std::move(*Started));
   }
-  Expected<std::string> Path = findApplication(Options.Command.front());
+  Expected<std::string> Path = findProgram(Options.Command.front());
   if (!Path)
     return Path.takeError();
   Expected<ApplicationFacts> Facts =

@@ -463,6 +463,7 @@ void RecordKeeper::print(raw_ostream &OS) const {
     Table.add({printable(demangleSymbol(Key.first)), utostr(R.Instances),
                Reports ? utostr(R.Launches) : "-", formatBytes(R.Raw),
                formatBytes(R.Stored)});
+  Table.fit(getLineWidth(errs()));
   if (!Table.empty())
     Table.print(OS, "lrrrr");
   if (Reports || !Processes)
@@ -470,6 +471,9 @@ void RecordKeeper::print(raw_ostream &OS) const {
        << " recorded, " << Skipped << " skipped\n";
   for (const auto &[Reason, Times] : Reasons)
     OS << "mneme:   " << Times << " skipped: " << Reason << '\n';
+  if (Reasons.count(MNEME_REASON_HELD))
+    OS << "mneme:   the folder keeps the earlier recording of these launches, "
+          "with its arguments and memory: record into another folder (-o)\n";
   Totals T = count();
   if (!Dir.empty())
     OS << "mneme: " << formatCount(T.Instances, "instance") << " of "

@@ -508,7 +508,8 @@ bool mneme::fromJSON(const json::Value &V, RecordedKernel &K, json::Path P) {
   if (!O || !O.map("FormatVersion", Version))
     return false;
   if (Version != Unsealed && Version != Sealed) {
-    P.field("FormatVersion").report("this reader knows versions 1 and 2");
+    P.field("FormatVersion")
+        .report("this reader knows versions 1 and 2; update Mneme to read a later one");
     return false;
   }
   OrderedInstances Instances;

@@ -10,6 +10,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/SettingFlags.h"
+#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/CommandLine.h"
@@ -204,7 +205,8 @@ template <typename T> class ValueFlag : public ReplayFlags::Flag {
   using Value = typename ValueOf<T>::Type;
   static constexpr bool IsOptional = !std::is_same_v<T, Value>;
   GetFn<T> Get;
-  cl::opt<std::conditional_t<IsChoice<Value>, Value, std::string>> Option;
+  std::conditional_t<IsChoice<Value>, EnumOption<Value>, cl::opt<std::string>>
+      Option;
 
 public:
   ValueFlag(const FlagInfo &Info, GetFn<T> Get, ReplayOptions Defaults)

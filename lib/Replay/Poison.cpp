@@ -298,7 +298,7 @@ Expected<PoisonSearch> PoisonFinder::run() {
     return Failed(std::move(E));
   if (Mask->count() == 0) {
     Search.IsVerified = true;
-    Search.NoPoison = "the kernel writes no byte that it does not read first";
+    Search.NoPoison = "no traced store writes a byte before it is read";
     return Search;
   }
   // Launch again, from poisoned memory, without tracing.

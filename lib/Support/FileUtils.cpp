@@ -16,6 +16,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <fcntl.h>
 #include <mutex>
@@ -252,6 +253,17 @@ Expected<std::unique_ptr<MemoryBuffer>>
 mneme::readFile(StringRef Path, uint64_t MaxSize, bool NullTerminated) {
   return readOpened(Path, openToRead(Path, MaxSize), NullTerminated,
                     /*InMemory=*/false);
+}
+
+Expected<std::string> mneme::findProgram(StringRef Name) {
+  ErrorOr<std::string> Path = sys::findProgramByName(Name);
+  if (Path)
+    return *Path;
+  std::string Text = ("'" + Name + "': ").str() + Path.getError().message();
+  // The current folder is usually not in PATH.
+  if (!Name.contains('/') && sys::fs::can_execute(Name))
+    Text += ("; did you mean './" + Name + "'?").str();
+  return createStringError(Text);
 }
 
 Expected<std::unique_ptr<MemoryBuffer>> mneme::readTextFile(StringRef Path) {

@@ -8,16 +8,46 @@
 
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Process.h"
 #include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-void TextTable::print(raw_ostream &OS, StringRef Sides) const {
+size_t mneme::getLineWidth(raw_ostream &OS) {
+  size_t Width = &OS == &errs() ? sys::Process::StandardErrColumns()
+                                : sys::Process::StandardOutColumns();
+  return Width ? Width : 120;
+}
+
+SmallVector<size_t, 8> TextTable::measure() const {
   SmallVector<size_t, 8> Widths(Rows[0].size(), 0);
   for (const Row &R : Rows)
     for (auto [Width, Cell] : zip_equal(Widths, R))
       Width = std::max(Width, Cell.size());
+  return Widths;
+}
+
+void TextTable::fit(size_t Columns) {
+  constexpr size_t Kept = 24;
+  constexpr StringLiteral Dots = "...";
+  SmallVector<size_t, 8> Widths = measure();
+  size_t Others = 0;
+  for (size_t Width : drop_begin(Widths))
+    Others += 2 + Width;
+  size_t First = std::max(Kept, Columns - std::min(Columns, Others));
+  for (Row &R : Rows) {
+    std::string &Cell = R.front();
+    if (Cell.size() <= First)
+      continue;
+    size_t Tail = (First - Dots.size()) / 2;
+    Cell = Cell.substr(0, First - Dots.size() - Tail) + Dots.str() +
+           Cell.substr(Cell.size() - Tail);
+  }
+}
+
+void TextTable::print(raw_ostream &OS, StringRef Sides) const {
+  SmallVector<size_t, 8> Widths = measure();
   for (auto [I, R] : enumerate(Rows)) {
     // Omit empty cells at the end of a line.
     size_t Last = R.size();

@@ -3,7 +3,7 @@
 
 // REQUIRES: cuda-toolkit, device-host
 // RUN: rm -rf %t && mkdir %t
-// DEFINE: %{driver} = %mneme_build/lib/MnemeHostDriver.so
+// DEFINE: %{driver} = %mneme_build/lib/mneme/MnemeHostDriver.so
 // All functions are looked up at the start.
 // RUN: %cuda_cc %s -o %t/app -Wl,%{driver} -Wl,-z,now
 // RUN: llvm-readelf -d %t/app | FileCheck %s --check-prefix=NEEDED
@@ -13,7 +13,8 @@
 // REPLAY: "verdict": "Match"
 
 // The runtimes are in a folder whose name the loader would take for several.
-// RUN: mkdir -p %t/a:b/bin %t/a:b/lib && cp %mneme_build/bin/llvm-mneme-record %t/a:b/bin && cp %mneme_rt %{driver} %t/a:b/lib
+// RUN: mkdir -p %t/a:b/bin %t/a:b/lib/mneme && cp %mneme_build/bin/llvm-mneme-record %t/a:b/bin
+// RUN: cp %mneme_rt %t/a:b/lib && cp %{driver} %t/a:b/lib/mneme
 // RUN: %t/a:b/bin/llvm-mneme-record --device=host -o %t/folder -- %t/app 2>&1 | FileCheck %s
 
 #include "Inputs/check.h"

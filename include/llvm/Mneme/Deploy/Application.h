@@ -18,8 +18,10 @@
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/Regex.h"
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,9 @@ struct ApplicationOptions {
   /// Command for /bin/sh that judges two runs; empty: the exit code, standard
   /// output and OutputFiles must be equal.
   std::string Check;
+  /// POSIX extended regular expression: lines of standard output and
+  /// OutputFiles that are not compared. Empty: none.
+  std::string IgnoreLines;
   LaunchDevice Device = LaunchDevice::Auto;
   /// How the application's own kernels are compiled for the host device.
   HostFinish Finish = HostOptions().Finish;
@@ -51,8 +56,8 @@ Error checkSeconds(StringRef Option, double Seconds);
 /// Returns the device that kernels run on: for Auto, that of this machine.
 LaunchDevice findServedDevice(LaunchDevice Device);
 
-/// Returns the absolute paths of packages. Fails for a path with a colon, which
-/// separates packages in MNEME_TUNED.
+/// Returns the absolute paths of packages. Fails for a package that cannot be
+/// read, and for a path with a colon, which separates packages in MNEME_TUNED.
 Expected<std::vector<std::string>> resolvePackages(ArrayRef<std::string> Paths);
 
 /// Returns the value of LD_PRELOAD that adds libmneme_deploy.so, or for AMD
@@ -83,9 +88,14 @@ struct PackageUse {
   std::map<std::string, uint64_t> Reasons; ///< Launches that fell back.
   std::vector<VariantUse> Variants;
 
-  /// Returns why nothing was served.
+  /// Returns why nothing was served, or not everything.
   std::string explain() const;
+  /// Returns how many launches were served, and why others were not.
+  std::string summarize() const;
 };
+
+/// Adds up the reports (MNEME_TUNED_REPORT) report.*.json in a folder.
+Expected<PackageUse> readPackageUse(StringRef Folder);
 
 /// The launches to serve, in the words of the environment. Empty: the default.
 struct ServeSettings {
@@ -153,6 +163,7 @@ private:
   ApplicationOptions O;
   PrivateFolder Folder;
   ApplicationRun Reference;
+  std::optional<Regex> Ignored; ///< IgnoreLines.
   double Longest = 0; ///< Seconds of the longest plain run; 0: none yet.
 };
 

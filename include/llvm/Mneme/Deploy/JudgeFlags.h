@@ -25,8 +25,8 @@ class SubCommand;
 } // namespace cl
 namespace mneme {
 
-/// Registers --judge-by, --check, --output-file and --app-timeout. Create it
-/// before parsing the command line.
+/// Registers --judge-by, --check, --ignore-lines, --output-file and
+/// --app-timeout. Create it before parsing the command line.
 class JudgeFlags {
 public:
   JudgeFlags(cl::SubCommand &Command, cl::OptionCategory &Category);

@@ -77,6 +77,7 @@ struct Proof {
   /// How the results with the packages differ; empty if they are the same.
   std::string Difference;
   bool IsChecked = false; ///< --check judged.
+  std::string Ignored;    ///< Lines that were not compared; a regex.
   /// The --host-finish of the application's own kernels; empty on a GPU.
   std::string Finish;
   /// Of the first run with packages, or the first in which nothing was served.

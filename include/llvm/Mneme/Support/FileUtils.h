@@ -39,6 +39,9 @@ Error writeFileAtomically(StringRef Path,
                           bool Sync = true);
 Error writeFileAtomically(StringRef Path, StringRef Contents, bool Sync = true);
 
+/// Searches for the program \p Name as execvp() does.
+Expected<std::string> findProgram(StringRef Name);
+
 /// Writes an executable text file atomically.
 Error writeScript(StringRef Path, StringRef Text);
 

@@ -24,6 +24,10 @@
 namespace llvm {
 namespace mneme {
 
+/// Returns the width of lines on standard output or standard error: that of its
+/// terminal; 120 for a file or pipe.
+size_t getLineWidth(raw_ostream &OS);
+
 /// A table whose columns are as wide as their widest cell.
 class TextTable {
 public:
@@ -35,11 +39,17 @@ public:
   void color(unsigned Column, raw_ostream::Colors C) {
     Colors[{Rows.size() - 1, Column}] = C;
   }
+  /// Shortens the cells of the first column in their middle, so that a line has
+  /// at most \p Columns characters. Keeps 24 characters of each cell.
+  void fit(size_t Columns);
   bool empty() const { return Rows.size() == 1; }
   /// \param Sides  'r' for each right-aligned column, 'l' for the others.
   void print(raw_ostream &OS, StringRef Sides) const;
 
 private:
+  /// Returns the width of each column.
+  SmallVector<size_t, 8> measure() const;
+
   std::vector<Row> Rows;
   std::map<std::pair<size_t, unsigned>, raw_ostream::Colors> Colors;
 };
