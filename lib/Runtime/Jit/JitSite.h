@@ -80,7 +80,7 @@ struct JitVariant {
   // For the report; with JitSite::Lock.
   JitReason Problem = JitReason::None;
   std::string Text;      ///< Of the failure.
-  std::string Constants; ///< For users.
+  bool IsPartial = false; ///< Some contents could not be read.
   bool IsFromDisk = false;
   bool IsShared = false; ///< Another process had it compiled.
   uint64_t CompileNanoseconds = 0, WaitNanoseconds = 0;
