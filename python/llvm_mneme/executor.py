@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import atexit
+import inspect
+import math
 import os
 import threading
 import weakref
@@ -25,6 +27,7 @@ from .errors import (
     check_integer,
     check_path,
     check_seconds,
+    nearest,
     show,
 )
 from .recording import Instance, Kernel, Recording
@@ -39,12 +42,15 @@ Instances = Union[Instance, Kernel, Recording, str, "os.PathLike[str]", Sequence
 
 # Requests that a server has at a time. The rest wait here, so that they can be cancelled at once.
 _MOST_SENT = 4096
+# The smallest and the largest of fewer pairs contain the median in less than 95 % of all cases.
+LEAST_PAIRS = 6
 
 
 class Comparison(NamedTuple):
     """Configurations that were measured alternately.
 
     ``speedups[i]`` is that of configuration ``i`` over configuration 0, with the ends of its 95 % confidence interval.
+    Less than 6 pairs carry no such interval: its ends are then 0 and infinity, and nothing is significant.
     """
 
     speedups: Sequence[tuple[float, float, float]]
@@ -58,9 +64,13 @@ class Comparison(NamedTuple):
         return self.speedups[1][0]
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the speed-up."""
-        return self.speedups[1][1:]
+    def interval(self) -> Optional[tuple[float, float]]:
+        """The 95 % confidence interval of the speed-up; ``None`` of less than 6 pairs."""
+        return self.speedups[1][1:] if self._has_intervals else None
+
+    @property
+    def _has_intervals(self) -> bool:
+        return len(self.samples[0]) >= LEAST_PAIRS
 
     @property
     def is_faster(self) -> bool:
@@ -68,16 +78,19 @@ class Comparison(NamedTuple):
         return self.speedups[1][1] > 1
 
     def __repr__(self) -> str:
-        parts = ["%.3f (95 %% CI %.3f to %.3f)" % tuple(s) for s in self.speedups[1:]]
+        parts = [f"{s[0]:.3f} ({self._interval_text(s)})" for s in self.speedups[1:]]
         return f"<Comparison: speed-up {', '.join(parts)}>"
+
+    def _interval_text(self, speedup: tuple[float, float, float]) -> str:
+        if not self._has_intervals:
+            return f"no interval: less than {LEAST_PAIRS} pairs"
+        return "95 %% CI %.3f to %.3f" % speedup[1:]
 
     def _repr_html_(self) -> str:
         from ._html import table
 
-        rows = [
-            [repr(c), "%.3f" % s[0], "%.3f to %.3f" % tuple(s[1:])] for c, s in zip(self.configs, self.speedups)
-        ]
-        return table(["configuration", "speed-up", "95 % interval"], rows)
+        rows = [[repr(c), f"{s[0]:.3f}", self._interval_text(s)] for c, s in zip(self.configs, self.speedups)]
+        return table(["configuration", "speed-up", "interval"], rows)
 
 
 class _Request:
@@ -221,6 +234,7 @@ class BaseExecutor:
 
     instances: list[Instance]
     closed = False
+    _options: list[str]  # of llvm-mneme-replay
 
     def __init__(self, instances: Instances) -> None:
         self._pid = os.getpid()
@@ -245,6 +259,11 @@ class BaseExecutor:
     @property
     def capacity(self) -> int:
         """The number of concurrent evaluations that keeps all devices busy."""
+        raise NotImplementedError
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        """The devices, as in the summary of a study."""
         raise NotImplementedError
 
     @property
@@ -376,7 +395,7 @@ class BaseExecutor:
     ) -> Comparison:
         """Measures two or more configurations alternately, on an otherwise idle device.
 
-        Returns the speed-ups over the first one with 95 % confidence intervals. With ``use_app``, the first one is the
+        Returns the speed-ups over the first one with 95 % confidence intervals, from 6 pairs on. With ``use_app``, the first one is the
         application's own machine code. Raises :class:`RequestError` if a configuration fails.
         """
         self._check_open()
@@ -425,9 +444,11 @@ def make_comparison(answer: dict[str, Any], configs: Sequence[Mapping[str, objec
     """Converts an answer to a comparison."""
     if answer["failure"]:
         raise RequestError(f"{answer['failure']}: {answer['error']}" if answer["error"] else answer["failure"])
-    return Comparison(
-        [tuple(s) for s in answer["speedups"]], answer["samples"], [Config(c) for c in configs], answer["device"]
-    )
+    samples = answer["samples"]
+    speedups = [tuple(s) for s in answer["speedups"]]
+    if len(samples[0]) < LEAST_PAIRS:
+        speedups = [(s[0], 0.0, math.inf) for s in speedups]
+    return Comparison(speedups, samples, [Config(c) for c in configs], answer["device"])
 
 
 class Executor(BaseExecutor):
@@ -474,7 +495,11 @@ class Executor(BaseExecutor):
         **cluster: Any,
     ) -> None:
         if cluster:
-            raise RequestError(f"unknown option {next(iter(cluster))!r}, which needs a backend")
+            name = next(iter(cluster))
+            if name == "devices":
+                raise RequestError("unknown option 'devices'; did you mean 'device'? One executor has several GPUs with 'cuda:0,cuda:1'")
+            known = inspect.signature(Executor.__init__).parameters
+            raise RequestError(f"unknown option {name!r}{nearest(name, known) or ', which needs a backend'}")
         super().__init__(instances)
         self._options = make_options(
             device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options
@@ -628,7 +653,7 @@ class Executor(BaseExecutor):
             elif answer["failure"] == "Cancelled":
                 future._mark_cancelled()
             else:
-                result = Result(answer, future.config, future.instance, request.data or None)
+                result = Result(answer, future.config, future.instance, request.data or None, self._options)
                 result._owner = weakref.ref(self)
                 future.set_result(result)
         except InvalidStateError:
