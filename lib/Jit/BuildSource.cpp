@@ -253,8 +253,8 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 /// Lookups that are never current, of a run without the library.
 static constexpr StringRef Unknown("+changed:unknown");
 
-/// Removes the name of a module from messages of clang, which prints it after it
-/// has freed it: it can be any bytes.
+/// Removes the name of a module from messages of clang, which prints it after
+/// it has freed it: it can be any bytes.
 static std::string withoutFreedNames(StringRef Text) {
   std::string Clean;
   while (true) {

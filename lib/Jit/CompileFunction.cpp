@@ -75,10 +75,9 @@ static void decideFusion(Module &M, const TargetMachine &TM) {
       B.setFastMathFlags(Call->getFastMathFlags());
       Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1),
             *Z = Call->getArgOperand(2);
-      bool IsFused =
-          Element->isHalfTy()
-              ? CPU.checkFeatures("+avx512fp16")
-              : HasFMA && (Element->isFloatTy() || Element->isDoubleTy());
+      bool IsFused = Element->isHalfTy() ? CPU.checkFeatures("+avx512fp16")
+                                         : HasFMA && (Element->isFloatTy() ||
+                                                      Element->isDoubleTy());
       Value *Sum = IsFused ? B.CreateIntrinsic(Intrinsic::fma, {T}, {X, Y, Z})
                            : B.CreateFAdd(B.CreateFMul(X, Y), Z);
       Call->replaceAllUsesWith(Sum);

@@ -72,8 +72,8 @@ void Reads::visitCall(const CallBase &Call, const Use &U,
     return;
   // The call may be inlined, and its loads replaced.
   Readers.push_back(&Call);
-  Escapes |= !Call.isArgOperand(&U) ||
-             !Call.doesNotCapture(Call.getArgOperandNo(&U));
+  Escapes |=
+      !Call.isArgOperand(&U) || !Call.doesNotCapture(Call.getArgOperandNo(&U));
 }
 
 void Reads::visit(const Value &V, std::optional<uint64_t> Offset) {
@@ -127,10 +127,9 @@ private:
 /// nothing itself.
 static bool isSynchronization(const Instruction &I) {
   auto *Call = dyn_cast<IntrinsicInst>(&I);
-  return isa<FenceInst>(I) ||
-         (Call && none_of(Call->args(), [](const Use &U) {
-            return U->getType()->isPointerTy();
-          }));
+  return isa<FenceInst>(I) || (Call && none_of(Call->args(), [](const Use &U) {
+                                 return U->getType()->isPointerTy();
+                               }));
 }
 
 /// Library functions that write to no memory of the program but their own, and
@@ -190,9 +189,9 @@ std::string FieldsPass::findChange(Function &F, const MnemeJitField &Field,
   // synchronized, which MemorySSA takes for a write to all memory.
   bool IsUnchanged = !Found.Escapes && all_of(Found.Readers, [&](auto *I) {
     MemoryUseOrDef *Access = SSA.getMemoryAccess(I);
-    return !Access || SSA.isLiveOnEntryDef(
-                          SSA.getWalker()->getClobberingMemoryAccess(
-                              Access->getDefiningAccess(), Loc));
+    return !Access ||
+           SSA.isLiveOnEntryDef(SSA.getWalker()->getClobberingMemoryAccess(
+               Access->getDefiningAccess(), Loc));
   });
   if (IsUnchanged)
     return "";
@@ -229,9 +228,8 @@ static Type *findMember(Type *T, uint64_t Offset, const DataLayout &DL) {
 }
 
 /// Returns how reports show the values of a field. IR has no signs.
-static ::mneme::JitShown findShown(const Argument &A,
-                                   const MnemeJitField &Field,
-                                   const Reads &Found) {
+static ::mneme::JitShown
+findShown(const Argument &A, const MnemeJitField &Field, const Reads &Found) {
   const DataLayout &DL = A.getParent()->getDataLayout();
   Type *T = A.getType();
   if (Type *InMemory = A.getPointeeInMemoryValueType())
@@ -277,9 +275,8 @@ PreservedAnalyses FieldsPass::run(Function &F, FunctionAnalysisManager &FAM) {
       Found.visit(A, 0);
       IsUsed = Found.any();
       // The memory of an argument that is passed by value is the code's own.
-      if (std::string Why;
-          IsUsed && IsPointee &&
-          !(Why = findChange(F, Field, Found, FAM)).empty()) {
+      if (std::string Why; IsUsed && IsPointee &&
+                           !(Why = findChange(F, Field, Found, FAM)).empty()) {
         Facts.Refused.push_back({uint32_t(I), std::move(Why)});
         continue;
       }
@@ -327,7 +324,8 @@ static void findDimensions(const Module &M, const JitRequest &Q,
       Q.Target == JitTarget::Cuda && (Q.Specialize & ::mneme::JitBounds);
 }
 
-JitFacts llvm::mneme::findFacts(Module &M, StringRef Entry, const JitRequest &Q) {
+JitFacts llvm::mneme::findFacts(Module &M, StringRef Entry,
+                                const JitRequest &Q) {
   JitFacts Facts;
   Function *F = M.getFunction(Entry);
   if (!F)
@@ -337,8 +335,9 @@ JitFacts llvm::mneme::findFacts(Module &M, StringRef Entry, const JitRequest &Q)
     // functions are inlined.
     runPasses(M, nullptr, [&](PassBuilder &PB, ModulePassManager &MPM) {
       cantFail(PB.parsePassPipeline(
-          MPM, "function(sroa,early-cse),inferattrs,cgscc(inline,function-attrs)"
-               ",function(sroa,early-cse)"));
+          MPM,
+          "function(sroa,early-cse),inferattrs,cgscc(inline,function-attrs)"
+          ",function(sroa,early-cse)"));
       MPM.addPass(
           createModuleToFunctionPassAdaptor(FieldsPass(Entry, Q, Facts)));
     });

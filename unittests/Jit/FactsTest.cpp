@@ -152,8 +152,7 @@ TEST_F(FactsTest, ContentsThatChangeBeforeTheyAreRead) {
     return F.Refused.empty() ? "" : F.Refused[0].second;
   };
   EXPECT_TRUE(IsConstant(readAfter("")));
-  EXPECT_EQ("the code may write to it",
-            Why(readAfter("store i16 7, ptr %p")));
+  EXPECT_EQ("the code may write to it", Why(readAfter("store i16 7, ptr %p")));
   // Through another pointer, a variable, a function.
   EXPECT_EQ("the code may write to it through another pointer; if not, give "
             "jit_immutable, or declare it __restrict__",
@@ -172,13 +171,11 @@ TEST_F(FactsTest, ContentsThatChangeBeforeTheyAreRead) {
   EXPECT_TRUE(IsConstant(readAfter("%r = call i32 @pure(i32 %n)")));
   EXPECT_TRUE(IsConstant(
       readAfter("%a = alloca i32\n  store volatile i32 %n, ptr %a")));
-  EXPECT_TRUE(IsConstant(
-      readAfter("%r = call i32 @vprintf(ptr @g, ptr null)")));
-  EXPECT_TRUE(IsConstant(readAfter("store i32 %n, ptr %q", "noalias")));
   EXPECT_TRUE(
-      IsConstant(readAfter("call void @unknown(ptr %q)", "noalias")));
-  EXPECT_FALSE(
-      IsConstant(readAfter("call void @unknown(ptr %p)", "noalias")));
+      IsConstant(readAfter("%r = call i32 @vprintf(ptr @g, ptr null)")));
+  EXPECT_TRUE(IsConstant(readAfter("store i32 %n, ptr %q", "noalias")));
+  EXPECT_TRUE(IsConstant(readAfter("call void @unknown(ptr %q)", "noalias")));
+  EXPECT_FALSE(IsConstant(readAfter("call void @unknown(ptr %p)", "noalias")));
   // The pointer is known elsewhere: the code may read through that.
   EXPECT_FALSE(IsConstant(readAfter("store ptr %p, ptr @g")));
   // A promise of the program.
@@ -196,9 +193,8 @@ TEST_F(FactsTest, OtherThreadsOfAKernelWrite) {
       "call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n  ";
   EXPECT_TRUE(IsConstant(Barrier));
   EXPECT_TRUE(IsConstant("fence seq_cst"));
-  EXPECT_TRUE(IsConstant(("store i32 %n, ptr addrspace(3) @shared\n  " +
-                          Barrier)
-                             .str()));
+  EXPECT_TRUE(IsConstant(
+      ("store i32 %n, ptr addrspace(3) @shared\n  " + Barrier).str()));
   EXPECT_FALSE(IsConstant(("store i32 %n, ptr %q\n  " + Barrier).str()));
   EXPECT_TRUE(
       IsConstant(("store i32 %n, ptr %q\n  " + Barrier).str(), "noalias"));
@@ -219,12 +215,10 @@ define i1 @k(ptr %p, ptr %q) {
 
 TEST_F(FactsTest, HowValuesAreShown) {
   Q.Target = JitTarget::Function;
-  Q.Fields = {makeField(MNEME_JIT_VALUE, 1),
-              makeField(MNEME_JIT_VALUE, 2, 0, 1),
-              makeField(MNEME_JIT_VALUE, 3),
-              makeField(MNEME_JIT_VALUE, 4, 0, 8),
-              makeField(MNEME_JIT_VALUE, 5, 4),
-              makeField(MNEME_JIT_ARRAY, 6, 0, 8)};
+  Q.Fields = {
+      makeField(MNEME_JIT_VALUE, 1),    makeField(MNEME_JIT_VALUE, 2, 0, 1),
+      makeField(MNEME_JIT_VALUE, 3),    makeField(MNEME_JIT_VALUE, 4, 0, 8),
+      makeField(MNEME_JIT_VALUE, 5, 4), makeField(MNEME_JIT_ARRAY, 6, 0, 8)};
   JitFacts F = find(R"(
 define void @k(ptr sret(%s) %r, i32 %a, i8 zeroext %b, float %c, ptr %d, ptr byval(%s) %e, ptr %f) {
   %x = load double, ptr %f

@@ -142,8 +142,8 @@ std::string JitReport::describe(const JitSite &S, const JitVariant &V) {
   for (uint32_t I : S.Needed.Fields) {
     const MnemeJitField &F = S.Request.Fields[I];
     std::string Name = "arg " + std::to_string(numberOfArg(S.Facts, F));
-    auto How = I < S.Facts.Shown.size() ? JitShown(S.Facts.Shown[I])
-                                        : JitShownBytes;
+    auto How =
+        I < S.Facts.Shown.size() ? JitShown(S.Facts.Shown[I]) : JitShownBytes;
     if (F.Kind != MNEME_JIT_ARRAY) {
       if (F.Offset)
         Name += " + " + std::to_string(F.Offset);
@@ -384,8 +384,7 @@ std::string JitReport::makeText() {
     for (const auto &[Field, Why] : S->Facts.Refused)
       if (Field < S->Request.Fields.size())
         Out += "mneme:   argument " +
-               std::to_string(
-                   numberOfArg(S->Facts, S->Request.Fields[Field])) +
+               std::to_string(numberOfArg(S->Facts, S->Request.Fields[Field])) +
                " is not a constant: " + Why + "\n";
     for (const auto &V : S->Owned) {
       std::string Constants = describe(*S, *V);
@@ -393,7 +392,7 @@ std::string JitReport::makeText() {
              std::to_string(V->Served) + " served";
       if (V->TheState == JitVariant::Ready) {
         std::string Time = milliseconds(V->CompileNanoseconds);
-        Out += V->IsFromDisk  ? ", from the cache (compiled in " + Time + ")"
+        Out += V->IsFromDisk ? ", from the cache (compiled in " + Time + ")"
                : V->IsShared ? ", shared (compiled in " + Time + ")"
                              : ", compiled in " + Time;
       }

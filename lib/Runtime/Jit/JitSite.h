@@ -79,7 +79,7 @@ struct JitVariant {
   std::atomic<uint64_t> Turn{0}; ///< Of launches that are timed.
   // For the report; with JitSite::Lock.
   JitReason Problem = JitReason::None;
-  std::string Text;      ///< Of the failure.
+  std::string Text;       ///< Of the failure.
   bool IsPartial = false; ///< Some contents could not be read.
   bool IsFromDisk = false;
   bool IsShared = false; ///< Another process had it compiled.

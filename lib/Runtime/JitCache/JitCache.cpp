@@ -110,8 +110,7 @@ static bool isOwn(const struct stat &S) {
 
 JitRead mneme::readJitFile(const std::string &Folder, const std::string &Key,
                            JitFile Kind, std::string &Contents) {
-  OwnedDescriptor Dir(
-      open(Folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  OwnedDescriptor Dir(open(Folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
   struct stat Status;
   if (Dir < 0)
     return JitRead::Missing;
