@@ -2,13 +2,19 @@
 # CommandGuide. Built by docs-mneme-html and docs-mneme-man (LLVM_ENABLE_SPHINX).
 import os
 import re
+import sys
 
 project = "Mneme"
 copyright = "The Mneme authors. Apache License v2.0 with LLVM Exceptions"
 with open(os.path.join(os.path.dirname(__file__), "..", "CMakeLists.txt")) as file:
     version = release = re.search(r"project\(mneme .*VERSION ([\d.]+)\)", file.read())[1]
 
-extensions = []
+# The reference of the Python package is made of its texts.
+sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "python"))
+extensions = ["sphinx.ext.autodoc"]
+autodoc_member_order = "bysource"
+# Types of other packages have no pages here.
+nitpick_ignore_regex = [(r"py:.*", r".*")]
 master_doc = "index"
 # Options of several tools have the same names: a reference names its tool.
 nitpicky = True

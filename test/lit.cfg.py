@@ -275,7 +275,7 @@ if os.path.exists(python):
         )
     )
     packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel"]
-    packages += ["ipykernel", "jupyter_client", "openevolve", "numba_cuda", "halide"]
+    packages += ["ipykernel", "jupyter_client", "openevolve", "numba_cuda", "halide", "torch", "triton"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()
     for package in found.split():

@@ -147,8 +147,8 @@ template <typename T>
 MNEME_JIT_MARKER("arg")
 void jit_arg(T, MNEME_JIT_PLACE) noexcept {}
 
-/// Makes the elements that a pointer parameter points to constants. The kernel
-/// or function does not write to them.
+/// Makes the elements that a pointer parameter points to constants, unless the
+/// kernel or function may change them before it reads them (docs/JIT.rst).
 /// \param Count  a number, or a parameter.
 template <typename T>
 MNEME_JIT_MARKER("array")
@@ -158,8 +158,8 @@ void jit_array(T *, size_t /*Count*/, jit_contents = jit_changing,
                 "jit_array: the elements must be trivially copyable");
 }
 
-/// Makes the object that a parameter points to, refers to, or is, a constant.
-/// The kernel or function does not write to it.
+/// Makes the object that a parameter points to, refers to, or is, a constant,
+/// as jit_array().
 template <typename T>
 MNEME_JIT_MARKER("object")
 void jit_object(T *, jit_contents = jit_changing, size_t /*Size*/ = sizeof(T),

@@ -563,7 +563,7 @@ Error KernelCompiler::runGated(Module &M, CompileResult &Result,
     TimeTraceScope Trace("MnemeOptimize", Pipeline);
     FixpointsDoNotMatter Scope(M);
     return runPipeline(M, *TM, Pipeline, Options.Plugins, Gate,
-                       Options.Instruments.VerifyEach);
+                       Options.Instruments.VerifyEach, Options.Specialize);
   }();
   Result.OptimizeTime = Optimize.seconds();
   if (E)

@@ -262,13 +262,14 @@ Error mneme::loadPlugins(ArrayRef<std::string> Plugins) {
 
 Error mneme::runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                          ArrayRef<std::string> Plugins, PassGate *Gate,
-                         bool VerifyEach) {
+                         bool VerifyEach, const SpecializeOptions &Known) {
   std::optional<OptimizationLevel> Clang = findClangLevel(Passes);
   ClangDriverOption Scope(Clang ? getClangDriverOption(M.getTargetTriple())
                                 : StringRef());
   PipelineContext C(TM, getTuningOptions(Clang));
   if (Error E = C.loadPlugins(Plugins))
     return E;
+  registerKnownLoads(C.PB, Known);
 
   StandardInstrumentations SI(M.getContext(), /*DebugLogging=*/false,
                               VerifyEach);

@@ -12,6 +12,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -33,6 +34,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Transforms/Utils/Cloning.h"
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -141,7 +143,7 @@ private:
   Error compile();
   Error compileIR(MemoryBufferRef Text);
   Error compileMLIR();
-  Error runClang(StringRef Language, StringRef DeviceIR = "");
+  Error runClang(StringRef Language, const Words &DeviceOptions = {});
   Error runNvcc();
   Expected<std::string> askDriver(StringRef Language);
   Expected<std::vector<Words>> listJobs(StringRef Language);
@@ -159,7 +161,7 @@ private:
                                 int In = NullStream) const;
   Expected<bool> finish(const Words &Command, Expected<CompilerRun> Run);
   Expected<std::string> findTool(StringRef Name);
-  void addMessages(StringRef Text);
+  void addMessages(StringRef Output);
   void addError(const Twine &Text) {
     Result.Built.Messages.push_back({"error", "", Text.str()});
   }
@@ -251,7 +253,22 @@ static bool isFrontEndOfHost(ArrayRef<std::string> Job) {
 /// Lookups that are never current, of a run without the library.
 static constexpr StringRef Unknown("+changed:unknown");
 
-void SourceBuild::addMessages(StringRef Text) {
+/// Removes the name of a module from messages of clang, which prints it after
+/// it has freed it: it can be any bytes.
+static std::string withoutFreedNames(StringRef Text) {
+  std::string Clean;
+  while (true) {
+    auto [Before, After] = Text.split("cannot link module '");
+    Clean += Before;
+    if (After.empty())
+      return Clean;
+    Clean += "cannot link the module: ";
+    Text = After.split("': ").second;
+  }
+}
+
+void SourceBuild::addMessages(StringRef Output) {
+  std::string Text = withoutFreedNames(Output);
   auto Same = [](SourcePosition P) { return P; };
   for (const SourceDiagnostic &D : parseDiagnostics(Text, Same)) {
     auto Add = [&](const SourceDiagnostic &Each) {
@@ -618,15 +635,15 @@ void SourceBuild::runTogether(MutableArrayRef<Words> Jobs,
     consumeError(Run.takeError());
 }
 
-/// \param DeviceIR  a file with IR that device code is linked with.
-Error SourceBuild::runClang(StringRef Language, StringRef DeviceIR) {
+/// \param DeviceOptions  options of the front end for device code.
+Error SourceBuild::runClang(StringRef Language, const Words &DeviceOptions) {
   Expected<std::vector<Words>> Jobs = listJobs(Language);
   if (!Jobs)
     return Jobs.takeError();
   for (Words &Each : *Jobs)
-    if (!DeviceIR.empty() && is_contained(Each, "-fcuda-is-device"))
+    if (is_contained(Each, "-fcuda-is-device"))
       // Before libdevice, of which only that is linked what is needed.
-      Each.insert(Each.begin() + 2, {"-mlink-bitcode-file", DeviceIR.str()});
+      Each.insert(Each.begin() + 2, DeviceOptions.begin(), DeviceOptions.end());
   Stops = Job.isInstance() && Warm.Clang >= 0 &&
           size_t(count_if(*Jobs, isFrontEnd)) == Warm.FrontEnds.size();
   if (Stops && !Warm.Copies.empty())
@@ -733,6 +750,39 @@ static std::string describeKernels(const Module &M) {
          Types + Kernels + "#endif\n";
 }
 
+/// Removes the module flags that cannot be linked with other values, those of
+/// clang. \returns whether code flushes denormals to zero.
+static bool takeFlags(Module &M) {
+  auto *Flushes = mdconst::extract_or_null<ConstantInt>(
+      M.getModuleFlag("nvvm-reflect-ftz"));
+  SmallVector<Module::ModuleFlagEntry, 8> Flags;
+  M.getModuleFlagsMetadata(Flags);
+  if (NamedMDNode *Old = M.getModuleFlagsMetadata())
+    Old->eraseFromParent();
+  for (const Module::ModuleFlagEntry &F : Flags)
+    if (F.Behavior != Module::Override && F.Behavior != Module::Error)
+      M.addModuleFlag(F.Behavior, F.Key->getString(), F.Val);
+  return Flushes && !Flushes->isZero();
+}
+
+/// Returns a copy whose debug info says lines only, as ptxas optimizes no other
+/// code.
+static std::unique_ptr<Module> keepLines(const Module &M) {
+  ValueToValueMapTy Map;
+  for (DICompileUnit *CU : M.debug_compile_units())
+    Map.MD()[CU].reset(DICompileUnit::getDistinct(
+        M.getContext(), CU->getSourceLanguage(), CU->getFile(),
+        CU->getProducer(), CU->isOptimized(), CU->getFlags(),
+        CU->getRuntimeVersion(), /*SplitDebugFilename=*/"",
+        DICompileUnit::DebugDirectivesOnly, /*EnumTypes=*/nullptr,
+        /*RetainedTypes=*/nullptr, /*GlobalVariables=*/nullptr,
+        /*ImportedEntities=*/nullptr, /*Macros=*/nullptr, /*DWOId=*/0,
+        CU->getSplitDebugInlining(), CU->getDebugInfoForProfiling(),
+        DICompileUnit::DebugNameTableKind::None,
+        /*RangesBaseAddress=*/false, CU->getSysRoot(), CU->getSDK()));
+  return CloneModule(M, Map);
+}
+
 Error SourceBuild::compileIR(MemoryBufferRef Text) {
   LLVMContext Context;
   SMDiagnostic D;
@@ -769,12 +819,16 @@ Error SourceBuild::compileIR(MemoryBufferRef Text) {
              Twine(isHip(Source) ? "amdgpu_kernel" : "ptx_kernel"));
     return Error::success();
   }
+  Words Options;
+  if (takeFlags(*M))
+    Options.push_back("-fdenormal-fp-math-f32=preserve-sign");
   std::string DeviceIR = pathOf("device.bc");
-  if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*M))))
+  if (Error E = write(DeviceIR, toStringRef(writeExactBitcode(*keepLines(*M)))))
     return E;
   if (Error E = write(Main, describeKernels(*M) + launchCode()))
     return E;
-  return runClang(kernelLanguage(Source), DeviceIR);
+  Options.insert(Options.end(), {"-mlink-bitcode-file", DeviceIR});
+  return runClang(kernelLanguage(Source), Options);
 }
 
 /// Returns a program of LLVM, beside clang or in PATH.

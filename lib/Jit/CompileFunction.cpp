@@ -12,6 +12,10 @@
 #include "llvm/Analysis/RuntimeLibcallInfo.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/CodeGen/LibcallLoweringInfo.h"
+#include "llvm/CodeGen/TargetSubtargetInfo.h"
+#include "llvm/IR/IRBuilder.h"
+#include "llvm/IR/InstIterator.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/IR/Module.h"
@@ -53,22 +57,38 @@ createTargetMachine(const Module &M, unsigned Level) {
   return std::move(TM);
 }
 
-namespace {
-/// Replaces loads of known bytes whose address optimizations have found.
-struct KnownLoadsPass : PassInfoMixin<KnownLoadsPass> {
-  explicit KnownLoadsPass(ArrayRef<KnownBytes> Known) : Known(Known) {}
-  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
-    if (F.getName() != Entry || !replaceKnownLoads(F, Known))
-      return PreservedAnalyses::all();
-    return PreservedAnalyses::none();
+/// Decides as the code generator does whether a product is rounded before a
+/// sum. Otherwise, a product of constants would be, and the result might differ
+/// from that of the program.
+static void decideFusion(Module &M, const TargetMachine &TM) {
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    const TargetSubtargetInfo &CPU = *TM.getSubtargetImpl(F);
+    bool HasFMA = CPU.checkFeatures("+fma") || CPU.checkFeatures("+fma4");
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      auto *Call = dyn_cast<IntrinsicInst>(&I);
+      if (!Call || Call->getIntrinsicID() != Intrinsic::fmuladd)
+        continue;
+      Type *T = Call->getType(), *Element = T->getScalarType();
+      IRBuilder<> B(Call);
+      B.setFastMathFlags(Call->getFastMathFlags());
+      Value *X = Call->getArgOperand(0), *Y = Call->getArgOperand(1),
+            *Z = Call->getArgOperand(2);
+      bool IsFused = Element->isHalfTy() ? CPU.checkFeatures("+avx512fp16")
+                                         : HasFMA && (Element->isFloatTy() ||
+                                                      Element->isDoubleTy());
+      Value *Sum = IsFused ? B.CreateIntrinsic(Intrinsic::fma, {T}, {X, Y, Z})
+                           : B.CreateFAdd(B.CreateFMul(X, Y), Z);
+      Call->replaceAllUsesWith(Sum);
+      Call->eraseFromParent();
+    }
   }
-  ArrayRef<KnownBytes> Known;
-};
-} // namespace
+}
 
 static Error optimize(Module &M, TargetMachine &TM, const KernelConfig &Config,
                       ArrayRef<std::string> Plugins,
-                      ArrayRef<KnownBytes> Known) {
+                      const SpecializeOptions &SO) {
   LoopAnalysisManager LAM;
   FunctionAnalysisManager FAM;
   CGSCCAnalysisManager CAM;
@@ -80,11 +100,7 @@ static Error optimize(Module &M, TargetMachine &TM, const KernelConfig &Config,
       return Plugin.takeError();
     Plugin->registerPassBuilderCallbacks(PB);
   }
-  if (!Known.empty())
-    PB.registerPeepholeEPCallback(
-        [&](FunctionPassManager &FPM, OptimizationLevel) {
-          FPM.addPass(KnownLoadsPass(Known));
-        });
+  registerKnownLoads(PB, SO);
   MAM.registerPass(
       [&] { return RuntimeLibraryAnalysis(TM.getTargetTriple()); });
   MAM.registerPass([&] { return LibcallLoweringModuleAnalysis(); });
@@ -131,12 +147,8 @@ Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
   ::mneme::JitRequest Needed = Q;
   applyFacts(Needed, Result.Facts);
   SpecializeOptions SO = getSpecialization(Needed, Entry);
-  std::vector<KnownBytes> Known;
-  for (const KnownBytes &K : SO.Known)
-    if (K.Where == KnownBytes::Pointee)
-      Known.push_back(K);
   ModuleAnalysisManager MAM;
-  SpecializePass(std::move(SO)).run(M, MAM);
+  SpecializePass(SO).run(M, MAM);
 
   LLVMOptionScope Scope;
   if (Error E = Scope.enter(Config.LLVMOptions))
@@ -146,7 +158,8 @@ Expected<JitResult> llvm::mneme::compileFunction(const JitJob &Job,
   if (!TM)
     return TM.takeError();
   M.setDataLayout((*TM)->createDataLayout());
-  if (Error E = optimize(M, **TM, Config, Job.Plugins, Known))
+  decideFusion(M, **TM);
+  if (Error E = optimize(M, **TM, Config, Job.Plugins, SO))
     return std::move(E);
 
   SmallVector<char, 0> Object;

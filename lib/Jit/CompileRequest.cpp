@@ -36,9 +36,8 @@ SpecializeOptions llvm::mneme::getSpecialization(const JitRequest &Q,
   for (const JitConstant &C : Q.Constants) {
     const MnemeJitField &F = Q.Fields[C.Field];
     KnownBytes &K = O.Known.emplace_back();
-    K.Where = F.Kind == MNEME_JIT_ARRAY     ? KnownBytes::Array
-              : F.Kind == MNEME_JIT_POINTEE ? KnownBytes::Pointee
-                                            : KnownBytes::Value;
+    K.Where =
+        F.Kind == MNEME_JIT_VALUE ? KnownBytes::Value : KnownBytes::Pointee;
     K.Arg = F.Arg;
     K.Offset = F.Kind == MNEME_JIT_ARRAY ? 0 : F.Offset;
     K.Bytes = C.Bytes;
@@ -166,10 +165,13 @@ static Expected<JitResult> compileKernel(const JitJob &Job,
   specializeDimensions(Needed, SO);
   uint32_t MaxThreads = std::exchange(SO.MaxThreads, 0);
   ModuleAnalysisManager MAM;
-  SpecializePass(std::move(SO)).run(**M, MAM);
+  SpecializePass(SO).run(**M, MAM);
   resolveSharedArrays(**M);
 
   CompileOptions CO = makeCompileOptions(Q.Symbol, Config);
+  CO.Specialize.Kernel = Q.Symbol;
+  copy_if(SO.Known, std::back_inserter(CO.Specialize.Known),
+          [](const KnownBytes &K) { return K.Where == KnownBytes::Pointee; });
   CO.OptLevel = OptLevel;
   CO.Plugins = Job.Plugins;
   CO.CudaPath = Job.CudaPath;

@@ -23,6 +23,7 @@
 #include <list>
 #include <memory>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -859,6 +860,9 @@ Error llvm::mneme::runJitServer(const JitServerOptions &Options) {
       "HIP_DEVICE_LIB_PATH GNUTARGET LDEMULATION");
   for (StringRef Name : split(Names, ' '))
     ::unsetenv(Name.str().c_str());
+  // A cache that others can write to is not trusted, whatever the program's
+  // mask.
+  ::umask(::umask(0) | S_IWGRP | S_IWOTH);
   auto TellReady = [&] {
     if (Options.ReadyFD < 0)
       return;

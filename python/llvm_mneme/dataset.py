@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
 import os
@@ -129,8 +130,8 @@ class Writer:
         with Writer("trials.parquet") as writer:
             tune(space, executor, callbacks=[lambda study, trial: writer.add(trial.result)])
 
-    The suffix is the format: ``.parquet`` or ``.jsonl``. JSON lines are appended and flushed one by one; a Parquet file
-    is readable when the writer is closed.
+    The suffix is the format: ``.parquet``, ``.jsonl`` or ``.csv``. Lines are appended and flushed one by one; a Parquet
+    file is readable when the writer is closed. In CSV, ``samples`` is a JSON list.
 
     :param ir: ``"recorded"`` or ``"optimized"``: also write the IR, once by hash, as bitcode below ``PATH.ir``. The
         file of a row's IR is ``source_ir`` or ``ir_hash``, with ``.bc``
@@ -152,12 +153,14 @@ class Writer:
             self._schema = _make_schema(self._arrow)
             with opening("write", self.path):
                 self._parquet = parquet.ParquetWriter(self.path, self._schema, compression="zstd")
-        elif suffix == ".jsonl":
+        elif suffix in (".jsonl", ".csv"):
             self._parquet = None
             with opening("write", self.path):
-                self._file = open(self.path, "a")
+                self._file = open(self.path, "a", newline="")
+                self._is_empty = not self._file.tell()
         else:
-            raise RequestError(f"{self.path!r}: expected a name with .parquet or .jsonl")
+            raise RequestError(f"{self.path!r}: expected a name with .parquet, .jsonl or .csv")
+        self._is_csv = suffix == ".csv"
 
     def add(self, result: Optional[Result]) -> None:
         """Adds a row; ``None`` (a trial of an earlier run) is ignored."""
@@ -168,12 +171,22 @@ class Writer:
             self._write_ir(result, row)
         if self._file is not None:
             with opening("write", self.path):
-                self._file.write(json.dumps(row) + "\n")
+                self._write_line(row)
                 self._file.flush()
             return
         self._batch.append(row)
         if len(self._batch) == _BATCH:
             self._write_batch()
+
+    def _write_line(self, row: dict[str, Any]) -> None:
+        if not self._is_csv:
+            self._file.write(json.dumps(row) + "\n")
+            return
+        writer = csv.DictWriter(self._file, list(row))
+        if self._is_empty:
+            writer.writeheader()
+            self._is_empty = False
+        writer.writerow({**row, "samples": json.dumps(row["samples"])})
 
     def _write_ir(self, result: Result, row: dict[str, Any]) -> None:
         optimized = self._ir == "optimized"

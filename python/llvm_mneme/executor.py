@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import atexit
+import inspect
 import math
 import os
 import threading
@@ -26,6 +27,7 @@ from .errors import (
     check_integer,
     check_path,
     check_seconds,
+    nearest,
     show,
 )
 from .recording import Instance, Kernel, Recording
@@ -40,6 +42,8 @@ Instances = Union[Instance, Kernel, Recording, str, "os.PathLike[str]", Sequence
 
 # Requests that a server has at a time. The rest wait here, so that they can be cancelled at once.
 _MOST_SENT = 4096
+# The smallest and the largest of fewer pairs contain the median in less than 95 % of all cases.
+LEAST_PAIRS = 6
 
 
 def _read_speedup(answer: Sequence[Optional[float]]) -> tuple[float, float, float]:
@@ -49,7 +53,7 @@ def _read_speedup(answer: Sequence[Optional[float]]) -> tuple[float, float, floa
 
 def _describe_interval(speedup: Sequence[float]) -> str:
     if math.isinf(speedup[2]):
-        return "no interval: fewer than 6 pairs"
+        return f"no interval: fewer than {LEAST_PAIRS} pairs"
     return "%.3f to %.3f" % tuple(speedup[1:])
 
 
@@ -77,9 +81,9 @@ class Comparison(NamedTuple):
         return self.speedups[1][0]
 
     @property
-    def interval(self) -> tuple[float, float]:
-        """The 95 % confidence interval of the speed-up."""
-        return self.speedups[1][1:]
+    def interval(self) -> Optional[tuple[float, float]]:
+        """The 95 % confidence interval of the speed-up; ``None`` of fewer than 6 pairs."""
+        return None if math.isinf(self.speedups[1][2]) else self.speedups[1][1:]
 
     @property
     def is_faster(self) -> bool:
@@ -240,6 +244,7 @@ class BaseExecutor:
 
     instances: list[Instance]
     closed = False
+    _options: list[str]  # of llvm-mneme-replay
 
     def __init__(self, instances: Instances) -> None:
         self._pid = os.getpid()
@@ -264,6 +269,11 @@ class BaseExecutor:
     @property
     def capacity(self) -> int:
         """The number of concurrent evaluations that keeps all devices busy."""
+        raise NotImplementedError
+
+    @property
+    def devices(self) -> list[dict[str, Any]]:
+        """The devices, as in the summary of a study."""
         raise NotImplementedError
 
     @property
@@ -395,7 +405,7 @@ class BaseExecutor:
     ) -> Comparison:
         """Measures two or more configurations alternately, on an otherwise idle device.
 
-        Returns the speed-ups over the first one with 95 % confidence intervals. With ``use_app``, the first one is the
+        Returns the speed-ups over the first one with 95 % confidence intervals, from 6 pairs on. With ``use_app``, the first one is the
         application's own machine code. Raises :class:`RequestError` if a configuration fails.
         """
         self._check_open()
@@ -493,7 +503,11 @@ class Executor(BaseExecutor):
         **cluster: Any,
     ) -> None:
         if cluster:
-            raise RequestError(f"unknown option {next(iter(cluster))!r}, which needs a backend")
+            name = next(iter(cluster))
+            if name == "devices":
+                raise RequestError("unknown option 'devices'; did you mean 'device'? One executor has several GPUs with 'cuda:0,cuda:1'")
+            known = inspect.signature(Executor.__init__).parameters
+            raise RequestError(f"unknown option {name!r}{nearest(name, known) or ', which needs a backend'}")
         super().__init__(instances)
         self._options = make_options(
             device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options
@@ -647,7 +661,7 @@ class Executor(BaseExecutor):
             elif answer["failure"] == "Cancelled":
                 future._mark_cancelled()
             else:
-                result = Result(answer, future.config, future.instance, request.data or None)
+                result = Result(answer, future.config, future.instance, request.data or None, self._options)
                 result._owner = weakref.ref(self)
                 future.set_result(result)
         except InvalidStateError:

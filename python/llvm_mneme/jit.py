@@ -10,11 +10,12 @@ Functions are called by ctypes.
 from __future__ import annotations
 
 import ctypes
+import math
 import operator
 import os
 from typing import TYPE_CHECKING, Any, Callable, NamedTuple, Optional, Union
 
-from .errors import CompileError, LaunchError, SuiteError, nearest
+from .errors import CompileError, LaunchError, SuiteError, nearest, show
 from .suite import find_suite
 
 if TYPE_CHECKING:
@@ -297,12 +298,18 @@ def _memory_of(array: Any, stream: int) -> Optional[_Memory]:
 
 def _convert_number(value: Any, to: _Type) -> Any:
     if to.ctype in (_C.c_float, _C.c_double):
-        return to.ctype(float(value))
+        try:
+            converted = to.ctype(float(value))
+        except OverflowError:
+            raise ValueError(f"{show(value)} does not fit") from None
+        if math.isinf(converted.value) and value != converted.value:
+            raise ValueError(f"{show(value)} does not fit")
+        return converted
     if to.ctype is _C.c_bool:
         return to.ctype(bool(value))
     number = operator.index(value)
     if to.ctype(number).value != number:
-        raise ValueError(f"{number} does not fit")
+        raise ValueError(f"{show(number)} does not fit")
     return to.ctype(number)
 
 

@@ -171,15 +171,15 @@ def comparison(comparison: Union[Comparison, Study], labels: Optional[Sequence[s
     speedups = list(found.speedups[1:])
     if labels is None:
         candidates = getattr(comparison, "candidates", None)
-        labels = [f"trial {t.number}" for t in candidates] if candidates else [
-            f"configuration {i + 1}" for i in range(len(speedups))
-        ]  # fmt: skip
+        shown = [repr(c)[len("Config(") : -1] or "as recorded" for c in found.configs[1:]]
+        labels = [f"trial {t.number}" for t in candidates] if candidates else [s[:48] for s in shown]
     if len(labels) != len(speedups):
         raise RequestError(f"expected {len(speedups)} labels, got {len(labels)}")
     ax = _axes(ax, figsize=(6, 1.2 + 0.4 * len(speedups)))
     for at, (value, low, high) in enumerate(speedups):
         color = _GOOD if low > 1 else _BAD if high < 1 else "#8a8a8a"
-        ax.errorbar(value, at, xerr=[[value - low], [high - value]], fmt="o", color=color, capsize=4)
+        ends = [[value - low], [high - value]] if found.interval else None
+        ax.errorbar(value, at, xerr=ends, fmt="o", color=color, capsize=4)
     ax.axvline(1, color=_LINE, lw=1, ls="--")
     ax.set_yticks(range(len(labels)), labels, fontsize=8)
     ax.set_ylim(len(labels) - 0.5, -0.5)

@@ -26,13 +26,62 @@ _T = TypeVar("_T")
 # Values of RecordFormat.h.
 _ARGS, _REGION, _ANNOTATION, _END = 1, 2, 4, 255
 _KINDS = {1: "heap", 2: "variable", 3: "managed", 4: "pinned", 5: "texture"}
-_DTYPES = ("bytes", "f32", "f64", "f16", "bf16", "i8", "i16", "i32", "i64", "u8", "u16", "u32", "u64")
+# Element types of annotations: NumPy's names, and formats of struct.
+_TYPES = {
+    "bytes": ("uint8", "B"),
+    "f32": ("float32", "f"),
+    "f64": ("float64", "d"),
+    "f16": ("float16", "e"),
+    "bf16": ("uint16", "H"),
+    "i8": ("int8", "b"),
+    "i16": ("int16", "h"),
+    "i32": ("int32", "i"),
+    "i64": ("int64", "q"),
+    "u8": ("uint8", "B"),
+    "u16": ("uint16", "H"),
+    "u32": ("uint32", "I"),
+    "u64": ("uint64", "Q"),
+}
+_DTYPES = tuple(_TYPES)
 _TOLERANCES = ("exact", "abs", "rel", "ulp")
 _NORMS = ("none", "l1", "l2", "linf")
 # Formats of struct by IR type.
 _SCALARS = {"i8": "b", "i16": "h", "i32": "i", "i64": "q", "half": "e", "float": "f", "double": "d"}
-# NumPy's names of element types.
-_NUMPY = {"bytes": "u1", "bf16": "u2"}
+
+
+
+
+def _unknown_type(dtype: object) -> RecordingError:
+    return RecordingError(
+        f"unknown element type {show(dtype)}: expected one of NumPy ('float32', '<i4') or of an annotation ('f32')"
+    )
+
+
+def _element_type(numpy: Any, dtype: Any) -> Any:
+    """Returns NumPy's type. A text has NumPy's meaning if it has one: "i8" has 8 bytes."""
+    try:
+        # numpy.dtype("bytes") is a text without a length.
+        found = numpy.dtype("uint8" if isinstance(dtype, str) and dtype == "bytes" else dtype)
+    except TypeError:
+        if not isinstance(dtype, str) or dtype not in _TYPES:
+            raise _unknown_type(dtype) from None
+        found = numpy.dtype(_TYPES[dtype][0])
+    if not found.itemsize or found.hasobject:
+        raise _unknown_type(dtype)
+    return found
+
+
+def _element_format(dtype: Any) -> str:
+    """Returns the format of struct for a type of NumPy or of an annotation."""
+    formats = dict(_TYPES.values())
+    name = dtype.lstrip("<=|") if isinstance(dtype, str) else ""
+    kind = {"i": "int", "u": "uint", "f": "float"}.get(name[:1])
+    if kind and name[1:] in ("1", "2", "4", "8"):
+        name = f"{kind}{8 * int(name[1:])}"
+    found = formats.get(name) or _TYPES.get(name, ("", ""))[1]
+    if not found:
+        raise _unknown_type(dtype)
+    return found
 
 
 class Dim3(NamedTuple):
@@ -107,15 +156,17 @@ class Buffer:
 
     @property
     def dtype(self) -> str:
-        """The element type, if the application has annotated the buffer; else ``"bytes"``."""
+        """NumPy's name of the element type (``"float32"``), if the application has annotated the buffer; else
+        ``"uint8"``."""
         types = {a.dtype for a in self.annotations}
-        return types.pop() if len(types) == 1 else "bytes"
+        return _TYPES[types.pop() if len(types) == 1 else "bytes"][0]
 
     def before(self, dtype: Any = None) -> Any:
         """Returns the contents before the launch: a read-only NumPy array of ``dtype``, without a copy.
 
-        ``dtype`` is one of NumPy or of an annotation (``"f32"``); default: the annotated one, else bytes. Without
-        NumPy, the result is a ``memoryview``. The server reads the memory once; later views share it.
+        ``dtype`` is one of NumPy (``"float32"``, ``"i8"``: 8 bytes), or of an annotation if NumPy has none of that name
+        (``"f32"``); default: :attr:`dtype`. Without NumPy, the result is a ``memoryview``. The server reads the memory
+        once; later views share it.
         """
         return self._view("before", dtype)
 
@@ -141,18 +192,11 @@ class Buffer:
         try:
             import numpy
         except ImportError:
-            form = {"u1": "B"}.get(str(dtype), {"bytes": "B", "f32": "f", "f64": "d", "i32": "i", "i64": "q"}.get(dtype))
-            if form is None:
-                from .errors import need
-
-                need("numpy", "numpy")
+            form = _element_format(dtype)
+            count = self.size // struct.calcsize(form)
             plain: Any = memoryview(view or b"").toreadonly()
-            return plain.cast(form or "B")
-        if isinstance(dtype, str):
-            dtype = _NUMPY.get(dtype, dtype)
-            if dtype[:1] in "fiu" and dtype[1:].isdigit() and int(dtype[1:]) >= 8:
-                dtype = f"{dtype[0]}{int(dtype[1:]) // 8}"
-        kind = numpy.dtype(dtype)
+            return plain[: count * struct.calcsize(form)].cast(form)
+        kind = _element_type(numpy, dtype)
         count = self.size // kind.itemsize
         if not count or view is None:
             return numpy.empty(0, kind)

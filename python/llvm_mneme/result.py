@@ -35,6 +35,12 @@ _FIELDS = (
     "device",
 )
 
+_MATCHES = {
+    "tolerance": "MatchWithinTolerance",
+    "envelope": "MatchWithinEnvelope",
+    "unordered": "MatchUnordered",
+}
+
 
 class Result(MetricTable):
     """What became of a configuration: a verdict, times and resources.
@@ -44,7 +50,7 @@ class Result(MetricTable):
     is an attribute: ``time`` in nanoseconds, ``reg_usage``, ...
     """
 
-    __slots__ = ("_data", "config", "instance", "_source", "_owner")
+    __slots__ = ("_data", "config", "instance", "_source", "_owner", "_options")
 
     def __init__(
         self,
@@ -52,12 +58,19 @@ class Result(MetricTable):
         config: Config,
         instance: Instance,
         source: Optional[bytes] = None,
+        options: Sequence[str] = (),
     ) -> None:
         self._data = data
         self.config = config
         self.instance = instance
         self._source = source  # the IR that was submitted
         self._owner: Any = None  # a weak reference to the executor
+        self._options = tuple(options)  # of the executor
+
+    @property
+    def verdict(self) -> str:
+        """As in the JSON of the tools: ``"Match"``, ``"MatchWithinTolerance"``, ``"Mismatch"``, ..."""
+        return self.failure or _MATCHES.get(self.compared, "Match")
 
     @property
     def failure(self) -> str:
@@ -167,10 +180,10 @@ class Result(MetricTable):
         return owner._server_of(self.instance) if owner is not None and not owner.closed else None
 
     def __getstate__(self) -> Any:
-        return (self._data, self.config, self.instance, self._source)
+        return (self._data, self.config, self.instance, self._source, self._options)
 
     def __setstate__(self, state: Any) -> None:
-        self._data, self.config, self.instance, self._source = state
+        self._data, self.config, self.instance, self._source, self._options = state
         self._owner = None
 
     def module(self, optimized: bool = True) -> Module:
@@ -203,7 +216,7 @@ class Result(MetricTable):
     def _repr_html_(self) -> str:
         from ._html import table
 
-        rows: list[list[object]] = [["verdict", self.failure or "verified"]]
+        rows: list[list[object]] = [["verdict", self.verdict]]
         if self.error:
             rows.append(["error", self.error])
         for name, metric in METRICS.items():

@@ -181,7 +181,9 @@ class Space:
             name = key.replace("_", "-")
             if name not in names:
                 known = [n.replace("-", "_") for n in names]
-                raise RequestError(f"unknown option {key!r}{nearest(key, known)}")
+                axes = [n for n in known if n.startswith(f"{key}_")]
+                hint = f"; there are: {', '.join(axes)}" if axes else nearest(key, known)
+                raise RequestError(f"unknown option {key!r}{hint}")
             for text in value if isinstance(value, (list, tuple)) else [value]:
                 try:
                     words.append({"name": name, "text": str(text)})

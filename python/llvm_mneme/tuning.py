@@ -19,6 +19,7 @@ from ._tables import SAMPLERS
 from .config import Config
 from .errors import MnemeError, RequestError, check_path, check_seconds, nearest, need, opening, show
 from .executor import BaseExecutor, Comparison, EvaluationFuture, Executor, Instances, check_count, describe_speedup
+from .executor import LEAST_PAIRS
 from .recording import Instance
 from .result import Result
 from .space import BoundSpace, InvalidPoint, Params, Space
@@ -395,7 +396,8 @@ class _Journal:
     def __init__(self, path: Union[str, os.PathLike[str]], identity: dict[str, Any]) -> None:
         self.path = check_path(path)
         self.trials: list[dict[str, Any]] = []
-        identity = {"mneme_study": 1, **identity}
+        self.lines: list[int] = []  # of trials, from 1
+        identity = {"mneme_study": 2, **identity}
         with opening("use the journal", self.path):
             exists = os.path.exists(self.path) and os.path.getsize(self.path) > 0
             if exists:
@@ -408,18 +410,71 @@ class _Journal:
         with open(self.path, "rb") as file:
             lines = file.read().split(b"\n")
         torn = lines.pop()  # after a crash, the last line may be incomplete
-        try:
-            entries = [json.loads(line) for line in lines]
-        except ValueError as error:
-            raise RequestError(f"{self.path!r} is not a journal, or is damaged: {error}") from None
-        if not entries or entries[0] != json.loads(json.dumps(identity)):
-            raise RequestError(
-                f"{self.path!r} is the journal of another search: name another file, or remove it"
-            )
-        self.trials = entries[1:]
+        for number, line in enumerate(lines, 1):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise self.damaged(number, str(error)) from None
+            if number == 1:
+                self._check(entry, json.loads(json.dumps(identity)))
+                continue
+            self.trials.append(entry)
+            self.lines.append(number)
+        if not lines:
+            raise self.damaged(1, "it has no newline")
         if torn:
             with open(self.path, "rb+") as file:
                 file.truncate(sum(len(line) + 1 for line in lines))
+
+    def damaged(self, line: int, why: str) -> RequestError:
+        return RequestError(f"{self.path}:{line}: damaged journal: {why}: name another file, or remove it")
+
+    def _check(self, found: Any, identity: dict[str, Any]) -> None:
+        """Raises an error unless the first line describes this search."""
+        if not isinstance(found, dict) or "mneme_study" not in found:
+            raise self.damaged(1, "expected the description of a search")
+        other = [key.replace("_", " ") for key in identity if found.get(key) != identity[key]]
+        if other:
+            raise RequestError(
+                f"{self.path!r} is the journal of another search, which differs in: {', '.join(other)}: "
+                "name another file, or remove it"
+            )
+
+    def read_trials(self, objectives: int, make: Optional[Callable[[Params], Config]]) -> Iterator[Trial]:
+        """Returns the trials of the earlier run. Raises an error if ``make`` makes another configuration of one."""
+        for line, entry in zip(self.lines, self.trials):
+            try:
+                params, config = entry["params"], Config(entry["config"])
+                state, values = entry["state"], entry["values"]
+                failure, error = entry["failure"], entry["error"]
+            except (KeyError, TypeError, MnemeError) as problem:
+                raise self.damaged(line, f"expected a trial: {type(problem).__name__}: {problem}") from None
+            numbers = values if isinstance(values, list) else []
+            if (
+                not isinstance(params, dict)
+                or not isinstance(failure, str)
+                or not isinstance(error, str)
+                or state not in ("complete", "pruned", "failed")
+                or (values is not None) != (state != "failed")
+                or len(numbers) != (0 if values is None else objectives)
+                or not all(type(v) in (int, float) and abs(v) < 1e300 for v in numbers)
+            ):
+                raise self.damaged(line, "expected a trial")
+            try:
+                expected = make(params) if make else config
+            except Exception as problem:  # of the user's functions
+                raise self._differs(line, f"{type(problem).__name__}: {problem}") from None
+            if expected != config:
+                raise self._differs(line, f"{expected!r} instead of {config!r}")
+            trial = Trial(-1, params, config)
+            trial.state, trial.values, trial.failure, trial.error = state, values, failure, error
+            yield trial
+
+    def _differs(self, line: int, why: str) -> RequestError:
+        return RequestError(
+            f"{self.path}:{line}: the space makes another configuration of these parameters: {why}: "
+            "name another file, or remove it"
+        )
 
     def _write(self, entry: dict[str, Any]) -> None:
         with opening("write", self.path):
@@ -501,10 +556,13 @@ class _Search:
 
     def resume(self) -> None:
         """Takes the trials of an earlier run."""
-        for entry in self.journal.trials if self.journal else []:
-            trial = Trial(len(self.study.trials), entry["params"], Config(entry["config"]))
-            trial.state, trial.values = entry["state"], entry["values"]
-            trial.failure, trial.error = entry["failure"], entry["error"]
+        if not self.journal:
+            return
+        space = self.proposer.bound.space
+        # The definition of a study makes its configurations, and is part of the journal's description.
+        make = None if space.is_study else space.config_of
+        for trial in self.journal.read_trials(len(self.objectives), make):
+            trial.number = len(self.study.trials)
             self.study.trials.append(trial)
             self.proposer.remember(trial)
             self._race(trial)
@@ -762,7 +820,7 @@ def tune(
     :param seed: of a sampler of the tools
     :param instance: the launch; default: the first
     :param retest: number of best trials that are measured again, alternately with the recorded configuration; 0: none
-    :param pairs: measurements of each in the re-test
+    :param pairs: measurements of each in the re-test, at least 6
     :param min_effect: smallest speed-up of a winner, as a fraction
     :param use_app: the baseline is the application's machine code
     :param allow_vacuous: also search if verification would accept a kernel that does nothing
@@ -781,7 +839,9 @@ def tune(
         raise RequestError(f"unknown option {next(iter(options))!r}")
     if not isinstance(space, Space):
         raise RequestError(f"expected a Space, got {show(space)}")
-    for name, number, least in (("trials", trials, 1), ("seed", seed, 0), ("retest", retest, 0), ("pairs", pairs, 1)):
+    counts = (("trials", trials, 1), ("seed", seed, 0), ("retest", retest, 0))
+    # Fewer pairs make no speed-up significant.
+    for name, number, least in (*counts, ("pairs", pairs, LEAST_PAIRS if retest else 1)):
         if number is not None:
             check_count(name, number, least)
     if budget is not None and check_seconds("budget", budget) <= 0:
@@ -797,7 +857,7 @@ def tune(
     proposer = _make_proposer(sampler, space, launch, launch.kernel._reader(), seed)
     name = sampler if isinstance(sampler, str) else type(sampler).__name__
     study = Study(launch, proposer.bound.objectives, name)
-    log = _Journal(journal, _identify(launch, space)) if journal is not None else None
+    log = _Journal(journal, _identify(on, launch, space, use_app)) if journal is not None else None
     bar = _Progress(study, trials, progress)
     search = _Search(
         on, launch, proposer, study, trials, budget, retest, use_app, [*callbacks, bar.update], log
@@ -818,11 +878,17 @@ def tune(
     return study
 
 
-def _identify(instance: Instance, space: Space) -> dict[str, Any]:
+def _identify(executor: BaseExecutor, instance: Instance, space: Space, use_app: bool) -> dict[str, Any]:
+    """Returns what the values of trials depend on."""
+    # How many processes work does not matter.
+    words = [w for w in executor._options if not w.startswith(("--workers=", "--compile-jobs="))]
     return {
         "static_hash": instance.kernel.static_hash,
         "record_id": instance.record_id,
         "space": space.define(),
+        "options": words,
+        "devices": sorted({str(d.get("name") or d.get("device")) for d in executor.devices}),
+        "use_app": use_app,
     }
 
 

@@ -7,7 +7,7 @@
 // CHECK-NEXT: then by the JIT: 1
 // RUN: %jit_report %t/report where | FileCheck %s --check-prefix=WHERE
 // WHERE: {{[1-9][0-9]*}} ran as compiled: being compiled
-// WHERE: arg 0 = 01000000: 1 served
+// WHERE: arg 1 = 1: 1 served
 
 #include <cstdio>
 #include <dlfcn.h>

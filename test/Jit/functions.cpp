@@ -13,11 +13,11 @@
 // ALL: served=21 fell_back=0
 // RUN: %jit_report %t/O2.json state | FileCheck %s --check-prefix=STATE
 // STATE: function state(int)
-// STATE-NEXT:   arg 0 = 01000000: 3 served
-// STATE-NEXT:   arg 0 = 02000000: 1 served
+// STATE-NEXT:   arg 1 = 1: 3 served
+// STATE-NEXT:   arg 1 = 2: 1 served
 // RUN: %jit_report %t/O2.json shown | FileCheck %s --check-prefix=SHOWN
 // SHOWN: function shown(int, int)
-// SHOWN-NEXT:   arg 0 = 01000000: 2 served
+// SHOWN-NEXT:   arg 1 = 1: 2 served
 //
 // Switched off, nothing is compiled.
 // RUN: %jit_run MNEME_JIT=0 MNEME_JIT_REPORT=%t/off.json %t/O2 | diff - %t/expected

@@ -11,12 +11,12 @@
 // ALL: served=8 fell_back=0
 // RUN: %jit_report %t/report main | FileCheck %s --check-prefix=MAIN
 // Without jit_variable, all numbers become constants.
-// MAIN:      {{^  }}arg 0 = 07000000, arg 0 + 4 = 08000000: 1 served
+// MAIN:      {{^  }}arg 1 = 7, arg 1 + 4 = 8: 1 served
 // A mutable lambda changes its captures.
-// MAIN:      argument 0 is no constant: the code may write to it
+// MAIN:      argument 1 is not a constant: the code may write to it
 // MAIN-NEXT: : 2 served
 // Captured closures.
-// MAIN:      arg 0 = 0000000000002040: 1 served
+// MAIN:      arg 1 = 8: 1 served
 // RUN: %python %mneme_src/utils/schemas.py check jit-report %t/report
 
 #include <cstdio>

@@ -222,6 +222,7 @@ protected:
     FILE *F = fopen(Path.c_str(), "w");
     fwrite(Bytes.data(), 1, Bytes.size(), F);
     fclose(F);
+    chmod(Path.c_str(), 0644);
   }
   JitRead read() { return readJitFile(Folder, "key", JitFile::Code, Contents); }
 
@@ -236,6 +237,29 @@ TEST_F(JitCacheTest, ReadsWhatWasWritten) {
   write(jitFileBytes("key", ""));
   EXPECT_EQ(JitRead::Found, read());
   EXPECT_EQ("", Contents);
+}
+
+TEST_F(JitCacheTest, RefusesWhatOthersCanWrite) {
+  write(jitFileBytes("key", "contents"));
+  for (mode_t Mode : {0600, 0644, 0755, 0444}) {
+    chmod(Path.c_str(), Mode);
+    EXPECT_EQ(JitRead::Found, read()) << Mode;
+  }
+  for (mode_t Mode : {0664, 0646, 0620, 0602, 01666}) {
+    chmod(Path.c_str(), Mode);
+    EXPECT_EQ(JitRead::Damaged, read()) << Mode;
+  }
+  chmod(Path.c_str(), 0644);
+  // Nobody but the owner replaces files in a sticky folder.
+  for (mode_t Mode : {0755, 01777, 01770}) {
+    chmod(Folder.c_str(), Mode);
+    EXPECT_EQ(JitRead::Found, read()) << Mode;
+  }
+  for (mode_t Mode : {0775, 0757, 0777}) {
+    chmod(Folder.c_str(), Mode);
+    EXPECT_EQ(JitRead::Damaged, read()) << Mode;
+  }
+  chmod(Folder.c_str(), 0700);
 }
 
 TEST_F(JitCacheTest, RefusesDamagedFiles) {

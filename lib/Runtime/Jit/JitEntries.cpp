@@ -20,6 +20,8 @@
 #include <cstring>
 #include <dlfcn.h>
 #include <new>
+#include <sys/uio.h>
+#include <unistd.h>
 #include <unordered_map>
 #include <vector>
 #include <zstd.h>
@@ -55,8 +57,10 @@ public:
     return Base ? Base + Image.Entry : nullptr;
   }
   bool read(void *To, const void *From, uint64_t Size) override {
-    memcpy(To, From, Size);
-    return true;
+    // The pointer may be invalid, if the code as compiled never follows it.
+    iovec Local = {To, Size}, Remote = {const_cast<void *>(From), Size};
+    return process_vm_readv(getpid(), &Local, 1, &Remote, 1, 0) ==
+           ssize_t(Size);
   }
   std::vector<const MnemePayloadHeader *> payloads() override {
     return {Entry.Payload};

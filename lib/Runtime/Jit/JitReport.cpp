@@ -13,6 +13,7 @@
 #include "ReportFile.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 
@@ -64,11 +65,68 @@ JitReport::Totals JitReport::addAll() {
   return T;
 }
 
-/// Returns the values of a variant for users: "arg 0 = 2a000000, block
-/// 256x1x1". Bytes are in the order of memory.
+template <typename T> static std::string numberOf(const char *Bytes) {
+  T Value;
+  memcpy(&Value, Bytes, sizeof(Value));
+  // Not of the program's locale.
+  char Text[32];
+  auto End = std::to_chars(Text, Text + sizeof(Text), Value);
+  return std::string(Text, End.ptr);
+}
+
+/// \returns the number, or the bytes in the order of memory.
+static std::string show(const std::string &Bytes, JitShown How) {
+  const char *At = Bytes.data();
+  switch (How == JitShownBytes ? 0 : Bytes.size()) {
+  case 1:
+    return How == JitShownSigned ? std::to_string(int8_t(*At))
+                                 : std::to_string(uint8_t(*At));
+  case 2:
+    return How == JitShownSigned ? numberOf<int16_t>(At)
+                                 : numberOf<uint16_t>(At);
+  case 4:
+    return How == JitShownFloat    ? numberOf<float>(At)
+           : How == JitShownSigned ? numberOf<int32_t>(At)
+                                   : numberOf<uint32_t>(At);
+  case 8:
+    return How == JitShownFloat    ? numberOf<double>(At)
+           : How == JitShownSigned ? numberOf<int64_t>(At)
+                                   : numberOf<uint64_t>(At);
+  }
+  constexpr size_t MaxShown = 16;
+  return "bytes " + hexDigits(At, std::min(Bytes.size(), MaxShown)) +
+         (Bytes.size() > MaxShown ? "..." : "");
+}
+
+/// \returns the elements of an array: "{1, 2}".
+static std::string showArray(const std::string &Bytes, size_t Size,
+                             JitShown How) {
+  if (How == JitShownBytes || !Size)
+    return show(Bytes, JitShownBytes);
+  constexpr size_t MaxShown = 8;
+  std::string Out;
+  for (size_t At = 0; At + Size <= Bytes.size(); At += Size) {
+    Out += At ? ", " : "";
+    if (At == MaxShown * Size) {
+      Out += "...";
+      break;
+    }
+    Out += show(Bytes.substr(At, Size), How);
+  }
+  return "{" + Out + "}";
+}
+
+/// Arguments are counted from 1, as in annotations.
+static uint32_t numberOfArg(const JitFacts &Facts, const MnemeJitField &F) {
+  return F.Arg + 1 - std::min(Facts.FirstArg, F.Arg);
+}
+
+/// Returns the values of a variant for users: "arg 1 = 42, block.x = 256".
 std::string JitReport::describe(const JitSite &S, const JitVariant &V) {
   if (&V == S.Generic)
     return "without constants";
+  if (V.IsPartial)
+    return "without contents that cannot be read";
   if (!S.Plan.load())
     return "";
   std::string Out;
@@ -81,24 +139,24 @@ std::string JitReport::describe(const JitSite &S, const JitVariant &V) {
     At += N;
     return V.Values.substr(At - N, N);
   };
-  constexpr size_t MaxShown = 16;
   for (uint32_t I : S.Needed.Fields) {
     const MnemeJitField &F = S.Request.Fields[I];
-    std::string Name = "arg " + std::to_string(F.Arg);
-    size_t Size = F.Size;
-    if (F.Kind == MNEME_JIT_ARRAY) {
-      uint64_t Bytes = 0;
-      std::string Count = Take(sizeof(Bytes));
-      memcpy(&Bytes, Count.data(), Count.size());
-      Size = F.Flags & MNEME_JIT_IMMUTABLE ? sizeof(void *) : Bytes;
-      Name = "contents of " + Name;
-    } else if (F.Offset) {
-      Name += " + " + std::to_string(F.Offset);
+    std::string Name = "arg " + std::to_string(numberOfArg(S.Facts, F));
+    auto How =
+        I < S.Facts.Shown.size() ? JitShown(S.Facts.Shown[I]) : JitShownBytes;
+    if (F.Kind != MNEME_JIT_ARRAY) {
+      if (F.Offset)
+        Name += " + " + std::to_string(F.Offset);
+      Add(Name + " = " + show(Take(F.Size), How));
+      continue;
     }
-    std::string Value = Take(Size);
-    Add(Name + " = " +
-        hexDigits(Value.data(), std::min(Value.size(), MaxShown)) +
-        (Value.size() > MaxShown ? "..." : ""));
+    uint64_t Bytes = 0;
+    std::string Count = Take(sizeof(Bytes));
+    memcpy(&Bytes, Count.data(), Count.size());
+    Add("contents of " + Name +
+        (F.Flags & MNEME_JIT_IMMUTABLE
+             ? " at " + show(Take(sizeof(void *)), JitShownUnsigned)
+             : " = " + showArray(Take(Bytes), F.Size, How)));
   }
   static const char Axes[] = "xyz";
   for (unsigned Axis = 0; Axis != 3; ++Axis)
@@ -251,10 +309,10 @@ std::string JitReport::makeJSON() {
     Out += "}, \"not_constant\": [";
     Comma = "";
     for (const auto &[Field, Why] : S->Facts.Refused) {
+      if (Field >= S->Request.Fields.size())
+        continue;
       Out += std::string(Comma) + "{\"arg\": " +
-             std::to_string(Field < S->Request.Fields.size()
-                                ? S->Request.Fields[Field].Arg
-                                : 0) +
+             std::to_string(numberOfArg(S->Facts, S->Request.Fields[Field])) +
              ", \"reason\": " + quote(Why) + "}";
       Comma = ", ";
     }
@@ -326,15 +384,18 @@ std::string JitReport::makeText() {
     for (const auto &[Field, Why] : S->Facts.Refused)
       if (Field < S->Request.Fields.size())
         Out += "mneme:   argument " +
-               std::to_string(S->Request.Fields[Field].Arg) +
-               " is no constant: " + Why + "\n";
+               std::to_string(numberOfArg(S->Facts, S->Request.Fields[Field])) +
+               " is not a constant: " + Why + "\n";
     for (const auto &V : S->Owned) {
       std::string Constants = describe(*S, *V);
       Out += "mneme:   " + (Constants.empty() ? "variant" : Constants) + ": " +
              std::to_string(V->Served) + " served";
-      if (V->TheState == JitVariant::Ready)
-        Out += std::string(", ") + originOf(*V) + ", " +
-               milliseconds(V->CompileNanoseconds);
+      if (V->TheState == JitVariant::Ready) {
+        std::string Time = milliseconds(V->CompileNanoseconds);
+        Out += V->IsFromDisk ? ", from the cache (compiled in " + Time + ")"
+               : V->IsShared ? ", shared (compiled in " + Time + ")"
+                             : ", compiled in " + Time;
+      }
       if (V->Problem != JitReason::None)
         Out += std::string(", ") + describeReason(V->Problem) +
                (V->Text.empty() ? "" : ": " + V->Text);

@@ -111,9 +111,11 @@ bool JitSite::gatherField(const MnemeJitField &F, const JitLaunch &L,
     return true;
   }
   const char *Pointer = static_cast<const char *>(pointerAt(L, F));
-  if (F.Kind == MNEME_JIT_POINTEE)
-    return Pointer &&
-           Loader->read(Out.extend(F.Size), Pointer + F.Offset, F.Size);
+  if (F.Kind == MNEME_JIT_POINTEE) {
+    if (Pointer)
+      Out.add(Pointer + F.Offset, F.Size);
+    return Pointer;
+  }
   int64_t Size = sizeOfArray(F, L);
   if (Size < 0 || (Size && !Pointer))
     return false;
@@ -122,7 +124,12 @@ bool JitSite::gatherField(const MnemeJitField &F, const JitLaunch &L,
     Out.add(&Pointer, sizeof(Pointer));
     return true;
   }
-  return !Size || Loader->read(Out.extend(Size), Pointer, Size);
+  char *To = Out.extend(Size);
+  if (F.Flags & MNEME_JIT_READABLE)
+    memcpy(To, Pointer, Size);
+  else if (Size)
+    return Loader->read(To, Pointer, Size);
+  return true;
 }
 
 bool JitSite::gather(const Gather &G, const JitLaunch &L, Values &Out) const {
@@ -384,6 +391,7 @@ void JitSite::setFacts(const JitFacts &F, JitVariant &V) {
   addShape(G, FirstParts.Block, FirstParts.Grid, Now);
   Facts = F;
   V.Values.assign(Now.data(), Now.size());
+  V.IsPartial = !IsComplete;
   Needed = std::move(G);
   FirstParts = {};
   First = nullptr;

@@ -79,8 +79,8 @@ struct JitVariant {
   std::atomic<uint64_t> Turn{0}; ///< Of launches that are timed.
   // For the report; with JitSite::Lock.
   JitReason Problem = JitReason::None;
-  std::string Text;      ///< Of the failure.
-  std::string Constants; ///< For users.
+  std::string Text;       ///< Of the failure.
+  bool IsPartial = false; ///< Some contents could not be read.
   bool IsFromDisk = false;
   bool IsShared = false; ///< Another process had it compiled.
   uint64_t CompileNanoseconds = 0, WaitNanoseconds = 0;

@@ -100,16 +100,27 @@ static void markUsed(int Fd, const struct stat &Status) {
     futimens(Fd, nullptr);
 }
 
+/// Whether only this user and root can have written what \p S describes.
+static bool isOwn(const struct stat &S) {
+  // In a sticky folder, others cannot replace files.
+  bool IsSticky = S_ISDIR(S.st_mode) && S.st_mode & S_ISVTX;
+  return (S.st_uid == geteuid() || S.st_uid == 0) &&
+         (IsSticky || !(S.st_mode & (S_IWGRP | S_IWOTH)));
+}
+
 JitRead mneme::readJitFile(const std::string &Folder, const std::string &Key,
                            JitFile Kind, std::string &Contents) {
-  std::string Path = Folder + "/" + jitFileName(Key, Kind);
-  OwnedDescriptor Fd(
-      open(Path.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  OwnedDescriptor Dir(open(Folder.c_str(), O_RDONLY | O_CLOEXEC | O_DIRECTORY));
+  struct stat Status;
+  if (Dir < 0)
+    return JitRead::Missing;
+  if (fstat(Dir, &Status) || !isOwn(Status))
+    return JitRead::Damaged;
+  OwnedDescriptor Fd(openat(Dir, jitFileName(Key, Kind).c_str(),
+                            O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
   if (Fd < 0)
     return errno == ELOOP ? JitRead::Damaged : JitRead::Missing;
-  struct stat Status;
-  if (fstat(Fd, &Status) || !S_ISREG(Status.st_mode) ||
-      (Status.st_uid != geteuid() && Status.st_uid != 0))
+  if (fstat(Fd, &Status) || !S_ISREG(Status.st_mode) || !isOwn(Status))
     return JitRead::Damaged;
   MnemeJitFileHeader Header;
   uint64_t Size = Status.st_size;

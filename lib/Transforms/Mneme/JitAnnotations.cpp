@@ -18,6 +18,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -294,6 +295,9 @@ static MnemeJitField makeArray(const Argument &A, uint64_t Size,
   MnemeJitField F = makeValue(A, 0, Size);
   F.Kind = MNEME_JIT_ARRAY;
   F.Count = Count;
+  if (A.getDereferenceableBytes() >= Size && Count == 1 &&
+      !isKernel(*A.getParent()))
+    F.Flags = MNEME_JIT_READABLE;
   return F;
 }
 

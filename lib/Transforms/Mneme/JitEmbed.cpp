@@ -206,6 +206,17 @@ void JitEmbedding::addKernels(JitAnnotations &Found) {
   }
 }
 
+/// Whether \p V is the first parameter, or loaded from the variable that has
+/// it.
+static bool isFirstParameter(const Value *V, const Function &F) {
+  if (auto *Load = dyn_cast<LoadInst>(V))
+    for (const User *U : Load->getPointerOperand()->users())
+      if (auto *Store = dyn_cast<StoreInst>(U);
+          Store && Store->getValueOperand() == F.getArg(0))
+        return true;
+  return V == F.getArg(0);
+}
+
 /// Returns the type of closure that \p F accesses through its first parameter.
 static StructType *
 findOwnClosure(const Function &F,
@@ -213,7 +224,8 @@ findOwnClosure(const Function &F,
   for (const Instruction &I : instructions(F))
     if (auto *GEP = dyn_cast<GetElementPtrInst>(&I))
       if (auto *S = dyn_cast<StructType>(GEP->getSourceElementType());
-          S && Closures.contains(S))
+          S && Closures.contains(S) &&
+          isFirstParameter(GEP->getPointerOperand(), F))
         return S;
   return nullptr;
 }

@@ -101,9 +101,12 @@ void mneme::makeStub(Function &F, GlobalVariable &Entry,
   Function *Body = moveBody(F);
   weakenAttributes(F);
   // The body runs as compiled; whether the stub is inlined is up to the
-  // callers.
-  F.removeFnAttr(Attribute::NoInline);
+  // callers. That of a group must not be: another object's group may be kept,
+  // and no symbol of this one is left.
   F.removeFnAttr(Attribute::OptimizeNone);
+  F.removeFnAttr(F.hasComdat() ? Attribute::AlwaysInline : Attribute::NoInline);
+  if (F.hasComdat())
+    F.addFnAttr(Attribute::NoInline);
 
   auto *Start = BasicBlock::Create(C, "", &F);
   auto *Ask = BasicBlock::Create(C, "mneme.ask", &F);

@@ -52,9 +52,7 @@ static std::optional<Dim3> parseDim3(StringRef Text) {
 }
 
 static constexpr std::pair<StringLiteral, KnownBytes::Place> Places[] = {
-    {"value", KnownBytes::Value},
-    {"array", KnownBytes::Array},
-    {"pointee", KnownBytes::Pointee}};
+    {"value", KnownBytes::Value}, {"pointee", KnownBytes::Pointee}};
 
 /// Parses "value1@8" and "2a000000".
 static std::optional<KnownBytes> parseKnown(StringRef Name, StringRef Value) {
@@ -327,27 +325,40 @@ static void replaceByReference(Function &F, Argument &A, const KnownBytes &K) {
   }
 }
 
-/// The pointer becomes that of a constant with the contents.
-static void replaceArray(Argument &A, const KnownBytes &K) {
-  Module &M = *A.getParent()->getParent();
-  Constant *Contents = ConstantDataArray::getRaw(
-      K.Bytes, K.Bytes.size(), Type::getInt8Ty(M.getContext()));
-  unsigned Space = M.getDataLayout().getDefaultGlobalsAddressSpace();
-  auto *G = new GlobalVariable(
-      M, Contents->getType(), /*isConstant=*/true, GlobalValue::PrivateLinkage,
-      Contents, "mneme.array", nullptr, GlobalValue::NotThreadLocal, Space);
-  G->setAlignment(Align(16));
-  G->setUnnamedAddr(GlobalValue::UnnamedAddr::Global);
-  A.replaceAllUsesWith(
-      ConstantExpr::getPointerBitCastOrAddrSpaceCast(G, A.getType()));
-}
-
-bool mneme::replaceKnownLoads(Function &F, ArrayRef<KnownBytes> Known) {
+static bool replaceKnownLoads(Function &F, ArrayRef<KnownBytes> Known) {
   bool Changed = false;
   for (const KnownBytes &K : Known)
     if (K.Where == KnownBytes::Pointee && K.Arg < F.arg_size())
       Changed |= replaceLoads(*F.getArg(K.Arg), 0, K, F.getDataLayout());
   return Changed;
+}
+
+namespace {
+/// Replaces loads whose address optimizations have found.
+struct KnownLoadsPass : PassInfoMixin<KnownLoadsPass> {
+  KnownLoadsPass(StringRef Name, ArrayRef<KnownBytes> Known)
+      : Name(Name), Known(Known) {}
+  PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
+    if (F.getName() != Name || !replaceKnownLoads(F, Known))
+      return PreservedAnalyses::all();
+    PreservedAnalyses Kept;
+    Kept.preserveSet<CFGAnalyses>();
+    return Kept;
+  }
+  StringRef Name;
+  ArrayRef<KnownBytes> Known;
+};
+} // namespace
+
+void mneme::registerKnownLoads(PassBuilder &PB, const SpecializeOptions &O) {
+  if (none_of(O.Known, [](const KnownBytes &K) {
+        return K.Where == KnownBytes::Pointee;
+      }))
+    return;
+  PB.registerPeepholeEPCallback(
+      [&O](FunctionPassManager &FPM, OptimizationLevel) {
+        FPM.addPass(KnownLoadsPass(O.Kernel, O.Known));
+      });
 }
 
 static bool specializeKnown(Function &F, ArrayRef<KnownBytes> Known) {
@@ -358,10 +369,7 @@ static bool specializeKnown(Function &F, ArrayRef<KnownBytes> Known) {
       continue;
     Argument &A = *F.getArg(K.Arg);
     Type *InMemory = A.getPointeeInMemoryValueType();
-    if (K.Where == KnownBytes::Array) {
-      if (A.getType()->isPointerTy() && !InMemory && !K.Offset)
-        replaceArray(A, K);
-    } else if (!InMemory) {
+    if (!InMemory) {
       Constant *C = K.Offset ? nullptr : makeConstant(A.getType(), K.Bytes, DL);
       if (C)
         A.replaceAllUsesWith(C);

@@ -457,7 +457,7 @@ class ClusterExecutor(BaseExecutor):
                 answer["duplicate_of"] = None  # numbers of one node
                 if answer["device"]:
                     answer["device"] = f"{node.slot}:{answer['device']}"
-                future.set_result(Result(answer, future.config, future.instance, job.data or None))
+                future.set_result(Result(answer, future.config, future.instance, job.data or None, self._options))
         except InvalidStateError:
             pass
 

@@ -8,7 +8,7 @@
 // RUN: %jit_report %t/report fill | FileCheck %s --check-prefix=REPORT
 // REPORT: kernel fill(int, int*)
 // REPORT-NEXT: {{[1-9][0-9]*}} ran as compiled: being compiled
-// REPORT-NEXT: arg 0 = 05000000, threads <= 32: {{[1-9][0-9]*}} served
+// REPORT-NEXT: arg 1 = 5, threads <= 32: {{[1-9][0-9]*}} served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

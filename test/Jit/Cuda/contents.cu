@@ -7,13 +7,13 @@
 // RUN: %jit_gpu MNEME_EMULATED_KERNELS=%t/plain.bc MNEME_JIT_REPORT=%t/report %t/app | FileCheck %s
 // RUN: %jit_report %t/report sumOf | FileCheck %s --check-prefix=SUM
 // SUM: kernel sumOf(int const*, int, int*)
-// SUM-NEXT: contents of arg 0 = 0100000002000000, threads <= 1: 2 served
-// SUM-NEXT: contents of arg 0 = 0700000008000000, threads <= 1: 1 served
-// SUM-NEXT: contents of arg 0 = 0b0000000c000000, threads <= 1: 1 served
+// SUM-NEXT: contents of arg 1 = {1, 2}, threads <= 1: 2 served
+// SUM-NEXT: contents of arg 1 = {7, 8}, threads <= 1: 1 served
+// SUM-NEXT: contents of arg 1 = {11, 12}, threads <= 1: 1 served
 // RUN: %jit_report %t/report immutable | FileCheck %s --check-prefix=IMMUTABLE
-// IMMUTABLE: contents of arg 0 = {{[0-9a-f]+}}, threads <= 1: 2 served
+// IMMUTABLE: contents of arg 1 at {{[0-9]+}}, threads <= 1: 2 served
 // RUN: %jit_report %t/report object | FileCheck %s --check-prefix=OBJECT
-// OBJECT: contents of arg 0 = 03000000, threads <= 1: 1 served
+// OBJECT: contents of arg 1 = {3}, threads <= 1: 1 served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

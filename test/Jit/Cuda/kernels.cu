@@ -15,12 +15,12 @@
 // RUN: %jit_report %t/report scale | FileCheck %s --check-prefix=SCALE
 // SCALE: kernel scale(float*, float, int)
 // SCALE-NEXT: 1 ran as compiled: disabled by the application
-// SCALE-NEXT: arg 1 = 00000040, arg 2 = 20000000, block.x = 32, threads <= 32: 2 served
-// SCALE-NEXT: arg 1 = 00004040, arg 2 = 20000000, block.x = 32, threads <= 32: 1 served
-// SCALE-NEXT: arg 1 = 00000040, arg 2 = 20000000, block.x = 16, threads <= 16: 1 served
+// SCALE-NEXT: arg 2 = 2, arg 3 = 32, block.x = 32, threads <= 32: 2 served
+// SCALE-NEXT: arg 2 = 3, arg 3 = 32, block.x = 32, threads <= 32: 1 served
+// SCALE-NEXT: arg 2 = 2, arg 3 = 32, block.x = 16, threads <= 16: 1 served
 // RUN: %jit_report %t/report member | FileCheck %s --check-prefix=MEMBER
 // MEMBER: kernel member(Options, int*)
-// MEMBER-NEXT: arg 0 + 8 = 0700, threads <= 1: 2 served
+// MEMBER-NEXT: arg 1 + 8 = 7, threads <= 1: 2 served
 // RUN: %jit_report %t/report variable | FileCheck %s --check-prefix=VARIABLE
 // VARIABLE: kernel variable(int, int*)
 // VARIABLE-NEXT: threads <= 1: 2 served

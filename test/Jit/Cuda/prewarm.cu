@@ -21,8 +21,8 @@
 // FILLED-NEXT: 11
 // RUN: %jit_report %t/report fill | FileCheck %s --check-prefix=REPORT
 // REPORT: 2 ran as compiled: not in the cache
-// REPORT-DAG: arg 0 = 07000000, threads <= 32: 1 served
-// REPORT-DAG: arg 0 = 0b000000, threads <= 32: 1 served
+// REPORT-DAG: arg 1 = 7, threads <= 32: 1 served
+// REPORT-DAG: arg 1 = 11, threads <= 32: 1 served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

@@ -15,8 +15,8 @@
 // FILL: 1 ran as compiled: captured into a graph
 // FILL-NEXT: 1 ran as compiled: launched with an attribute that Mneme does not know
 // FILL-NEXT: 1 ran as compiled: the launch of the code failed
-// FILL-NEXT: arg 0 = 05000000, threads <= 1: 2 served
-// FILL-NEXT: arg 0 = 05000000, threads <= 4096: 0 served
+// FILL-NEXT: arg 1 = 5, threads <= 1: 2 served
+// FILL-NEXT: arg 1 = 5, threads <= 4096: 0 served
 // RUN: %jit_report %t/report hidden | FileCheck %s --check-prefix=HIDDEN
 // HIDDEN: 1 ran as compiled: does not compile
 // RUN: %jit_report %t/report array | FileCheck %s --check-prefix=ARRAY

@@ -22,7 +22,7 @@
 // MLIR-NEXT: block.x = 128, threads <= 128: 1 served
 // RUN: %{gpu} ./app '-DMARK=__attribute__((annotate("jit",2)))' cpp
 // RUN: %jit_report report cpp | FileCheck %s --check-prefix=MARKED
-// MARKED: arg 1 = 40000000, block.x = 128, threads <= 128: 1 served
+// MARKED: arg 2 = 64, block.x = 128, threads <= 128: 1 served
 //
 // RUN: %{gpu} llvm-mneme-record -o gpu --device=cuda --any-executable -- ./app 2>&1 | FileCheck %s --check-prefix=RECORD
 // RECORD: 5 launches seen, 5 recorded

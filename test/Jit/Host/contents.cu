@@ -5,15 +5,15 @@
 // RUN: %cuda_cc -O2 %s -o %t/app
 // RUN: env MNEME_JIT_REPORT=%t/report llvm-mneme-record --no-record --device=host -- %t/app | FileCheck %s
 // RUN: %jit_report %t/report changing | FileCheck %s --check-prefix=CHANGING
-// CHANGING: contents of arg 0 = 0100000002000000: 2 served
-// CHANGING-NEXT: contents of arg 0 = 0100000005000000: 1 served
-// CHANGING-NEXT: contents of arg 0 = 010000000500000006000000: 1 served
+// CHANGING: contents of arg 1 = {1, 2}: 2 served
+// CHANGING-NEXT: contents of arg 1 = {1, 5}: 1 served
+// CHANGING-NEXT: contents of arg 1 = {1, 5, 6}: 1 served
 // RUN: %jit_report %t/report immutable | FileCheck %s --check-prefix=IMMUTABLE
-// IMMUTABLE: contents of arg 0 = {{[0-9a-f]+}}: 2 served
+// IMMUTABLE: contents of arg 1 at {{[0-9]+}}: 2 served
 // RUN: %jit_report %t/report object | FileCheck %s --check-prefix=OBJECT
-// OBJECT: contents of arg 0 = 03000000: 1 served
+// OBJECT: contents of arg 1 = {3}: 1 served
 // RUN: %jit_report %t/report written | FileCheck %s --check-prefix=WRITTEN
-// WRITTEN: argument 0 is no constant: the code may write to it
+// WRITTEN: argument 1 is not a constant: the code may write to it
 // WRITTEN-NEXT: {{^  }}: 2 served
 
 #include "../../Runtime/Inputs/check.h"

@@ -11,12 +11,12 @@
 // RUN: %jit_report %t/report scale | FileCheck %s --check-prefix=SCALE
 // SCALE: host kernel scale(float*, float, int)
 // SCALE-NEXT: 1 ran as compiled: disabled by the application
-// SCALE-NEXT: arg 1 = 00000040, arg 2 = 20000000, block.x = 32: 2 served
-// SCALE-NEXT: arg 1 = 00004040, arg 2 = 20000000, block.x = 32: 1 served
-// SCALE-NEXT: arg 1 = 00000040, arg 2 = 20000000, block.x = 16: 1 served
+// SCALE-NEXT: arg 2 = 2, arg 3 = 32, block.x = 32: 2 served
+// SCALE-NEXT: arg 2 = 3, arg 3 = 32, block.x = 32: 1 served
+// SCALE-NEXT: arg 2 = 2, arg 3 = 32, block.x = 16: 1 served
 // RUN: %jit_report %t/report member | FileCheck %s --check-prefix=MEMBER
 // MEMBER: host kernel member(Options, int*)
-// MEMBER-NEXT: arg 0 + 8 = 0700: 2 served
+// MEMBER-NEXT: arg 1 + 8 = 7: 2 served
 // RUN: %jit_report %t/report variable | FileCheck %s --check-prefix=VARIABLE
 // VARIABLE: host kernel variable(int, int*)
 // VARIABLE-NEXT: {{^  }}: 2 served
@@ -28,7 +28,7 @@
 // RUN: env MNEME_JIT_SPECIALIZE=args,grid MNEME_JIT_KERNELS='^unmarked' MNEME_JIT_REPORT=%t/some \
 // RUN:   llvm-mneme-record --no-record --device=host -- %t/app | diff - %t/expected
 // RUN: %jit_report %t/some scale | FileCheck %s --check-prefix=GRID
-// GRID: arg 1 = 00000040, arg 2 = 20000000: 3 served
+// GRID: arg 2 = 2, arg 3 = 32: 3 served
 // RUN: %jit_report %t/some unmarked | FileCheck %s --check-prefix=UNMARKED
 // UNMARKED: host kernel unmarked(int*)
 // UNMARKED-NEXT: grid.x = 1: 1 served

@@ -5,14 +5,14 @@
 // RUN: env MNEME_JIT_REPORT=%t/report llvm-mneme-record --no-record --device=host -- %t/app | FileCheck %s
 // RUN: %jit_report %t/report 'void direct' | FileCheck %s --check-prefix=DIRECT
 // DIRECT: host kernel void direct<
-// DIRECT-NEXT: arg 0 = 02000000: 2 served
-// DIRECT-NEXT: arg 0 = 03000000: 1 served
+// DIRECT-NEXT: arg 1 = 2: 2 served
+// DIRECT-NEXT: arg 1 = 3: 1 served
 // RUN: %jit_report %t/report 'void wrapped' | FileCheck %s --check-prefix=WRAPPED
 // WRAPPED: host kernel void wrapped<
-// WRAPPED-NEXT: arg 0 + 8 = 02000000: 1 served
+// WRAPPED-NEXT: arg 1 + 8 = 2: 1 served
 // RUN: %jit_report %t/report 'void pair' | FileCheck %s --check-prefix=PAIR
 // PAIR: host kernel void pair<
-// PAIR-NEXT: arg 0 = 05000000, arg 1 = 06000000: 1 served
+// PAIR-NEXT: arg 1 = 5, arg 2 = 6: 1 served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

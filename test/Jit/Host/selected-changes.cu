@@ -6,12 +6,12 @@
 // RUN: %jit_report %t/report changes | FileCheck %s --check-prefix=CHANGES
 // RUN: %jit_report %t/report repeats | FileCheck %s --check-prefix=REPEATS
 // CHECK: 45 30
-// CHANGES-COUNT-4: arg 1 = {{.*}}: 1 served
-// CHANGES-NOT:     arg 1 =
+// CHANGES-COUNT-4: arg 2 = {{.*}}: 1 served
+// CHANGES-NOT:     arg 2 =
 // CHANGES:         without constants: 6 served
-// REPEATS-COUNT-4: arg 1 = {{.*}}: 2 served
+// REPEATS-COUNT-4: arg 2 = {{.*}}: 2 served
 // REPEATS:         without constants: 2 served
-// REPEATS-COUNT-2: arg 1 = {{.*}}: 1 served
+// REPEATS-COUNT-2: arg 2 = {{.*}}: 1 served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

@@ -13,7 +13,7 @@
 // CHECK: 32 3
 // ONE: served=1 fell_back=0
 // SECOND: host kernel second(int*, int)
-// SECOND-NEXT: arg 1 = 01000000, block.x = 32: 1 served
+// SECOND-NEXT: arg 2 = 1, block.x = 32: 1 served
 // BOTH: served=2 fell_back=0
 
 #include "../../Runtime/Inputs/check.h"

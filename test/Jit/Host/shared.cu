@@ -6,8 +6,8 @@
 // RUN: env MNEME_JIT=0 llvm-mneme-record --no-record --device=host -- %t/app | FileCheck %s
 // RUN: %jit_report %t/report reverse | FileCheck %s --check-prefix=REPORT
 // REPORT: host kernel reverse(int*, int)
-// REPORT-NEXT: arg 1 = 04000000: 1 served
-// REPORT-NEXT: arg 1 = 10000000: 1 served
+// REPORT-NEXT: arg 2 = 4: 1 served
+// REPORT-NEXT: arg 2 = 16: 1 served
 
 #include "../../Runtime/Inputs/check.h"
 #include <cuda_runtime.h>

@@ -8,9 +8,9 @@
 // CHECK: 8 launches and calls served, 7 ran as compiled
 // CHECK: host kernel 'add(int*, int)': 8 served
 // CHECK-NEXT: 7 ran as compiled: to compare times
-// CHECK-NEXT: arg 1 = 01000000: 7 served
+// CHECK-NEXT: arg 2 = 1: 7 served
 // CHECK-NEXT: speed-up {{[0-9.]+}} ({{[0-9.]+}} to {{[0-9.]+}}): {{[0-9.]+}} us, as compiled {{[0-9.]+}} us, 7 pairs of launches
-// CHECK-NEXT: arg 1 = 00000000: 1 served
+// CHECK-NEXT: arg 2 = 0: 1 served
 // CHECK-NOT: speed-up
 // CHECK: sum 14
 //

@@ -9,7 +9,7 @@
 // RUN: %jit_report %t/report first | FileCheck %s --check-prefix=FIRST
 // FIRST: {{^  }}: 1 served
 // RUN: %jit_report %t/report second | FileCheck %s --check-prefix=SECOND
-// SECOND: arg 0 = 07000000: 1 served
+// SECOND: arg 1 = 7: 1 served
 //
 // Errors in it cost the kernel's code, not the program.
 // RUN: echo '{"_Z5firstiPi": {"Pipeline": "no-such-pass"}}' > %t/tuned.json

@@ -17,7 +17,7 @@ for code in report["code"]:
     for reason, times in sorted(code["reasons"].items()):
         print("  %d ran as compiled: %s" % (times, reason))
     for field in code["not_constant"]:
-        print("  argument %d is no constant: %s" % (field["arg"], field["reason"]))
+        print("  argument %d is not a constant: %s" % (field["arg"], field["reason"]))
     for variant in code["variants"]:
         print("  %s: %d served" % (variant["constants"], variant["served"]))
         if "message" in variant:

@@ -9,10 +9,10 @@
 // CHECK-NOT: {{.}}
 // RUN: %jit_report report power | FileCheck %s --check-prefix=POWER
 // POWER: function power
-// POWER-NEXT: arg 1 = 05000000: 1 served
-// POWER-NEXT: arg 1 = 03000000: 1 served
+// POWER-NEXT: arg 2 = 5: 1 served
+// POWER-NEXT: arg 2 = 3: 1 served
 // RUN: %jit_report report scale | FileCheck %s --check-prefix=SCALE
-// SCALE: arg 1 = 03000000: 1 served
+// SCALE: arg 2 = 3: 1 served
 // RUN: env MNEME_JIT_PASSES=no-such-pass MNEME_JIT_REPORT=report ./app 2> err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=PASSES < err
 // PASSES: mneme: warning: 'power': does not compile: {{.*}}'no-such-pass'

@@ -70,7 +70,7 @@
 // MARKED-NEXT: instance 0: 1 59
 // RUN: %{report} cpp | FileCheck %s --check-prefix=CONSTANT
 // RUN: %{report} 'void instance' | FileCheck %s --check-prefix=CONSTANT
-// CONSTANT: arg 1 = 40000000, arg 2 = c8000000, block.x = 128: 1 served
+// CONSTANT: arg 2 = 64, arg 3 = 200, block.x = 128: 1 served
 //
 // Proteus' file of tuned kernels.
 // RUN: echo '{"cpp": {"SpecializeArgs": false, "Pipeline": "default<O1>"}}' > tuned.json

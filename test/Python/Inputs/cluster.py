@@ -58,7 +58,7 @@ def main():
         with lock:
             return {"block_x": params["x"]}
 
-    study = mneme.tune(mneme.Space({"x": range(32, 257, 32)}, derived=derived), executor, trials=8, pairs=3)
+    study = mneme.tune(mneme.Space({"x": range(32, 257, 32)}, derived=derived), executor, trials=8, pairs=6)
     print("study", len(study.trials), study.failures)
     executor.close()
     if engine == "dask":

@@ -13,6 +13,15 @@ print(y.after().dtype, y.after()[8], numpy.array_equal(y.after("f32"), (before +
 print(x.before("f32").base is not None, numpy.shares_memory(x.before("f32"), x.before("u8")))
 print(launch.buffer("Calls").before("i32")[0], launch.buffer("Calls").after("i32")[0])
 print(len(launch.buffer("Calls").before("f64")))
+# A text has NumPy's meaning if it has one.
+for name in ("i8", "f4", "<f8", ">u2", "f64", "bf16", y.dtype, "bytes", numpy.int16):
+    print(x.before(name).dtype.str, end=" ")
+print()
+for name in ("f99", "S", "O", 3):
+    try:
+        x.before(name)
+    except mneme.RecordingError as error:
+        print(error)
 try:
     before[0] = 1
 except ValueError as error:

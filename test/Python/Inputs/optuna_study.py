@@ -10,7 +10,7 @@ launch = mneme.open(sys.argv[1])["twice"].only()
 space = Space.options(block_x="32..512:32", passes="default<{O1|O2|O3}>,{sroa|gvn}?", maxnreg="0,32", launch_bounds="both")
 state = optuna.trial.TrialState
 with mneme.Executor(launch, device="host") as executor:
-    study = mneme.tune(space, executor, sampler=optuna.samplers.TPESampler(seed=1), trials=25, pairs=3)
+    study = mneme.tune(space, executor, sampler=optuna.samplers.TPESampler(seed=1), trials=25, pairs=6)
     print(study.end, len(study.trials), study.best.params["block.x"] % 32)
 
     # A study with a storage, which continues.

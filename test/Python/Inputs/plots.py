@@ -22,7 +22,7 @@ def draw(name, action):
 
 with mneme.Executor(kernel, device="host", resources=True) as executor:
     space = Space.options(block_x="32..1024:64", passes="default<{O1|O2}>", specialize="both")
-    study = mneme.tune(space, executor, trials=30, pairs=3)
+    study = mneme.tune(space, executor, trials=30, pairs=6)
     draw("convergence", lambda: plots.convergence(study))
     draw("parallel", lambda: plots.parallel(study))
     draw("resources", lambda: plots.resources(study))

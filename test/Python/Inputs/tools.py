@@ -1,3 +1,4 @@
+import pickle
 import sys
 
 import llvm_mneme as mneme
@@ -9,13 +10,19 @@ plugin = ["--load-pass-plugin=" + sys.argv[2]]
 with mneme.Executor(launch, device="host", options=plugin) as executor:
     wrong = executor.evaluate(passes="planted<O2;wrong@_Z5twicePii#5>")
     print(wrong.failure)
-found = mneme.bisect(wrong, device="host", options=plugin)
-print(found.exit_code, "fault-wrong" in str(found), "<table>" in found._repr_html_())
-nothing = mneme.bisect(launch, {"passes": "default<O2>"}, device="host")
-print(nothing.exit_code)
+# On the device and with the options of its executor, which is closed.
+found = mneme.bisect(pickle.loads(pickle.dumps(wrong)))
+print(found.exit_code, [c["pass"] for c in found.culprits], "<table>" in found._repr_html_())
+print(found)
+print("planted<O2" in found.commands["bad"], "xor i32" in found.diff)
+# A kernel: its first launch.
+nothing = mneme.bisect(launch.kernel, {"passes": "default<O2>"}, device="host")
+print(nothing.exit_code, nothing.culprits, repr(nothing.diff))
 for action in (
     lambda: mneme.bisect(launch, {"passes": "nonsense"}, device="host"),
     lambda: mneme.bisect(wrong, {"passes": "x"}),
+    lambda: mneme.bisect(wrong, device="nonsense"),
+    lambda: mneme.bisect(mneme.open(sys.argv[1])),
     lambda: mneme.run_tool("nonsense"),
 ):
     try:

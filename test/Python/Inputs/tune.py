@@ -23,7 +23,7 @@ class Launch(Space):
 
 launch = mneme.open(sys.argv[1])["twice"].only()
 with mneme.Executor(launch, device="host") as executor:
-    study = mneme.tune(Launch(launch), executor, trials=30, seed=1, pairs=5)
+    study = mneme.tune(Launch(launch), executor, trials=30, seed=1, pairs=6)
     print(study.end, len(study.trials), study.failures)
     print(study.best.params["warps"] > 0.05, study.best_config.block_x % 64, study.baseline.verified)
     print(study.retest is not None, len(study.candidates) <= 5, study.speedup[1] <= study.speedup[0] <= study.speedup[2])

@@ -1,17 +1,17 @@
-; Bytes that are known: scalars of any size, parts of structs, arrays and objects that arguments point to.
+; Bytes that are known: scalars of any size, parts of structs, arrays and objects that arguments point to. Pointers stay as they are.
 ; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=scalars;value0=0700000000000000000000000000008a;value1=0000c03f00000040>' \
 ; RUN:   | FileCheck %s --check-prefix=SCALARS
 ; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=struct;value0=07000000;value0@8=000000000000f83f>,sroa,dce' \
 ; RUN:   | FileCheck %s --check-prefix=STRUCT
-; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=array;array0=0100000002000000>,instcombine' \
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=array;pointee0=0100000002000000>' \
 ; RUN:   | FileCheck %s --check-prefix=ARRAY
 ; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<kernel=object;pointee0@4=09000000>' | FileCheck %s --check-prefix=OBJECT
 ;
 ; What does not fit is left alone.
-; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<value0=07;array0=01;value0@18446744073709551615=0101;value7=01>' \
+; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<value0=07;pointee0=01;value0@18446744073709551615=0101;value7=01>' \
 ; RUN:   | FileCheck %s --check-prefix=OTHER
 ; RUN: not mneme-pass-opt -S %s -passes='mneme-specialize<value0=0g>' 2>&1 | FileCheck %s --check-prefix=BAD -DPARAM=value0=0g
-; RUN: not mneme-pass-opt -S %s -passes='mneme-specialize<array0=>' 2>&1 | FileCheck %s --check-prefix=BAD -DPARAM=array0=
+; RUN: not mneme-pass-opt -S %s -passes='mneme-specialize<pointee0=>' 2>&1 | FileCheck %s --check-prefix=BAD -DPARAM=pointee0=
 ; BAD: invalid mneme-specialize pass parameter '[[PARAM]]'
 
 target triple = "nvptx64-nvidia-cuda"
@@ -45,12 +45,27 @@ define ptx_kernel void @struct(ptr byval(%s) %p) {
   ret void
 }
 
+; Elements before and behind those that are known are loaded, and so are volatile ones.
 ; ARRAY-LABEL: @array(
-; ARRAY-NEXT: store volatile i32 2, ptr null
+; ARRAY: store volatile i32 2, ptr null
+; ARRAY: %b = load i32, ptr %r
+; ARRAY-NEXT: store volatile i32 %b, ptr null
+; ARRAY: %c = load i32, ptr %s
+; ARRAY: %d = load volatile i32, ptr %p
+; ARRAY: store volatile ptr %p, ptr null
 define ptx_kernel void @array(ptr %p) {
   %q = getelementptr i32, ptr %p, i64 1
   %a = load i32, ptr %q
   store volatile i32 %a, ptr null
+  %r = getelementptr i32, ptr %p, i64 2
+  %b = load i32, ptr %r
+  store volatile i32 %b, ptr null
+  %s = getelementptr i32, ptr %p, i64 -1
+  %c = load i32, ptr %s
+  store volatile i32 %c, ptr null
+  %d = load volatile i32, ptr %p
+  store volatile i32 %d, ptr null
+  store volatile ptr %p, ptr null
   ret void
 }
 

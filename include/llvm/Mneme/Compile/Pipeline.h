@@ -16,6 +16,7 @@
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Support/Error.h"
 #include <string>
 
@@ -53,10 +54,11 @@ Error checkPluginFiles(ArrayRef<std::string> Plugins);
 /// use; Mneme's kernel passes (Transforms/) are always available. \p Gate, if
 /// not null, selects the executions. Verifies the result and, with
 /// \p VerifyEach, the IR after each pass: LLVM ends the process at the first
-/// invalid IR. Errors are LLVM's messages.
+/// invalid IR. \p Known has the memory whose loads are replaced once their
+/// addresses are constant. Errors are LLVM's messages.
 Error runPipeline(Module &M, TargetMachine &TM, StringRef Passes,
                   ArrayRef<std::string> Plugins = {}, PassGate *Gate = nullptr,
-                  bool VerifyEach = false);
+                  bool VerifyEach = false, const SpecializeOptions &Known = {});
 
 } // namespace mneme
 } // namespace llvm

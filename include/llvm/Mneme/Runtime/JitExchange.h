@@ -49,7 +49,7 @@
 #include <utility>
 #include <vector>
 
-#define MNEME_JIT_VERSION 2u
+#define MNEME_JIT_VERSION 3u
 #define MNEME_JIT_WIRE_MAGIC 0x314a4e4du /* "MNJ1" */
 
 enum MnemeJitWireType : uint32_t {
@@ -233,6 +233,18 @@ struct JitFacts {
   uint32_t Bounds = 0; ///< 1: the number of threads per block.
   /// Why fields that were asked for are not constants.
   std::vector<std::pair<uint32_t, std::string>> Refused;
+  // For reports.
+  std::string Shown; ///< A JitShown for each field; empty: none is used.
+  /// The argument that users count as the first.
+  uint32_t FirstArg = 0;
+};
+
+/// How reports show values, or elements of arrays.
+enum JitShown : char {
+  JitShownBytes, ///< Hexadecimal digits, in the order of memory.
+  JitShownSigned,
+  JitShownUnsigned,
+  JitShownFloat, ///< float or double.
 };
 
 inline void writeFacts(WireWriter &W, const JitFacts &F) {
@@ -245,6 +257,8 @@ inline void writeFacts(WireWriter &W, const JitFacts &F) {
     W.u32(Field);
     W.str(Why);
   }
+  W.str(F.Shown);
+  W.u32(F.FirstArg);
 }
 
 inline bool readFacts(WireReader &R, JitFacts &F) {
@@ -256,6 +270,8 @@ inline bool readFacts(WireReader &R, JitFacts &F) {
     uint32_t Field = R.u32();
     F.Refused.push_back({Field, R.str()});
   }
+  F.Shown = R.str();
+  F.FirstArg = R.u32();
   return R.ok();
 }
 

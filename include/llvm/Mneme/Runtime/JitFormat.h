@@ -27,9 +27,8 @@ enum {
   MNEME_JIT_VALUE = 0,
   /// The argument has a pointer at Offset. All Count * Size bytes behind it.
   MNEME_JIT_ARRAY = 1,
-  /// The argument is a pointer. Bytes [Offset, +Size) behind it; the other
-  /// bytes
-  /// may change.
+  /// The argument is a pointer to a closure. Bytes [Offset, +Size) of it; the
+  /// other bytes may change.
   MNEME_JIT_POINTEE = 2,
 };
 
@@ -38,6 +37,9 @@ enum {
   MNEME_JIT_IMMUTABLE = 1,
   /// Chosen by the plugin, not by the source: left out if that is not worth it.
   MNEME_JIT_AUTOMATIC = 2,
+  /// MNEME_JIT_ARRAY of a function: the argument is a reference, so that the
+  /// contents can be read.
+  MNEME_JIT_READABLE = 4,
 };
 
 /// The symbol of a function's code in its IR.

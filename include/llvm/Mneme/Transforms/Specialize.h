@@ -11,7 +11,7 @@
 ///
 ///   mneme-specialize<kernel=NAME;arg0=0x2a;block=256x1x1;grid=16x1x1;range;
 ///                    no-constants;max-threads=256;min-blocks=2;
-///                    value1@8=2a000000;array2=0000803f;pointee3@0=01>
+///                    value1@8=2a000000;pointee2=0000803f>
 ///
 /// argN is the value of argument N as an integer: the bits of an integer, a
 /// floating-point number or a pointer. block and grid replace reads of the
@@ -19,9 +19,9 @@
 /// range of thread and block indices. max-threads and min-blocks set launch
 /// bounds. valueN@O gives bytes of argument N from offset O on: of a scalar of
 /// any size (all of them), or of the memory of an argument that is passed by
-/// value. arrayN gives all bytes that pointer argument N points to, which the
-/// code must not write; pointeeN@O gives some of them, by which loads are
-/// replaced. All parameters are optional.
+/// value. pointeeN@O gives bytes behind pointer argument N, from offset O on,
+/// which do not change while the code runs: they replace loads. All parameters
+/// are optional.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -42,7 +42,7 @@ namespace mneme {
 
 /// Bytes that are known.
 struct KnownBytes {
-  enum Place { Value, Array, Pointee };
+  enum Place { Value, Pointee };
   Place Where = Value;
   unsigned Arg = 0;
   uint64_t Offset = 0;
@@ -92,10 +92,10 @@ private:
   SpecializeOptions Options;
 };
 
-/// Replaces loads of known bytes behind pointer arguments
-/// (KnownBytes::Pointee). Call it again after optimizations. \returns whether
-/// there were any.
-bool replaceKnownLoads(Function &F, ArrayRef<KnownBytes> Known);
+/// Has the pipelines of \p PB replace further loads of known bytes
+/// (KnownBytes::Pointee), whose addresses are constant only after some
+/// optimizations. \p O has to outlive the run.
+void registerKnownLoads(PassBuilder &PB, const SpecializeOptions &O);
 
 /// Registers "mneme-specialize" in \p PB.
 void registerSpecializePass(PassBuilder &PB);
