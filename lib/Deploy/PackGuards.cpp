@@ -256,10 +256,12 @@ static std::vector<PointerWord> guardWords(const RecordedState &State,
   return Found;
 }
 
-/// Returns what launches that were made to test the code varied, if any.
+/// Returns what launches that were made to test the code varied. Null if they
+/// are too few to say something about the values between theirs.
 const TestedLaunch *GuardMaker::getTests() const {
+  constexpr unsigned MinTests = 8;
   auto Own = llvm::find_if(Winner.Tested, [&](const TestedLaunch &L) {
-    return L.RecordId == Recorded.DynamicHash;
+    return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests;
   });
   return Own == Winner.Tested.end() ? nullptr : &*Own;
 }
