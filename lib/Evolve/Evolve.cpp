@@ -420,6 +420,8 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
   R.Options = makeResultOptions(O.Judge.Farm.Base, OnHost);
   for (const std::unique_ptr<ReplayPlan> &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
+  if (O.Judge.Untrusted)
+    R.Tested = TheJudge->describeTested();
   return writeBest(R, pathIn(O.Output, "best.json"));
 }
 
@@ -463,9 +465,8 @@ Error Evolution::finish() {
     Configs.insert({C->Number, std::move(*Config)});
   }
   while (!Cases.empty()) {
-    TestSetting S = TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect);
-    S.Stop = [&] { return O.Interrupts && *O.Interrupts > 1; };
-    Expected<FinalTestResult> R = runFinalTest(S, Cases);
+    Expected<FinalTestResult> R =
+        runFinalTest(TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect), Cases);
     if (!R)
       return R.takeError();
     if (!R->isSignificant() || isStopped())

@@ -16,6 +16,8 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -401,6 +403,44 @@ json::Object Judge::describe() const {
       {"schedules", std::move(Orders)},
       {"unscheduled", json::Array(Unscheduled)},
       {"power", O.Untrusted ? toJSON(Power) : json::Value(nullptr)}};
+}
+
+/// Adds the values of an integer argument in drawn launches.
+static json::Object makeTestedArgument(size_t Index, ArrayRef<int64_t> Values) {
+  auto [Low, High] = std::minmax_element(Values.begin(), Values.end());
+  return json::Object{
+      {"index", Index}, {"signed", true}, {"low", *Low}, {"high", *High}};
+}
+
+json::Array Judge::describeTested() const {
+  json::Array All;
+  for (unsigned I : Training) {
+    const ReplayPlan &Own = *Farm->plans()[I];
+    std::vector<const RecordedState *> States = {&Own.state()};
+    for (const DrawnLaunch &L : Perturbed)
+      if (L.Instance == I)
+        States.push_back(&L.Plan->state());
+    if (States.size() == 1)
+      continue;
+    json::Array Arguments;
+    for (auto [N, A] : enumerate(Own.kernel().Args)) {
+      if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
+          !StringRef(A.Type).starts_with("i"))
+        continue;
+      std::vector<int64_t> Values;
+      for (const RecordedState *S : States) {
+        uint64_t Bits = 0;
+        llvm::copy(S->args()[N], reinterpret_cast<char *>(&Bits));
+        Values.push_back(SignExtend64(Bits, 8 * A.Size));
+      }
+      if (!all_equal(Values))
+        Arguments.push_back(makeTestedArgument(N, Values));
+    }
+    All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
+                               {"launches", States.size() - 1},
+                               {"arguments", std::move(Arguments)}});
+  }
+  return All;
 }
 
 //===----------------------------------------------------------------------===//

@@ -129,6 +129,9 @@ public:
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
   json::Object describe() const;
+  /// Returns the launches with drawn inputs of each training instance that has
+  /// some, with the ranges of the integer arguments (WinnerRecord::Tested).
+  json::Array describeTested() const;
   /// Returns what re-tests on the training instances, all of equal weight,
   /// need.
   TestSetting makeSetting(unsigned Rounds, double MinEffect = 0);
