@@ -283,6 +283,20 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
                                   "other inputs of launch " +
                                   L.Plan->instance().DynamicHash + ": " +
                                   R->Error));
+  // Threads that write to the same element are no test of a version.
+  if (P.Scalars && Device == "host") {
+    HostSchedule Some[] = {{HostSchedule::Random, O.Seed + 1},
+                           {HostSchedule::Random, O.Seed + 2},
+                           {HostSchedule::Random, O.Seed + 3}};
+    Expected<ReplayResult> Raced = replayScheduled(*L.Plan, Some, {});
+    if (!Raced)
+      return Fail(Raced.takeError());
+    if (!Raced->verified())
+      return Fail(createStringError("the recorded code's results depend on the "
+                                    "order of threads with other scalars of "
+                                    "launch " +
+                                    L.Plan->instance().DynamicHash));
+  }
   if (Device == getFirstDevice(*Farm))
     Perturbed.push_back(std::move(L));
   else

@@ -40,6 +40,9 @@ static constexpr double MaxSeconds = 20;
 /// but at least this many seconds.
 static constexpr double SlowerThan = 20, MinSeconds = 1;
 
+/// On a GPU, a second launch is in another order, too.
+static constexpr HostSchedule OtherOrder = {HostSchedule::Shuffled, 1};
+
 static constexpr StringLiteral NotesName = "changes.json";
 
 //===----------------------------------------------------------------------===//
@@ -202,6 +205,7 @@ private:
   std::vector<std::string> Args;
   std::vector<bool> IsChanged; ///< By region: in the recorded launch.
   uint64_t NonFinite = 0;      ///< In the recorded outcome.
+  bool Varies = false; ///< The recorded outcome depends on the order of blocks.
   double LaunchSeconds = 0;
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
@@ -209,7 +213,8 @@ private:
 
   Error prepare();
   Expected<std::string> launch(const Memory &From,
-                               ArrayRef<std::string> ArgBytes, Memory &To);
+                               ArrayRef<std::string> ArgBytes, Memory &To,
+                               HostSchedule Order = {});
   std::string findFault(const Memory &From, const Memory &To) const;
   uint64_t countNonFinite(const Memory &M) const;
   Error tryInput(const Twine &Name,
@@ -253,13 +258,17 @@ Error Perturber::prepare() {
   for (auto [Old, New] : zip_equal(Before, After))
     IsChanged.push_back(Old != New);
   NonFinite = countNonFinite(After);
+  Memory Again;
+  if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
+    return E;
+  Varies = Again != After;
   return Error::success();
 }
 
 /// \returns the reason if the launch failed.
 Expected<std::string> Perturber::launch(const Memory &From,
                                         ArrayRef<std::string> ArgBytes,
-                                        Memory &To) {
+                                        Memory &To, HostSchedule Order) {
   Report(ReplayStage::Launch);
   Device &D = *Session->device();
   for (auto [Region, Bytes] : zip_equal(State.regions(), From))
@@ -270,6 +279,7 @@ Expected<std::string> Perturber::launch(const Memory &From,
   Config.Block = Plan.block();
   Config.DynamicShared = Plan.sharedMem();
   Config.Cooperative = Plan.instance().Cooperative;
+  Config.Schedule = Order;
   Config.TimeoutSeconds = Plan.options().launchTimeout();
   if (LaunchSeconds > 0) {
     double Limit = std::max(MinSeconds, SlowerThan * LaunchSeconds);
@@ -341,6 +351,16 @@ Error Perturber::tryInput(
       return Fault.takeError();
     if (Fault->empty())
       *Fault = findFault(NewBefore, NewAfter);
+    if (Fault->empty() && !Varies) {
+      // A size that is too small for the grid makes blocks write to the same
+      // elements.
+      Memory Again;
+      if (Error E =
+              launch(NewBefore, NewArgs, Again, OtherOrder).moveInto(*Fault))
+        return E;
+      if (Fault->empty() && Again != NewAfter)
+        *Fault = "its results depend on the order of blocks";
+    }
     if (!Fault->empty()) {
       Why = "the recorded code fails with other contents: " + *Fault;
       continue;
