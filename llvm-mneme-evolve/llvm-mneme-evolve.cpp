@@ -25,7 +25,6 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
@@ -126,9 +125,21 @@ static cl::list<std::string> HeldOut(
     cl::cat(TrustCat));
 static cl::opt<unsigned> Perturb(
     "perturb",
-    cl::desc("Launches with permuted inputs that the winner must verify on "
-             "(default 2)"),
-    cl::value_desc("n"), cl::init(2), cl::sub(cl::SubCommand::getAll()),
+    cl::desc("Launches with drawn inputs that the winner must verify on "
+             "(default 4)"),
+    cl::value_desc("n"), cl::init(4), cl::sub(cl::SubCommand::getAll()),
+    cl::cat(TrustCat));
+static cl::opt<bool> FixedScalars(
+    "fixed-scalars",
+    cl::desc("Accept versions that are right only for the recorded values of "
+             "scalar arguments: these are not drawn"),
+    cl::sub(cl::SubCommand::getAll()), cl::cat(TrustCat));
+static cl::opt<unsigned> Schedules(
+    "schedules",
+    cl::desc("Random orders of threads and blocks, on the host device, that "
+             "the winner must verify under (default 32, fewer for launches of "
+             "many threads)"),
+    cl::value_desc("n"), cl::init(32), cl::sub(cl::SubCommand::getAll()),
     cl::cat(TrustCat));
 static cl::opt<bool> AcceptSuspect(
     "accept-suspect",
@@ -241,6 +252,8 @@ static Expected<JudgeOptions> readJudgeOptions() {
   };
   O.HeldOut.assign(HeldOut.begin(), HeldOut.end());
   O.Perturbed = Perturb;
+  O.FixedScalars = FixedScalars;
+  O.Schedules = Schedules;
   O.Rounds = Rounds;
   O.Seed = Seed;
   O.AcceptSuspect = AcceptSuspect;
@@ -252,22 +265,51 @@ static Expected<JudgeOptions> readJudgeOptions() {
 // Commands
 //===----------------------------------------------------------------------===//
 
-/// Judges one version; invalid knobs are a judgement, too.
-static Expected<Judgement> judgeText(Judge &J, StringRef Version) {
-  Expected<CandidateConfig> Config = bindKnobs(Version, J.farm());
-  if (!Config) {
-    Judgement Bad;
-    Bad.Failure = FailureKind::Invalid;
-    Bad.Error = toString(Config.takeError());
-    return std::move(Bad);
+/// Judges versions. Invalid knobs are a judgement, too, of one version.
+static Expected<std::vector<Judgement>>
+judgeTexts(Judge &J, ArrayRef<std::string> Versions) {
+  std::vector<Judgement> All(Versions.size());
+  std::vector<CandidateConfig> Configs;
+  std::vector<size_t> Valid;
+  for (auto [I, Version] : enumerate(Versions)) {
+    Expected<CandidateConfig> Config = bindKnobs(Version, J.farm());
+    if (Config) {
+      Configs.push_back(std::move(*Config));
+      Valid.push_back(I);
+      continue;
+    }
+    All[I].Failure = FailureKind::Invalid;
+    All[I].Error = toString(Config.takeError());
   }
-  Expected<std::vector<Judgement>> Results = J.judge(*Config, Last);
+  Expected<std::vector<Judgement>> Results = J.judge(Configs, Last);
   if (!Results)
     return Results.takeError();
-  return std::move(Results->front());
+  for (auto [I, R] : zip_equal(Valid, *Results))
+    All[I] = std::move(R);
+  return All;
 }
 
-/// Answers lines {"text": ...} until the end of the input.
+/// Judges the version in a line {"text": ...}.
+static Expected<json::Value> answer(Judge &J, StringRef Line) {
+  auto Refuse = [](const Twine &Why) {
+    return json::Value(json::Object{{"error", json::fixUTF8(Why.str())}});
+  };
+  Expected<json::Value> V = parseJSON(Line);
+  if (!V)
+    return Refuse(toString(V.takeError()));
+  std::optional<StringRef> Text;
+  if (const json::Object *O = V->getAsObject())
+    Text = O->getString("text");
+  if (!Text)
+    return Refuse("expected a line {\"text\": ...}");
+  Expected<std::vector<Judgement>> R = judgeTexts(J, Text->str());
+  if (!R)
+    return R.takeError();
+  return toJSON(R->front());
+}
+
+/// Answers lines {"text": ...} until the end of the input. A line that is none
+/// is answered by {"error": ...}.
 static Expected<int> serve(Judge &J, const Pipe &Streams) {
   constexpr size_t MaxLine = 4 << 20;
   LineReader Lines(Streams.Read.get(), MaxLine);
@@ -288,19 +330,10 @@ static Expected<int> serve(Judge &J, const Pipe &Streams) {
         return std::move(Other);
       return 0;
     }
-    Expected<json::Value> V = parseJSON(*Line);
-    if (!V)
-      return V.takeError();
-    const json::Object *O = V->getAsObject();
-    std::optional<StringRef> Text;
-    if (O)
-      Text = O->getString("text");
-    if (!Text)
-      return createStringError("expected a line {\"text\": ...}");
-    Expected<Judgement> R = judgeText(J, *Text);
-    if (!R)
-      return R.takeError();
-    OS << toJSON(*R) << '\n';
+    Expected<json::Value> Answer = answer(J, *Line);
+    if (!Answer)
+      return Answer.takeError();
+    OS << *Answer << '\n';
     OS.flush();
   }
 }
@@ -326,14 +359,7 @@ static Expected<int> runEvaluate() {
   Expected<std::unique_ptr<Judge>> J = Judge::create(std::move(*O));
   if (!J)
     return J.takeError();
-  std::vector<CandidateConfig> Configs;
-  for (auto [Path, Version] : zip(drop_begin(Positional), Versions)) {
-    Expected<CandidateConfig> Config = bindKnobs(Version, (*J)->farm());
-    if (!Config)
-      return quoteText(Path, Version, Config.takeError());
-    Configs.push_back(std::move(*Config));
-  }
-  Expected<std::vector<Judgement>> Results = (*J)->judge(Configs, Last);
+  Expected<std::vector<Judgement>> Results = judgeTexts(**J, Versions);
   if (!Results)
     return Results.takeError();
   bool AllPassed = true;

@@ -76,6 +76,7 @@ private:
   void findFacts();
   Error startProposer();
   bool isOver() const;
+  bool isStopped() const { return O.Judge.Stop && O.Judge.Stop(); }
   bool isInnerOver(double Share = 1) const;
   std::mt19937_64 makeRandom(uint64_t Number) const;
 
@@ -419,6 +420,8 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
   R.Options = makeResultOptions(O.Judge.Farm.Base, OnHost);
   for (const std::unique_ptr<ReplayPlan> &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
+  if (O.Judge.Untrusted)
+    R.Tested = TheJudge->describeTested();
   return writeBest(R, pathIn(O.Output, "best.json"));
 }
 
@@ -462,12 +465,11 @@ Error Evolution::finish() {
     Configs.insert({C->Number, std::move(*Config)});
   }
   while (!Cases.empty()) {
-    TestSetting S = TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect);
-    S.Stop = [&] { return O.Interrupts && *O.Interrupts > 1; };
-    Expected<FinalTestResult> R = runFinalTest(S, Cases);
+    Expected<FinalTestResult> R =
+        runFinalTest(TheJudge->makeSetting(O.Judge.Rounds, O.MinEffect), Cases);
     if (!R)
       return R.takeError();
-    if (!R->isSignificant())
+    if (!R->isSignificant() || isStopped())
       return Error::success();
     uint64_t Number = R->Confirmed->Number;
     const EvolvedCandidate &C = Known.all()[Number];
@@ -484,6 +486,8 @@ Error Evolution::finish() {
         return E;
       return explain(C, Config, J);
     }
+    if (isStopped())
+      return Error::success();
     note(formatv("{0}: rejected: {1}", Number, J.Error));
     Outcome.Rejected[Number] = J.Error;
     erase_if(Cases, [&](const TestCase &T) { return T.Number == Number; });
@@ -538,6 +542,9 @@ Expected<EvolveOutcome> Evolution::run() {
   findFacts();
   if (Error E = startProposer())
     return std::move(E);
+  // The judge draws other values: an operator that promises these would lose.
+  if (O.Judge.Untrusted && !O.Judge.FixedScalars)
+    Facts.Arguments.clear();
   for (const EvolvedCandidate &C : Known.all()) {
     Outcome.InnerTrials += C.Inner.size();
     Outcome.Cost += C.Cost;
@@ -607,6 +614,8 @@ Expected<EvolveOutcome> mneme::evolve(EvolveOptions O) {
     return A.takeError();
   if (Error E = copyUnit(O.Judge.Farm.Base.SourceDir, O.Output))
     return std::move(E);
+  if (O.Interrupts)
+    O.Judge.Stop = [Interrupts = O.Interrupts] { return *Interrupts > 1; };
   Expected<std::unique_ptr<Judge>> J = Judge::create(O.Judge);
   if (!J)
     return J.takeError();

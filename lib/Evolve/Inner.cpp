@@ -23,6 +23,9 @@ static constexpr unsigned UntriedShapes = 4;
 Expected<VersionSpace> VersionSpace::create(StringRef Version,
                                             const ReplayFarm &Farm,
                                             const InnerSpace &Inner) {
+  // No version is the recorded code.
+  if (Version.trim().empty())
+    return createStringError("the text of the version is empty");
   VersionSpace V;
   V.Text = Version.str();
   Expected<std::vector<SourceKnob>> Knobs = findKnobs(Version);
@@ -59,7 +62,7 @@ Expected<CandidateConfig> VersionSpace::configure(const Point &P) const {
     Expected<json::Object> Config = S.configure(*Own);
     if (!Config)
       return Config.takeError();
-    (*Config)["source"] = json::fixUTF8(Text);
+    (*Config)["source"] = makeSourceSetting(Text);
     All.push_back(std::move(*Config));
   }
   return CandidateConfig(std::move(All));
@@ -67,7 +70,7 @@ Expected<CandidateConfig> VersionSpace::configure(const Point &P) const {
 
 Expected<CandidateConfig> VersionSpace::configureDefault() const {
   if (isEmpty())
-    return CandidateConfig(json::Object{{"source", json::fixUTF8(Text)}});
+    return CandidateConfig(json::Object{{"source", makeSourceSetting(Text)}});
   return configure(first().defaultPoint());
 }
 

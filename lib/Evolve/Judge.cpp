@@ -12,9 +12,12 @@
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Perturb.h"
+#include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 
@@ -25,6 +28,16 @@ using namespace llvm::mneme;
 static constexpr unsigned NumBaselines = 3;
 /// Seconds after which the baseline is measured again.
 static constexpr double BaselineSeconds = 5;
+
+/// A smaller speed-up than this is not tested on other inputs.
+static constexpr double RelevantSpeedup = 1.05;
+/// The share of the logarithmic speed-up that other inputs have to keep.
+static constexpr double UnseenShare = 0.5;
+
+/// Threads that all random schedules of a version run. There are at least this
+/// many schedules.
+static constexpr uint64_t ScheduledThreads = 1 << 21;
+static constexpr unsigned MinSchedules = 8;
 
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
@@ -46,9 +59,9 @@ json::Value mneme::toJSON(const Judgement &J) {
   json::Array Suspicions;
   for (const std::string &S : J.Suspicions)
     Suspicions.push_back(json::fixUTF8(S));
-  json::Value Speedup = nullptr;
-  if (J.Speedup)
-    Speedup = toArray(*J.Speedup);
+  auto MakeInterval = [](const std::optional<RatioEstimate> &R) {
+    return R ? json::Value(toArray(*R)) : json::Value(nullptr);
+  };
   return json::Object{{"stage", getStageName(J.Reached)},
                       {"passed", J.passed()},
                       {"failure", OrNull(J.Failure.name())},
@@ -61,8 +74,14 @@ json::Value mneme::toJSON(const Judgement &J) {
                       {"code_hash", OrNull(J.CodeHash)},
                       {"estimate", J.Estimate ? json::Value(*J.Estimate)
                                               : json::Value(nullptr)},
-                      {"speedup", std::move(Speedup)},
+                      {"speedup", MakeInterval(J.Speedup)},
+                      {"unseen_speedup", MakeInterval(J.UnseenSpeedup)},
+                      {"tested_launches", J.TestedLaunches},
                       {"seconds", std::move(Seconds)}};
+}
+
+json::Value mneme::makeSourceSetting(StringRef Text) {
+  return json::fixUTF8(Text.contains('\n') ? Text.str() : (Text + "\n").str());
 }
 
 //===----------------------------------------------------------------------===//
@@ -71,7 +90,7 @@ json::Value mneme::toJSON(const Judgement &J) {
 
 Expected<std::unique_ptr<Judge>> Judge::create(JudgeOptions Options) {
   std::unique_ptr<Judge> J(new Judge(std::move(Options)));
-  J->O.Farm.Base.CompareTimed = J->O.Untrusted;
+  J->O.Farm.Base.Untrusted = J->O.Untrusted;
   if (Error E = J->split())
     return std::move(E);
   if (Error E = ReplayFarm::create(J->O.Farm).moveInto(J->Farm))
@@ -125,12 +144,15 @@ Error Judge::split() {
   return Error::success();
 }
 
-static Error checkAll(ArrayRef<Evaluation> All) {
+static Error checkAll(ArrayRef<Evaluation> All, bool Untrusted) {
   for (const Evaluation &E : All)
     if (!E.Failure.empty())
       return createStringError(
-          formatv("the recorded kernel does not verify ({0}: {1})", E.Failure,
-                  E.Error)
+          formatv("the recorded kernel does not verify ({0}: {1}){2}",
+                  E.Failure, E.Error,
+                  Untrusted ? "; if it reads local or shared memory before it "
+                              "writes it, give --trusted"
+                            : "")
               .str());
   return Error::success();
 }
@@ -142,14 +164,14 @@ Error Judge::checkRecordedCode() {
   Expected<std::vector<Evaluation>> Held = evaluate(std::move(Requests));
   if (!Held)
     return Held.takeError();
-  if (Error E = checkAll(*Held))
+  if (Error E = checkAll(*Held, O.Untrusted))
     return E;
   Baselines.resize(Training.size());
   for (unsigned N = 0; N != NumBaselines; ++N) {
     Expected<std::vector<Evaluation>> All = measureRecordedCode();
     if (!All)
       return All.takeError();
-    if (Error E = checkAll(*All))
+    if (Error E = checkAll(*All, O.Untrusted))
       return E;
     noteBaselines(*All);
   }
@@ -214,36 +236,141 @@ Error Judge::assessPower() {
   return Error::success();
 }
 
-Error Judge::perturb() {
-  if (!O.Perturbed)
+/// Draws inputs of a training instance. A launch that the recorded code does not
+/// verify on is of no use.
+Error Judge::perturbOne(unsigned Number, StringRef Device,
+                        std::shared_ptr<SourceCompiler> Sources) {
+  unsigned I = Training[Number % Training.size()];
+  ReplayOptions Options = O.Farm.Base;
+  Options.RecordId.clear();
+  Options.Device = Device.str();
+  Options.Iterations = 0;
+  Options.Warmup = 0;
+  Options.Resources = false;
+  PerturbOptions P;
+  P.Seed = O.Seed + Number + 1;
+  P.OnlyOrder = Number == 0;
+  P.Scalars = Number >= 2 && !O.FixedScalars;
+  auto Fail = [&](Error E) {
+    Unperturbed.push_back(toString(std::move(E)));
     return Error::success();
+  };
+  Expected<std::unique_ptr<ReplayPlan>> Own = Farm->plans()[I]->vary(Options);
+  if (!Own)
+    return Own.takeError();
+  Expected<PerturbedLaunch> Written = writePerturbed(
+      **Own, Inputs.pathOf(Device.str() + std::to_string(Number)), P);
+  if (!Written)
+    return Fail(Written.takeError());
+  for (std::string &Why : Written->Unchanged)
+    if (!is_contained(Unperturbed, Why))
+      Unperturbed.push_back(std::move(Why));
+  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed), nullptr};
+  if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
+                    .moveInto(L.Plan))
+    return E;
+  VerificationPower Noticed;
+  Expected<std::unique_ptr<ReplayPlan>> Prepared =
+      prepareIsolated(*L.Plan, Device, Noticed);
+  if (!Prepared)
+    return Fail(Prepared.takeError());
+  L.Plan = std::move(*Prepared);
+  Expected<ReplayResult> R = runIsolatedReplay(*L.Plan);
+  if (!R)
+    return Fail(R.takeError());
+  if (!R->verified())
+    return Fail(createStringError("the recorded code does not verify with "
+                                  "other inputs of launch " +
+                                  L.Plan->instance().DynamicHash + ": " +
+                                  R->Error));
+  // Threads that write to the same element are no test of a version.
+  if (P.Scalars && Device == "host") {
+    HostSchedule Some[] = {{HostSchedule::Random, O.Seed + 1},
+                           {HostSchedule::Random, O.Seed + 2},
+                           {HostSchedule::Random, O.Seed + 3}};
+    Expected<ReplayResult> Raced = replayScheduled(*L.Plan, Some, {});
+    if (!Raced)
+      return Fail(Raced.takeError());
+    if (!Raced->verified())
+      return Fail(createStringError("the recorded code's results depend on the "
+                                    "order of threads with other scalars of "
+                                    "launch " +
+                                    L.Plan->instance().DynamicHash));
+  }
+  if (Device == getFirstDevice(*Farm))
+    Perturbed.push_back(std::move(L));
+  else
+    OnHost = std::make_unique<DrawnLaunch>(std::move(L));
+  return Error::success();
+}
+
+Error Judge::perturb() {
   if (Error E = PrivateFolder::createTemporary().moveInto(Inputs))
     return E;
   auto Sources = std::make_shared<SourceCompiler>();
   if (Error E = Sources->prepare(O.Farm.Base.SourceDir))
     return E;
-  for (unsigned N = 0; N != O.Perturbed; ++N) {
-    unsigned I = Training[N % Training.size()];
-    ReplayOptions Options = O.Farm.Base;
-    Options.RecordId.clear();
-    Options.Device = getFirstDevice(*Farm);
-    Options.Iterations = 0;
-    Options.Warmup = 0;
-    Options.Resources = false;
-    Expected<std::unique_ptr<ReplayPlan>> Own = Farm->plans()[I]->vary(Options);
-    if (!Own)
-      return Own.takeError();
-    Expected<std::string> File =
-        writePerturbed(**Own, Inputs.pathOf(std::to_string(N)), O.Seed + N + 1);
-    if (!File) {
-      Unperturbed.push_back(toString(File.takeError()));
-      continue;
-    }
-    PermutedLaunch &L = Perturbed.emplace_back();
-    L.Instance = I;
-    if (Error E = ReplayPlan::create(*File, std::move(Options), Sources)
-                      .moveInto(L.Plan))
+  std::string Device = getFirstDevice(*Farm);
+  for (unsigned N = 0; N != O.Perturbed; ++N)
+    if (Error E = perturbOne(N, Device, Sources))
       return E;
+  // Those that no launch changes are of interest.
+  erase_if(Unperturbed, [&](StringRef Why) {
+    return any_of(Perturbed, [&](const DrawnLaunch &L) {
+      return is_contained(L.Changed, Why.split(": ").first);
+    });
+  });
+  if (!O.Schedules || !O.Perturbed)
+    return Error::success();
+  // Races show on the host device, also those of a GPU's kernel.
+  if (Device != "host")
+    if (Error E = perturbOne(1, "host", Sources))
+      return E;
+  return chooseSchedules();
+}
+
+/// Chooses the schedules under which the recorded code verifies.
+Error Judge::chooseSchedules() {
+  if (OnHost)
+    Scheduled = OnHost.get();
+  else if (!Perturbed.empty() && getFirstDevice(*Farm) == "host")
+    Scheduled = &Perturbed[Perturbed.size() > 1];
+  if (!Scheduled) {
+    Unscheduled.push_back("no launch with drawn inputs runs on the host device");
+    return Error::success();
+  }
+  auto Try = [&](ArrayRef<HostSchedule> Some, ScheduleChecks C) -> Error {
+    Expected<ReplayResult> R = replayScheduled(*Scheduled->Plan, Some, C);
+    if (!R)
+      return R.takeError();
+    return R->verified() ? Error::success() : createStringError(R->Error);
+  };
+  uint64_t Threads =
+      Scheduled->Plan->grid().count() * Scheduled->Plan->block().count();
+  unsigned Count = std::min<uint64_t>(
+      O.Schedules, std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
+  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
+    bool IsRandom = Order == HostSchedule::Random;
+    std::vector<HostSchedule> Some;
+    for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
+      Some.push_back({Order, O.Seed + N + 1});
+    static constexpr ScheduleChecks Levels[] = {
+        {true, true}, {true, false}, {false, false}};
+    std::string Why;
+    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 2)) {
+      Error E = Try(Some, C);
+      if (E) {
+        Why = toString(std::move(E));
+        continue;
+      }
+      if (IsRandom)
+        Checks = C;
+      append_range(Schedules, Some);
+      Why.clear();
+      break;
+    }
+    if (!Why.empty())
+      Unscheduled.push_back(Why);
   }
   return Error::success();
 }
@@ -257,7 +384,7 @@ TestSetting Judge::makeSetting(unsigned Rounds, double MinEffect) {
           MinEffect,
           std::vector<double>(Count),
           NextId,
-          nullptr};
+          O.Stop};
 }
 
 TestCase Judge::makeCase(const CandidateConfig &C) const {
@@ -274,12 +401,60 @@ json::Object Judge::describe() const {
       A.push_back(Farm->plans()[I]->instance().DynamicHash);
     return A;
   };
+  json::Array Drawn, Orders;
+  for (const DrawnLaunch &L : Perturbed)
+    Drawn.push_back(json::Object{
+        {"launch", Farm->plans()[L.Instance]->instance().DynamicHash},
+        {"changed", json::Array(L.Changed)}});
+  for (const HostSchedule &S : Schedules)
+    Orders.push_back(S.toString());
   return json::Object{
       {"training", Ids(Training)},
       {"held_out", Ids(HeldOut)},
-      {"perturbed", Perturbed.size()},
+      {"perturbed", std::move(Drawn)},
       {"unperturbed", json::Array(Unperturbed)},
+      {"fixed_scalars", O.FixedScalars},
+      {"schedules", std::move(Orders)},
+      {"unscheduled", json::Array(Unscheduled)},
       {"power", O.Untrusted ? toJSON(Power) : json::Value(nullptr)}};
+}
+
+/// Adds the values of an integer argument in drawn launches.
+static json::Object makeTestedArgument(size_t Index, ArrayRef<int64_t> Values) {
+  auto [Low, High] = std::minmax_element(Values.begin(), Values.end());
+  return json::Object{
+      {"index", Index}, {"signed", true}, {"low", *Low}, {"high", *High}};
+}
+
+json::Array Judge::describeTested() const {
+  json::Array All;
+  for (unsigned I : Training) {
+    const ReplayPlan &Own = *Farm->plans()[I];
+    std::vector<const RecordedState *> States = {&Own.state()};
+    for (const DrawnLaunch &L : Perturbed)
+      if (L.Instance == I)
+        States.push_back(&L.Plan->state());
+    if (States.size() == 1)
+      continue;
+    json::Array Arguments;
+    for (auto [N, A] : enumerate(Own.kernel().Args)) {
+      if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
+          !StringRef(A.Type).starts_with("i"))
+        continue;
+      std::vector<int64_t> Values;
+      for (const RecordedState *S : States) {
+        uint64_t Bits = 0;
+        llvm::copy(S->args()[N], reinterpret_cast<char *>(&Bits));
+        Values.push_back(SignExtend64(Bits, 8 * A.Size));
+      }
+      if (!all_equal(Values))
+        Arguments.push_back(makeTestedArgument(N, Values));
+    }
+    All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
+                               {"launches", States.size() - 1},
+                               {"arguments", std::move(Arguments)}});
+  }
+  return All;
 }
 
 //===----------------------------------------------------------------------===//
@@ -461,23 +636,128 @@ static void failHeldOut(Judgement &J, FailureKind Kind, const Twine &Where) {
   J.Error = (Kind.name() + " on " + Where).str();
 }
 
-Error Judge::testPerturbed(const CandidateConfig &Config, Judgement &J) {
-  for (const PermutedLaunch &L : Perturbed) {
-    ReplayOptions Options = L.Plan->options();
-    if (Error E = applySide(Config.of(L.Instance), Options))
-      return E;
-    Expected<std::unique_ptr<ReplayPlan>> Plan =
-        L.Plan->vary(std::move(Options));
+Expected<std::unique_ptr<ReplayPlan>>
+Judge::makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config) const {
+  ReplayOptions Options = L.Plan->options();
+  if (Error E = applySide(Config.of(L.Instance), Options))
+    return std::move(E);
+  return L.Plan->vary(std::move(Options));
+}
+
+/// \returns true if the test was interrupted.
+bool Judge::isStopped(Judgement &J) const {
+  if (!isStopped())
+    return false;
+  failHeldOut(J, PairedEvaluation::Interrupted, "an unfinished test");
+  return true;
+}
+
+Error Judge::testDrawn(const CandidateConfig &Config, Judgement &J) {
+  for (const DrawnLaunch &L : Perturbed) {
+    if (isStopped(J))
+      return Error::success();
+    Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(L, Config);
     if (!Plan)
       return Plan.takeError();
-    Expected<ReplayResult> R = replay(**Plan);
+    Expected<ReplayResult> R = runIsolatedReplay(**Plan);
     if (!R)
       return R.takeError();
     if (FailureKind Kind(R->V); !Kind.empty()) {
-      failHeldOut(J, Kind, "a launch with inputs in another order");
+      failHeldOut(J, Kind,
+                  L.OnlyOrder ? "a launch with inputs in another order"
+                              : "a launch with other inputs");
       return Error::success();
     }
+    ++J.TestedLaunches;
   }
+  return Error::success();
+}
+
+Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
+  if (Schedules.empty())
+    return Error::success();
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*Scheduled, Config);
+  if (!Plan)
+    return Plan.takeError();
+  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
+    std::vector<HostSchedule> Some;
+    copy_if(Schedules, std::back_inserter(Some),
+            [&](const HostSchedule &S) { return S.Order == Order; });
+    if (Some.empty())
+      continue;
+    if (isStopped(J))
+      return Error::success();
+    Expected<ReplayResult> R = replayScheduled(
+        **Plan, Some,
+        Order == HostSchedule::Random ? Checks : ScheduleChecks());
+    if (!R)
+      return R.takeError();
+    if (FailureKind Kind(R->V); !Kind.empty()) {
+      failHeldOut(J, Kind,
+                  "a launch whose blocks and threads run in another order");
+      return Error::success();
+    }
+    J.TestedLaunches += Some.size();
+  }
+  return Error::success();
+}
+
+/// A version that remembers the recorded results is fast only where they are
+/// right.
+Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
+  if (!J.Speedup || J.Speedup->Low <= RelevantSpeedup)
+    return Error::success();
+  auto Refuse = [&](const Twine &Why) {
+    J.Reached = JudgeStage::HeldOut;
+    J.Failure = FailureKind::Distrusted;
+    J.Suspicions.push_back(Why.str());
+    J.Error = J.Suspicions.back();
+    return Error::success();
+  };
+  for (unsigned I : HeldOut) {
+    EvaluationRequest Pair[] = {makeRequest({}, I, true),
+                                makeRequest(Config.of(I), I, true)};
+    Expected<PairedEvaluation> P =
+        Farm->comparePaired(Pair, O.Rounds, [&] { return isStopped(); });
+    if (!P)
+      return P.takeError();
+    if (!P->Failure.empty()) {
+      failHeldOut(J, P->Failure, "a launch that was held out");
+      return Error::success();
+    }
+    if (estimatePairedRatio(P->Samples[0], P->Samples[1]).High < 1)
+      return Refuse("it is slower than the recorded code on a launch that was "
+                    "held out");
+  }
+  if (Perturbed.empty() || !Perturbed.front().OnlyOrder || isStopped(J))
+    return Error::success();
+  Expected<std::unique_ptr<ReplayPlan>> Plan =
+      makeDrawn(Perturbed.front(), Config);
+  if (!Plan)
+    return Plan.takeError();
+  ReplayOptions Options = (*Plan)->options();
+  Options.Compared = Baseline::Recompiled;
+  Options.Iterations = O.Rounds;
+  Options.Warmup = 1;
+  if (Error E = (*Plan)->vary(std::move(Options)).moveInto(*Plan))
+    return E;
+  Expected<ReplayResult> R = runIsolatedReplay(**Plan);
+  if (!R)
+    return R.takeError();
+  if (FailureKind Kind(R->V); !Kind.empty()) {
+    failHeldOut(J, Kind, "a launch with inputs in another order");
+    return Error::success();
+  }
+  if (!R->Compared || !R->Compared->Speedup)
+    return Error::success();
+  J.UnseenSpeedup = R->Compared->Speedup;
+  if (std::log(J.UnseenSpeedup->High) < UnseenShare * std::log(J.Speedup->Low))
+    return Refuse(
+        formatv("it is {0:f2} times as fast as the recorded code on the "
+                "recorded inputs, but {1:f2} times on the same inputs in "
+                "another order",
+                J.Speedup->Value, J.UnseenSpeedup->Value)
+            .str());
   return Error::success();
 }
 
@@ -487,6 +767,7 @@ Error Judge::testHeldOut(const CandidateConfig &Config, Judgement &J) {
     return Error::success();
   }
   auto Begin = std::chrono::steady_clock::now();
+  J.TestedLaunches = 0;
   std::vector<EvaluationRequest> Requests;
   for (unsigned I : HeldOut)
     Requests.push_back(makeRequest(Config.of(I), I, /*Measure=*/false));
@@ -496,9 +777,13 @@ Error Judge::testHeldOut(const CandidateConfig &Config, Judgement &J) {
   for (const Evaluation &E : *Results)
     if (!E.Failure.empty() && J.Failure.empty())
       failHeldOut(J, E.Failure, "a launch that was held out");
-  if (J.Failure.empty())
-    if (Error E = testPerturbed(Config, J))
-      return E;
+    else
+      ++J.TestedLaunches;
+  for (auto Test :
+       {&Judge::testDrawn, &Judge::testSchedules, &Judge::timeUnseen})
+    if (J.Failure.empty())
+      if (Error E = (this->*Test)(Config, J))
+        return E;
   J.Seconds[static_cast<size_t>(JudgeStage::HeldOut)] += secondsSince(Begin);
   if (J.Failure.empty())
     J.Reached = JudgeStage::Done;

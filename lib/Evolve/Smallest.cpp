@@ -98,7 +98,7 @@ std::string Hunks::apply(const BitVector &Kept) const {
 CandidateConfig WinnerReducer::configure(StringRef Text,
                                          InstanceConfigs C) const {
   for (json::Object &O : C)
-    O["source"] = json::fixUTF8(Text);
+    O["source"] = makeSourceSetting(Text);
   return CandidateConfig(std::move(C));
 }
 

@@ -148,6 +148,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;
+  Types.IsRead.resize(Types.OfRegion.size());
   std::vector<bool> Seen(Types.OfRegion.size()), Accessed = Seen;
   auto Merge = [](uint32_t &Known, std::vector<bool>::reference Seen,
                   uint32_t DType) {
@@ -155,11 +156,13 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
     Seen = true;
   };
   RegionFinder Regions(Plan, M->getDataLayout());
-  auto Note = [&](const Value *Pointer, Type *Ty, bool IsStore = true) {
+  auto Note = [&](const Value *Pointer, Type *Ty, bool IsLoad, bool IsStore) {
     std::optional<size_t> Region = Regions.find(Pointer);
     if (!Region)
       return;
     Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
+    if (IsLoad)
+      Types.IsRead[*Region] = true;
     if (!IsStore)
       return;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
@@ -168,11 +171,14 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   };
   for (Instruction &I : instructions(*M->getFunction(Plan.kernel().KernelName)))
     if (auto *Store = dyn_cast<StoreInst>(&I))
-      Note(Store->getPointerOperand(), Store->getValueOperand()->getType());
+      Note(Store->getPointerOperand(), Store->getValueOperand()->getType(),
+           /*IsLoad=*/false, /*IsStore=*/true);
     else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-      Note(RMW->getPointerOperand(), RMW->getType());
+      Note(RMW->getPointerOperand(), RMW->getType(), /*IsLoad=*/true,
+           /*IsStore=*/true);
     else if (auto *Load = dyn_cast<LoadInst>(&I))
-      Note(Load->getPointerOperand(), Load->getType(), /*IsStore=*/false);
+      Note(Load->getPointerOperand(), Load->getType(), /*IsLoad=*/true,
+           /*IsStore=*/false);
   return Types;
 }
 

@@ -26,6 +26,9 @@ struct ElementTypes {
   std::vector<uint32_t> OfRegion;
   /// The same for the values that the kernel loads or stores.
   std::vector<uint32_t> OfAccess;
+  /// Regions that the kernel may load from, by a pointer that is attributed to
+  /// them.
+  std::vector<bool> IsRead;
   /// Bytes with which the kernel addresses what it stores to each region: the
   /// size of its records. 0 if unknown.
   std::vector<uint32_t> StrideOfRegion;

@@ -47,7 +47,7 @@ static constexpr uint64_t FirstSeed = 1 << 20;
 /// before: most candidates are correct, so they are compared once.
 static constexpr double DeferredNanoseconds = 1e6;
 
-/// Of this many timed launches, one is compared (ReplayOptions::CompareTimed).
+/// Of this many timed launches, one is compared (ReplayOptions::Untrusted).
 static constexpr unsigned ComparedInterval = 4;
 
 //===----------------------------------------------------------------------===//
@@ -212,9 +212,23 @@ Error MeasuredKernel::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   return Error::success();
 }
 
+/// Gives the next launches of untrusted code other poison and, on the host
+/// device, other contents of local and shared memory.
+Error MeasuredKernel::vary() {
+  if (!Plan.options().Untrusted || !Varies)
+    return Error::success();
+  std::random_device Source;
+  auto Draw = [&] { return uint64_t(Source()) << 32 | Source(); };
+  Config.Fill = Draw() | 1;
+  return Memory.drawPoison({{Draw(), Draw()}, /*LeavesParts=*/NumCompared > 0});
+}
+
 /// On a GPU, the copies are only enqueued.
 Error MeasuredKernel::restore() {
   ScopedTimer Timer(Times.Restore);
+  if (!D.asGPU())
+    if (Error E = vary())
+      return E;
   LastRestored = Memory.numLaunches() + 1;
   return Memory.restore();
 }
@@ -269,7 +283,7 @@ Expected<std::optional<double>> MeasuredKernel::launch(unsigned Repeat) {
 /// Returns true if some timed launches are compared. Without restoring memory,
 /// a launch does not start from the recorded memory.
 bool MeasuredKernel::comparesTimed() const {
-  return Plan.options().CompareTimed && Plan.options().Verify && Restore;
+  return Plan.options().Untrusted && Plan.options().Verify && Restore;
 }
 
 Expected<std::optional<double>> MeasuredKernel::sample(unsigned Repeat) {
@@ -339,6 +353,10 @@ Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
 }
 
 Error MeasuredKernel::verify(bool MayWait) {
+  // To draw poison on a GPU takes as long as many launches.
+  if (D.asGPU())
+    if (Error E = vary())
+      return E;
   Expected<std::optional<double>> Launched = launch(1);
   if (!Launched)
     return Launched.takeError();
@@ -493,7 +511,9 @@ Error MeasuredKernel::checkReproducibility() {
   Kept.reset();
   if (First.empty())
     return Error::success();
+  Varies = false;
   Expected<std::optional<double>> Launched = launch(1);
+  Varies = true;
   if (!Launched)
     return Launched.takeError();
   // Only the failed buffers are read after this launch.

@@ -39,7 +39,7 @@ public:
   /// timed is the code that was verified. Launches again if the last launch was
   /// another kernel's or did not start from the recorded memory.
   Error confirm();
-  /// May also compare the result (ReplayOptions::CompareTimed).
+  /// May also compare the result (ReplayOptions::Untrusted).
   Expected<std::optional<double>> sample(unsigned Repeat) override;
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
@@ -93,6 +93,11 @@ private:
 
   std::minstd_rand Random{std::random_device()()};
 
+  /// Launches of untrusted code start from different memory. Not those that
+  /// have to repeat one.
+  bool Varies = true;
+
+  Error vary();
   Error restore();
   Expected<std::optional<double>> launch(unsigned Repeat);
   bool comparesTimed() const;

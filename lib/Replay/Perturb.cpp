@@ -5,37 +5,120 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+//
+// A process draws the inputs, one after the other, and launches the recorded
+// code after each. An input that the recorded code cannot work with is drawn
+// again, or keeps its recorded contents.
+//
+//===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "ElementTypes.h"
+#include "llvm/ADT/APFloat.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Replay/Capture.h"
+#include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <chrono>
+#include <cmath>
+#include <cstring>
 #include <random>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Returns the size of a floating-point number; 0 for other types.
-static size_t getFloatSize(uint32_t DType) {
+/// Attempts to draw an input. Each one is more timid than the one before.
+static constexpr unsigned Attempts = 3;
+/// No further input is drawn after this time.
+static constexpr double MaxSeconds = 20;
+/// Limit of a launch with drawn inputs, as a multiple of the recorded launch,
+/// but at least this many seconds.
+static constexpr double SlowerThan = 20, MinSeconds = 1;
+
+/// On a GPU, a second launch is in another order, too.
+static constexpr HostSchedule OtherOrder = {HostSchedule::Shuffled, 1};
+
+static constexpr StringLiteral NotesName = "changes.json";
+
+//===----------------------------------------------------------------------===//
+// Elements
+//===----------------------------------------------------------------------===//
+
+/// Returns null for integers.
+static const fltSemantics *getSemantics(uint32_t DType) {
   switch (DType) {
   case MNEME_DTYPE_F64:
-    return 8;
+    return &APFloat::IEEEdouble();
   case MNEME_DTYPE_F32:
-    return 4;
+    return &APFloat::IEEEsingle();
   case MNEME_DTYPE_F16:
+    return &APFloat::IEEEhalf();
   case MNEME_DTYPE_BF16:
-    return 2;
+    return &APFloat::BFloat();
   default:
-    return 0;
+    return nullptr;
   }
 }
 
-/// Shuffles the elements. The order depends only on \p Random.
-static void permute(MutableArrayRef<char> Contents, size_t Size,
-                    std::mt19937_64 &Random) {
+static uint64_t getBits(const char *Bytes, size_t Size) {
+  uint64_t Bits = 0;
+  std::memcpy(&Bits, Bytes, Size);
+  return Bits;
+}
+
+static APFloat getFloat(const char *Bytes, uint32_t DType) {
+  unsigned Size = getDTypeSize(DType);
+  return APFloat(*getSemantics(DType), APInt(8 * Size, getBits(Bytes, Size)));
+}
+
+static void putFloat(char *Bytes, uint32_t DType, double Value) {
+  APFloat F(Value);
+  bool LosesInfo;
+  F.convert(*getSemantics(DType), APFloat::rmNearestTiesToEven, &LosesInfo);
+  uint64_t Bits = F.bitcastToAPInt().getZExtValue();
+  std::memcpy(Bytes, &Bits, getDTypeSize(DType));
+}
+
+static uint64_t countNonFinite(ArrayRef<char> Contents, uint32_t DType) {
+  if (!getSemantics(DType))
+    return 0;
+  uint64_t Count = 0;
+  size_t Size = getDTypeSize(DType);
+  for (size_t I = 0; I + Size <= Contents.size(); I += Size)
+    Count += !getFloat(&Contents[I], DType).isFinite();
+  return Count;
+}
+
+namespace {
+/// Draws inputs.
+class InputSource {
+public:
+  explicit InputSource(uint64_t Seed) : Random(Seed) {}
+
+  void permute(MutableArrayRef<char> Contents, size_t Size);
+  /// Changes the elements of a buffer.
+  void drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
+                  bool OnlyOrder, unsigned Attempt);
+  double drawFloat(double Old, unsigned Attempt);
+  int64_t drawInteger(int64_t Old, unsigned Attempt);
+  uint64_t next() { return Random(); }
+
+private:
+  std::mt19937_64 Random;
+
+  double draw(double Low, double High) {
+    return Low + (High - Low) * (Random() >> 11) / double(1ull << 53);
+  }
+};
+} // namespace
+
+/// Shuffles the elements.
+void InputSource::permute(MutableArrayRef<char> Contents, size_t Size) {
   for (size_t I = Contents.size() / Size; I > 1; --I) {
     size_t J = Random() % I;
     std::swap_ranges(Contents.begin() + (I - 1) * Size,
@@ -43,15 +126,373 @@ static void permute(MutableArrayRef<char> Contents, size_t Size,
   }
 }
 
-/// Returns the recording with permuted inputs, without an outcome.
-static Expected<NewRecording> makePermuted(const ReplayPlan &Plan,
-                                           uint64_t Seed) {
-  const RecordedState &State = Plan.state();
+/// Stays within a factor of two. The sign changes in the first attempt only.
+double InputSource::drawFloat(double Old, unsigned Attempt) {
+  if (!std::isfinite(Old))
+    return Old;
+  double New = Old == 0 ? draw(0.25, 1) : Old * draw(0.5, 2);
+  return Attempt == 0 && Random() % 4 == 0 ? -New : New;
+}
+
+/// Sizes, indices and counts become smaller, others the next one.
+int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt) {
+  if (Old < 0)
+    return Old + 1;
+  if (Old < 2)
+    return Attempt == 1 ? Old + 1 : 1 - Old;
+  if (Attempt == 0)
+    return Old - 1 - Random() % (uint64_t(Old + 3) / 4);
+  return Attempt == 1 ? Old - 1 : 1 + Random() % (Old - 1);
+}
+
+void InputSource::drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
+                             bool OnlyOrder, unsigned Attempt) {
+  size_t Size = getDTypeSize(DType), Count = Contents.size() / Size;
+  bool IsConstant = true;
+  for (size_t I = 1; I < Count && IsConstant; ++I)
+    IsConstant = !std::memcmp(&Contents[0], &Contents[I * Size], Size);
+  if (!IsConstant)
+    permute(Contents, Size);
+  // The order of an index array is all that can be changed of it.
+  bool IsFloat = getSemantics(DType);
+  if (OnlyOrder || (!IsConstant && (!IsFloat || Attempt == 2)))
+    return;
+  for (size_t I = 0; I != Count; ++I) {
+    char *Bytes = &Contents[I * Size];
+    if (!IsConstant && Random() % 2)
+      continue;
+    if (IsFloat) {
+      putFloat(Bytes, DType,
+               drawFloat(getFloat(Bytes, DType).convertToDouble(), Attempt));
+      continue;
+    }
+    // Most such buffers count or mark something.
+    uint64_t Old = getBits(Bytes, Size);
+    uint64_t New = Old == 0 ? Random() % 3 : 1 + Random() % Old;
+    if (Attempt != 0 && Random() % 2)
+      New = Old;
+    std::memcpy(Bytes, &New, Size);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// The process
+//===----------------------------------------------------------------------===//
+
+namespace {
+using Memory = std::vector<std::vector<char>>; ///< By region.
+
+/// Draws the inputs of a launch and writes the recording.
+class Perturber {
+public:
+  Perturber(const ReplayPlan &Plan, const PerturbOptions &O,
+            function_ref<void(ReplayStage)> Report)
+      : Plan(Plan), State(Plan.state()), O(O), Report(Report), Source(O.Seed),
+        Args(State.args().vec()) {}
+
+  Error run(StringRef Dir);
+
+private:
+  const ReplayPlan &Plan;
+  const RecordedState &State;
+  const PerturbOptions &O;
+  function_ref<void(ReplayStage)> Report;
+  InputSource Source;
+  std::unique_ptr<ReplaySession> Session;
+  std::unique_ptr<DeviceKernel> Kernel;
+  ElementTypes Types;
+  Memory Before, After; ///< Of the inputs drawn so far.
+  std::vector<std::string> Args;
+  std::vector<bool> IsChanged; ///< By region: in the recorded launch.
+  uint64_t NonFinite = 0;      ///< In the recorded outcome.
+  bool Varies = false; ///< The recorded outcome depends on the order of blocks.
+  double LaunchSeconds = 0;
+  std::chrono::steady_clock::time_point Begin =
+      std::chrono::steady_clock::now();
+  json::Array Changed, Unchanged;
+
+  Error prepare();
+  Expected<std::string> launch(const Memory &From,
+                               ArrayRef<std::string> ArgBytes, Memory &To,
+                               HostSchedule Order = {});
+  std::string findFault(const Memory &From, const Memory &To) const;
+  uint64_t countNonFinite(const Memory &M) const;
+  Error tryInput(const Twine &Name,
+                 function_ref<bool(Memory &, std::vector<std::string> &,
+                                   unsigned Attempt)>
+                     Draw);
+  bool holdsPlaces(ArrayRef<char> Contents) const;
+  Error drawBuffer(size_t Region);
+  Error drawScalar(size_t Arg);
+  Error write(StringRef Dir);
+};
+} // namespace
+
+Error Perturber::prepare() {
+  if (Error E = ReplaySession::create(Plan, Report).moveInto(Session))
+    return E;
+  if (Error E = Session->prepare(Report))
+    return E;
+  Expected<CompiledKernel> Code = Session->compile(Plan, Report);
+  if (!Code)
+    return Code.takeError();
+  if (Code->failed())
+    return createStringError(Code->Error);
+  if (Error E = Session->device()
+                    ->load(Code->Image, Plan.globals())
+                    .moveInto(Kernel))
+    return E;
+  Types = inferElementTypes(Plan);
+  for (auto [I, Region] : enumerate(State.regions())) {
+    Before.emplace_back(Region.Info.Size);
+    if (Error E = State.readRegion(I, /*After=*/false, Before.back()))
+      return E;
+  }
+  auto Start = std::chrono::steady_clock::now();
+  Expected<std::string> Fault = launch(Before, Args, After);
+  if (!Fault)
+    return Fault.takeError();
+  if (!Fault->empty())
+    return createStringError("the recorded code fails: " + *Fault);
+  LaunchSeconds = secondsSince(Start);
+  for (auto [Old, New] : zip_equal(Before, After))
+    IsChanged.push_back(Old != New);
+  NonFinite = countNonFinite(After);
+  Memory Again;
+  if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
+    return E;
+  Varies = Again != After;
+  return Error::success();
+}
+
+/// \returns the reason if the launch failed.
+Expected<std::string> Perturber::launch(const Memory &From,
+                                        ArrayRef<std::string> ArgBytes,
+                                        Memory &To, HostSchedule Order) {
+  Report(ReplayStage::Launch);
+  Device &D = *Session->device();
+  for (auto [Region, Bytes] : zip_equal(State.regions(), From))
+    if (Error E = D.write(Region.Info.Address, Bytes))
+      return std::move(E);
+  LaunchConfig Config;
+  Config.Grid = Plan.grid();
+  Config.Block = Plan.block();
+  Config.DynamicShared = Plan.sharedMem();
+  Config.Cooperative = Plan.instance().Cooperative;
+  Config.Schedule = Order;
+  Config.TimeoutSeconds = Plan.options().launchTimeout();
+  if (LaunchSeconds > 0) {
+    double Limit = std::max(MinSeconds, SlowerThan * LaunchSeconds);
+    Config.TimeoutSeconds = Config.TimeoutSeconds > 0
+                                ? std::min(Limit, Config.TimeoutSeconds)
+                                : Limit;
+  }
+  // Types may be aligned to more than texts are.
+  BumpPtrAllocator Bytes;
+  SmallVector<void *, 16> Pointers;
+  for (const std::string &A : ArgBytes) {
+    Pointers.push_back(Bytes.Allocate(A.size(), Align(128)));
+    llvm::copy(A, static_cast<char *>(Pointers.back()));
+  }
+  Expected<LaunchOutcome> Outcome = D.launch(*Kernel, Config, Pointers);
+  if (!Outcome)
+    return Outcome.takeError();
+  if (Outcome->Status != LaunchStatus::Ok)
+    return Outcome->Message.empty() ? getLaunchStatusName(Outcome->Status).str()
+                                    : Outcome->Message;
+  To.resize(From.size());
+  for (auto [Region, Bytes] : zip_equal(State.regions(), To)) {
+    Bytes.resize(Region.Info.Size);
+    if (Error E = D.read(Region.Info.Address, Bytes))
+      return std::move(E);
+  }
+  return std::string();
+}
+
+uint64_t Perturber::countNonFinite(const Memory &M) const {
+  uint64_t Count = 0;
+  for (auto [DType, Bytes] : zip_equal(Types.OfRegion, M))
+    Count += ::countNonFinite(Bytes, DType);
+  return Count;
+}
+
+/// Returns why an outcome is of no use; empty if it is.
+std::string Perturber::findFault(const Memory &From, const Memory &To) const {
+  for (size_t I = 0; I != From.size(); ++I)
+    if (!IsChanged[I] && From[I] != To[I])
+      return formatv("it writes to buffer {0}", State.regions()[I].Info.Id)
+          .str();
+  if (countNonFinite(To) > NonFinite)
+    return "it computes infinities or NaNs";
+  return "";
+}
+
+/// Changes one input by \p Draw, which returns false if there is nothing to
+/// draw, and keeps the change if the recorded code works with it.
+Error Perturber::tryInput(
+    const Twine &Name,
+    function_ref<bool(Memory &, std::vector<std::string> &, unsigned)> Draw) {
+  std::string Why = "no time was left";
+  bool IsGood = false;
+  Memory GoodBefore, GoodAfter;
+  std::vector<std::string> GoodArgs;
+  for (unsigned Attempt = 0; Attempt != Attempts; ++Attempt) {
+    if (secondsSince(Begin) > MaxSeconds)
+      break;
+    Memory NewBefore = Before, NewAfter;
+    std::vector<std::string> NewArgs = Args;
+    if (!Draw(NewBefore, NewArgs, Attempt) ||
+        (NewBefore == Before && NewArgs == Args)) {
+      Why = "there is nothing to change";
+      continue;
+    }
+    Expected<std::string> Fault = launch(NewBefore, NewArgs, NewAfter);
+    if (!Fault)
+      return Fault.takeError();
+    if (Fault->empty())
+      *Fault = findFault(NewBefore, NewAfter);
+    if (Fault->empty() && !Varies) {
+      // A size that is too small for the grid makes blocks write to the same
+      // elements.
+      Memory Again;
+      if (Error E =
+              launch(NewBefore, NewArgs, Again, OtherOrder).moveInto(*Fault))
+        return E;
+      if (Fault->empty() && Again != NewAfter)
+        *Fault = "its results depend on the order of blocks";
+    }
+    if (!Fault->empty()) {
+      Why = "the recorded code fails with other contents: " + *Fault;
+      continue;
+    }
+    // A change that matters is better than one that does not.
+    bool Matters = false;
+    for (size_t I = 0; I != After.size(); ++I)
+      Matters |= IsChanged[I] && NewAfter[I] != After[I];
+    if (!Matters && IsGood)
+      continue;
+    IsGood = true;
+    GoodBefore = std::move(NewBefore);
+    GoodAfter = std::move(NewAfter);
+    GoodArgs = std::move(NewArgs);
+    if (Matters)
+      break;
+  }
+  if (!IsGood) {
+    Unchanged.push_back((Name + ": " + Why).str());
+    return Error::success();
+  }
+  Before = std::move(GoodBefore);
+  After = std::move(GoodAfter);
+  Args = std::move(GoodArgs);
+  Changed.push_back(Name.str());
+  return Error::success();
+}
+
+/// Returns true if a buffer may contain addresses or handles.
+bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
+  std::vector<uint64_t> Handles = State.handles();
+  for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
+    uint64_t Word = support::endian::read64le(&Contents[At]);
+    if (Word == 0)
+      continue;
+    if (Word - State.arenaBase() < State.arenaSize() ||
+        llvm::binary_search(Handles, Word))
+      return true;
+  }
+  return false;
+}
+
+Error Perturber::drawBuffer(size_t Region) {
+  uint32_t DType = Types.OfAccess[Region];
+  const SnapshotRegion &Info = State.regions()[Region].Info;
+  std::string Name =
+      Info.IsGlobal ? "variable " + Info.Name
+                    : formatv("buffer {0}", Info.Id).str();
+  if (!Types.IsRead[Region])
+    return Error::success();
+  uint32_t Record = DType == MNEME_DTYPE_BYTES ? Types.StrideOfRegion[Region]
+                                               : getDTypeSize(DType);
+  StringRef Why = Record == 0 ? "its elements have several types"
+                  : holdsPlaces(Before[Region])
+                      ? "it contains addresses or handles"
+                      : "";
+  if (!Why.empty()) {
+    Unchanged.push_back((Name + ": " + Why).str());
+    return Error::success();
+  }
+  return tryInput(Name, [&](Memory &M, std::vector<std::string> &,
+                            unsigned Attempt) {
+    MutableArrayRef<char> Contents = M[Region];
+    if (Contents.size() < Record)
+      return false;
+    if (DType == MNEME_DTYPE_BYTES)
+      Source.permute(Contents, Record);
+    else
+      Source.drawBuffer(Contents, DType, O.OnlyOrder, Attempt);
+    return true;
+  });
+}
+
+Error Perturber::drawScalar(size_t Arg) {
+  const KernelArg &A = Plan.kernel().Args[Arg];
+  std::string Name = formatv("argument {0}", Arg).str();
+  if (!A.Name.empty())
+    Name += " (" + A.Name + ")";
+  uint32_t DType = A.Type == "float"    ? MNEME_DTYPE_F32
+                   : A.Type == "double" ? MNEME_DTYPE_F64
+                   : A.Type == "half"   ? MNEME_DTYPE_F16
+                   : A.Type == "bfloat" ? MNEME_DTYPE_BF16
+                   : A.Type == "i64"    ? MNEME_DTYPE_I64
+                   : A.Type == "i32"    ? MNEME_DTYPE_I32
+                   : A.Type == "i16"    ? MNEME_DTYPE_I16
+                   : A.Type == "i8"     ? MNEME_DTYPE_I8
+                                        : MNEME_DTYPE_BYTES;
+  size_t Size = Args[Arg].size();
+  if (DType == MNEME_DTYPE_BYTES || Size != getDTypeSize(DType)) {
+    Unchanged.push_back(Name + ": its type is " + A.Type);
+    return Error::success();
+  }
+  if (holdsPlaces({Args[Arg].data(), Size})) {
+    Unchanged.push_back(Name + ": it contains an address or a handle");
+    return Error::success();
+  }
+  return tryInput(Name, [&](Memory &, std::vector<std::string> &New,
+                            unsigned Attempt) {
+    char *Bytes = New[Arg].data();
+    if (getSemantics(DType)) {
+      double Old = getFloat(Bytes, DType).convertToDouble();
+      putFloat(Bytes, DType, Source.drawFloat(Old, Attempt));
+      return true;
+    }
+    int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
+    uint64_t Value = Source.drawInteger(Old, Attempt);
+    std::memcpy(Bytes, &Value, Size);
+    return true;
+  });
+}
+
+/// Returns the ranges of whole pages in which \p To differs from \p From.
+static void addChanges(uint64_t Address, ArrayRef<char> From, ArrayRef<char> To,
+                       std::vector<MemoryRange> &Ranges) {
+  constexpr size_t Page = MNEME_SNAPSHOT_PAGE;
+  for (size_t At = 0; At < To.size(); At += Page) {
+    size_t Size = std::min(Page, To.size() - At);
+    if (std::memcmp(&To[At], &From[At], Size) == 0)
+      continue;
+    MemoryRange R;
+    R.Address = Address + At;
+    R.Bytes.assign(To.begin() + At, To.begin() + At + Size);
+    Ranges.push_back(std::move(R));
+  }
+}
+
+Error Perturber::write(StringRef Dir) {
   NewRecording R;
   R.Kernel = Plan.kernel();
   R.ArenaBase = State.arenaBase();
   R.ArenaSize = State.arenaSize();
-  R.Args = State.args();
+  R.Args = Args;
   R.Annotations = State.annotations().vec();
   RecordedInstance I = Plan.instance();
   I.Occurrences = 1;
@@ -60,66 +501,97 @@ static Expected<NewRecording> makePermuted(const ReplayPlan &Plan,
     I.Device = {};
   R.Kernel.Device = OnHost ? "host" : "cuda";
   R.Kernel.Instances = {std::move(I)};
-  ElementTypes Types = inferElementTypes(Plan);
-  std::mt19937_64 Random(Seed);
-  bool IsAny = false;
-  for (auto [Number, Region] : enumerate(State.regions())) {
+  for (auto [Region, Old, New] : zip_equal(State.regions(), Before, After)) {
     R.Regions.push_back(Region.Info);
-    MemoryRange Range;
-    Range.Address = Region.Info.Address;
-    Range.Bytes.resize(Region.Info.Size);
-    if (Error E = State.readRegion(Number, /*After=*/false, Range.Bytes))
-      return std::move(E);
-    if (all_of(Range.Bytes, [](char C) { return C == 0; }))
-      continue;
-    if (size_t Size = getFloatSize(Types.OfAccess[Number])) {
-      std::vector<char> Old = Range.Bytes;
-      permute(Range.Bytes, Size, Random);
-      IsAny |= Old != Range.Bytes;
-    }
-    R.Before.push_back(std::move(Range));
+    if (any_of(Old, [](char C) { return C != 0; }))
+      R.Before.push_back({Region.Info.Address, Old});
+    addChanges(Region.Info.Address, Old, New, R.After);
   }
-  if (!IsAny)
-    return createStringError("launch " + Plan.instance().DynamicHash +
-                             " reads no buffer of different floating-point "
-                             "numbers, whose order could be changed");
-  return std::move(R);
-}
-
-Expected<std::string> mneme::writePerturbed(const ReplayPlan &Plan,
-                                            StringRef Dir, uint64_t Seed) {
-  Expected<NewRecording> R = makePermuted(Plan, Seed);
-  if (!R)
-    return R.takeError();
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
-  Expected<PrivateFolder> Draft = PrivateFolder::createTemporary();
-  if (!Draft)
-    return Draft.takeError();
-  Expected<RecordedKernel> Written = writeRecording(Draft->path(), *M, *R);
-  if (!Written)
-    return Written.takeError();
-  ReplayOptions O = Plan.options();
-  O.RecordId.clear();
-  O.Poison = false;
-  O.Envelope.Replays = 0;
-  O.Iterations = 0;
-  O.Warmup = 0;
-  O.Compared = Baseline::None;
-  Expected<std::unique_ptr<ReplayPlan>> Once =
-      ReplayPlan::create(Draft->path(), std::move(O));
-  if (!Once)
-    return Once.takeError();
-  Expected<CapturedReplay> Run = captureReplay(**Once);
-  if (!Run)
-    return Run.takeError();
-  if (Run->Result.failed())
-    return createStringError("the recorded code fails on permuted inputs of " +
-                             Plan.instance().DynamicHash + ": " +
-                             Run->Result.Error);
-  R->After = std::move(Run->Changed);
-  Written = writeRecording(Dir, *M, std::move(*R));
-  if (!Written)
-    return Written.takeError();
-  return pathIn(Dir, Written->StaticHash + ".json");
+  if (Error E = writeRecording(Dir, *M, std::move(R)).takeError())
+    return E;
+  json::Object Notes{{"changed", std::move(Changed)},
+                     {"unchanged", std::move(Unchanged)}};
+  return writeFileAtomically(
+      pathIn(Dir, NotesName),
+      formatv("{0}", json::Value(std::move(Notes))).str());
+}
+
+Error Perturber::run(StringRef Dir) {
+  if (Error E = prepare())
+    return E;
+  // Values first: the sizes among the scalars decide how much of them is used.
+  for (bool Floats : {true, false})
+    for (size_t I = 0; I != Before.size(); ++I)
+      if (bool(getSemantics(Types.OfAccess[I])) == Floats)
+        if (Error E = drawBuffer(I))
+          return E;
+  if (O.Scalars)
+    for (size_t I = 0; I != Args.size(); ++I)
+      if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER)
+        if (Error E = drawScalar(I))
+          return E;
+  if (Changed.empty()) {
+    std::string Text = "no input of launch " + Plan.instance().DynamicHash +
+                       " can be changed";
+    for (const json::Value &Why : Unchanged)
+      Text += (Text.back() == 'd' ? ": " : ", ") + Why.getAsString()->str();
+    return createStringError(Text);
+  }
+  return write(Dir);
+}
+
+//===----------------------------------------------------------------------===//
+// The parent
+//===----------------------------------------------------------------------===//
+
+static std::vector<std::string> getTexts(const json::Object &O, StringRef Key) {
+  std::vector<std::string> Texts;
+  if (const json::Array *A = O.getArray(Key))
+    for (const json::Value &V : *A)
+      Texts.push_back(V.getAsString().value_or("").str());
+  return Texts;
+}
+
+Expected<PerturbedLaunch> mneme::writePerturbed(const ReplayPlan &Plan,
+                                                StringRef Dir,
+                                                const PerturbOptions &O) {
+  ReplayOptions Options = Plan.options();
+  Options.Poison = false;
+  Options.Verify = false;
+  Options.Untrusted = false;
+  Options.Envelope.Replays = 0;
+  Options.Compared = Baseline::None;
+  Expected<std::unique_ptr<ReplayPlan>> Own = Plan.vary(std::move(Options));
+  if (!Own)
+    return Own.takeError();
+  auto Body =
+      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
+    if (Error E = Perturber(**Own, O, Report).run(Dir))
+      return std::move(E);
+    return ReplayResult();
+  };
+  Expected<ReplayResult> R = runIsolated(**Own, Body);
+  if (!R)
+    return R.takeError();
+  if (R->failed())
+    return createStringError("the recorded code fails with other inputs of "
+                             "launch " +
+                             Plan.instance().DynamicHash + ": " + R->Error);
+  Expected<std::unique_ptr<MemoryBuffer>> Notes =
+      readFile(pathIn(Dir, NotesName));
+  if (!Notes)
+    return Notes.takeError();
+  Expected<json::Value> V = parseJSON((*Notes)->getBuffer());
+  if (!V)
+    return V.takeError();
+  Expected<std::vector<std::string>> Files = findKernelFiles(Dir);
+  if (!Files)
+    return Files.takeError();
+  PerturbedLaunch L;
+  L.File = Files->front();
+  L.Changed = getTexts(*V->getAsObject(), "changed");
+  L.Unchanged = getTexts(*V->getAsObject(), "unchanged");
+  return std::move(L);
 }

@@ -359,6 +359,7 @@ Error ReplayPlan::planSchedule() {
   if (Error E =
           mneme::HostSchedule::parse(Options.HostSchedule).moveInto(Schedule))
     return E;
+  Schedule.Strict = Options.StrictBarriers;
   Options.Host.Interleave = Schedule.Order == mneme::HostSchedule::Random;
   HostStrategy Strategy = Options.Host.Strategy;
   if (Options.Host.Interleave &&

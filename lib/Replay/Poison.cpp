@@ -84,11 +84,63 @@ bool PoisonMask::any(size_t Region, uint64_t Begin, uint64_t End) const {
   return false;
 }
 
-void PoisonMask::apply(size_t Region, uint64_t Begin, ArrayRef<char> Values,
-                       MutableArrayRef<char> Bytes) const {
-  for (size_t I = 0; I != Bytes.size(); ++I)
-    if (test(Region, Begin + I))
-      Bytes[I] = ~Values[I];
+/// The finalizer of splitmix64.
+static uint64_t scramble(uint64_t Z) {
+  Z = (Z ^ Z >> 30) * 0xbf58476d1ce4e5b9u;
+  Z = (Z ^ Z >> 27) * 0x94d049bb133111ebu;
+  return Z ^ Z >> 31;
+}
+
+static uint64_t drawWord(const PoisonDraw &D, uint64_t Stream, uint64_t Index) {
+  return scramble(scramble(Index + D.Keys[0]) ^
+                  (D.Keys[1] + Stream * 0x9e3779b97f4a7c15u));
+}
+
+static bool hasZeroByte(uint64_t Word) {
+  constexpr uint64_t Ones = 0x0101010101010101;
+  return (Word - Ones) & ~Word & Ones << 7;
+}
+
+/// Returns true if the part of a region that contains \p Offset keeps its
+/// recorded values: all parts of a quarter of the regions, none of another
+/// quarter, and half of the others.
+static bool isLeft(const PoisonDraw &D, size_t Region, uint64_t Offset) {
+  constexpr uint64_t PartBytes = 256, Own = uint64_t(1) << 32;
+  if (!D.LeavesParts)
+    return false;
+  uint64_t Share = drawWord(D, Own + Region, 0) % 4;
+  if (Share < 2)
+    return Share;
+  return drawWord(D, Own + Region, 1 + Offset / PartBytes) % 2;
+}
+
+void PoisonMask::draw(size_t Region, uint64_t Begin, ArrayRef<char> Outcome,
+                      MutableArrayRef<char> Bytes, const PoisonDraw &D) const {
+  const uint8_t *Bits = Regions[Region].Bits;
+  for (uint64_t At = Begin, End = Begin + Bytes.size(), Next; At != End;
+       At = Next) {
+    Next = std::min(alignDown(At, 8) + 8, End);
+    if (!Bits[At / 8] || isLeft(D, Region, At))
+      continue;
+    uint64_t Word = drawWord(D, 2 * Region, At / 8);
+    if (Bits[At / 8] == 0xff && Next - At == 8) {
+      uint64_t Expected;
+      std::memcpy(&Expected, &Outcome[At - Begin], 8);
+      if (!hasZeroByte(Word ^ Expected)) {
+        std::memcpy(&Bytes[At - Begin], &Word, 8);
+        continue;
+      }
+    }
+    for (; At != Next; ++At) {
+      if (!(Bits[At / 8] >> At % 8 & 1))
+        continue;
+      char &Byte = Bytes[At - Begin];
+      Byte = Word >> 8 * (At % 8);
+      // A missing store must show in elements of one byte, too.
+      for (uint64_t N = 0; Byte == Outcome[At - Begin]; ++N)
+        Byte = drawWord(D, 2 * Region + 1, At + (N << 48));
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -464,6 +464,56 @@ Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
   return runInChild(Plan, Body, Last, Kept);
 }
 
+Expected<ReplayResult>
+mneme::replayScheduled(const ReplayPlan &Plan, ArrayRef<HostSchedule> Schedules,
+                       ScheduleChecks Checks) {
+  ReplayOptions Base = Plan.options();
+  Base.Device = "host";
+  Base.Compared = Baseline::None;
+  Base.Iterations = 0;
+  Base.Warmup = 0;
+  Base.Resources = false;
+  if (Checks.Bounds)
+    Base.Passes =
+        ("function(bounds-checking)," + Plan.compiler().pipeline()).str();
+  Base.StrictBarriers = Checks.Barriers;
+  std::vector<std::unique_ptr<ReplayPlan>> Plans;
+  for (const HostSchedule &S : Schedules) {
+    ReplayOptions O = Base;
+    O.HostSchedule = S.toString();
+    if (Error E = Plan.vary(std::move(O)).moveInto(Plans.emplace_back()))
+      return std::move(E);
+  }
+  auto Body =
+      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
+    Expected<std::unique_ptr<ReplaySession>> Session =
+        ReplaySession::create(*Plans.front(), Report);
+    if (!Session)
+      return Session.takeError();
+    // Random schedules run other code, but all of them the same.
+    std::optional<CompiledKernel> Codes[2];
+    ReplayResult R;
+    for (const std::unique_ptr<ReplayPlan> &P : Plans) {
+      bool IsRandom = P->schedule().Order == HostSchedule::Random;
+      std::optional<CompiledKernel> &Code = Codes[IsRandom];
+      if (!Code) {
+        Expected<CompiledKernel> New = (*Session)->compile(*P, Report);
+        if (!New)
+          return New.takeError();
+        Code = std::move(*New);
+      }
+      if (Error E = (*Session)->run(*P, *Code, Report).moveInto(R))
+        return std::move(E);
+      if (!R.verified()) {
+        R.Error = P->options().HostSchedule + ": " + R.Error;
+        break;
+      }
+    }
+    return R;
+  };
+  return runIsolated(*Plans.front(), Body);
+}
+
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {
   if (!Plan.options().Isolate)
     return runReplay(Plan, [](ReplayStage) {});

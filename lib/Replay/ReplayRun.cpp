@@ -233,8 +233,9 @@ Expected<std::unique_ptr<MeasuredKernel>> ReplayRun::prepareBaseline() {
   ScopedTimer Timer(R.Times.Baseline);
   R.Compared.emplace();
   R.Compared->Kind = Options.Compared;
-  Expected<std::unique_ptr<ReplayPlan>> Varied =
-      Plan.vary(getBaselineOptions(Options));
+  ReplayOptions Own = getBaselineOptions(Options);
+  Own.Untrusted = Options.Untrusted; // The same work between launches.
+  Expected<std::unique_ptr<ReplayPlan>> Varied = Plan.vary(std::move(Own));
   if (!Varied)
     return Varied.takeError();
   BaselinePlan = std::move(*Varied);

@@ -21,6 +21,9 @@ using namespace llvm::mneme;
 /// Granularity of change tracking: large enough for efficient copies.
 static constexpr uint64_t RestorePage = MNEME_SNAPSHOT_PAGE;
 
+/// Poison is drawn in pieces of this size.
+static constexpr uint64_t MaxPieceBytes = 1024 * RestorePage;
+
 Replayer::Replayer(const RecordedState &State, Device &D)
     : State(&State), D(&D) {}
 Replayer::Replayer(Replayer &&) = default;
@@ -31,14 +34,14 @@ StringRef Replayer::mode() const { return Resident ? "device" : "host"; }
 
 /// Checks the size that a file claims against the available memory.
 static Error checkMemory(const RecordedState &State) {
-  // The memory and its contents before the launch, and for one buffer at a time
-  // the current and the expected contents.
+  // The memory and its contents before the launch, those after it of buffers
+  // with poison, and for one buffer at a time the current contents.
   uint64_t Sum = 0, Largest = 0;
   for (const RecordedRegion &R : State.regions()) {
     Sum = SaturatingAdd(Sum, R.Info.Size);
     Largest = std::max(Largest, R.Info.Size);
   }
-  uint64_t Need = SaturatingMultiply<uint64_t>(SaturatingAdd(Sum, Largest), 2);
+  uint64_t Need = SaturatingMultiplyAdd<uint64_t>(Sum, 3, Largest);
   uint64_t Available = getAvailableMemory();
   if (Need <= Available)
     return Error::success();
@@ -232,6 +235,7 @@ Error Replayer::poison(std::shared_ptr<const PoisonMask> New) {
     if (Error E = removePoison())
       return E;
   Mask = nullptr;
+  Outcomes.assign(State->regions().size(), {});
   setChanged();
   if (New)
     for (size_t I = 0; I != State->regions().size(); ++I)
@@ -243,66 +247,83 @@ Error Replayer::poison(std::shared_ptr<const PoisonMask> New) {
   return Error::success();
 }
 
-/// Writes whole pages, the unit of restoring, and adjacent pages together.
+Error Replayer::drawPoison(const PoisonDraw &D) {
+  Draw = D;
+  // The host draws when it restores memory.
+  return Mask && Resident ? poison(Mask) : Error::success();
+}
+
+/// Notes whole pages, the unit of restoring, and adjacent pages together. A GPU
+/// that keeps the memory gets their new contents.
 Error Replayer::poisonRegion(size_t Region, const PoisonMask &New) {
-  constexpr uint64_t MaxBytes = 1024 * RestorePage;
   uint64_t Size = State->regions()[Region].Info.Size;
-  std::vector<char> After;
-  if (!Resident)
-    if (Error E = readOutcome(Region, After))
+  if (!Resident && New.any(Region, 0, Size))
+    if (Error E = readOutcome(Region, Outcomes[Region]))
       return E;
   std::vector<char> Outcome, Bytes;
   for (uint64_t Begin = 0, End; Begin < Size; Begin = End) {
     End = std::min(Begin + RestorePage, Size);
     if (!New.any(Region, Begin, End))
       continue;
-    while (End < Size && End - Begin < MaxBytes) {
+    while (End < Size && End - Begin < MaxPieceBytes) {
       uint64_t Next = std::min(End + RestorePage, Size);
       if (!New.any(Region, End, Next))
         break;
       End = Next;
     }
     Changed.push_back({Region, Begin, End});
-    if (!Resident) {
-      New.apply(Region, Begin, ArrayRef(After).slice(Begin, End - Begin),
-                MutableArrayRef(Before[Region]).slice(Begin, End - Begin));
+    if (!Resident)
       continue;
-    }
     Outcome.resize(End - Begin);
     Bytes.resize(End - Begin);
     if (Error E = Resident->read(Region, Begin, Bytes, Outcome))
       return E;
-    New.apply(Region, Begin, Outcome, Bytes);
+    New.draw(Region, Begin, Outcome, Bytes, Draw);
     if (Error E = Resident->writeBefore(Region, Begin, Bytes))
       return E;
   }
   return Error::success();
 }
 
-/// Rereads the recorded values from the recording.
+/// Rereads the recorded values from the recording, which the GPU has no longer.
 Error Replayer::removePoison() {
+  if (!Resident)
+    return Error::success();
   auto IsPoisoned = [&](size_t Region) {
     return Mask->any(Region, 0, State->regions()[Region].Info.Size);
   };
   for (auto [I, Region] : enumerate(State->regions())) {
-    if (!IsPoisoned(I))
-      continue;
-    if (!Resident)
-      llvm::fill(Before[I], 0);
-    else if (Error E = Resident->clearBefore(I))
-      return E;
+    if (IsPoisoned(I))
+      if (Error E = Resident->clearBefore(I))
+        return E;
   }
   return State->readStored(
       [&](const SnapshotData &Data, ArrayRef<char> Bytes) -> Error {
         size_t Region = State->findRegion(Data.Address);
         uint64_t Begin = Data.Address - State->regions()[Region].Info.Address;
-        if (!IsPoisoned(Region))
-          return Error::success();
-        if (Resident)
-          return Resident->writeBefore(Region, Begin, Bytes);
-        llvm::copy(Bytes, Before[Region].begin() + Begin);
-        return Error::success();
+        return IsPoisoned(Region) ? Resident->writeBefore(Region, Begin, Bytes)
+                                  : Error::success();
       });
+}
+
+/// Writes a range that the host keeps, with poison.
+Error Replayer::restoreFromHost(const Range &R) {
+  uint64_t Address = State->regions()[R.Region].Info.Address;
+  ArrayRef<char> Contents = Before[R.Region];
+  if (!Mask || Outcomes[R.Region].empty())
+    return D->write(Address + R.Begin, Contents.slice(R.Begin, R.End - R.Begin));
+  std::vector<char> Bytes;
+  for (uint64_t Begin = R.Begin, End; Begin < R.End; Begin = End) {
+    End = std::min(Begin + MaxPieceBytes, R.End);
+    ArrayRef<char> Piece = Contents.slice(Begin, End - Begin);
+    Bytes.assign(Piece.begin(), Piece.end());
+    Mask->draw(R.Region, Begin,
+               ArrayRef(Outcomes[R.Region]).slice(Begin, End - Begin), Bytes,
+               Draw);
+    if (Error E = D->write(Address + Begin, Bytes))
+      return E;
+  }
+  return Error::success();
 }
 
 Error Replayer::restore() {
@@ -316,9 +337,7 @@ Error Replayer::restore() {
       return E;
   } else {
     for (const Range &R : Dirty)
-      if (Error E = D->write(
-              State->regions()[R.Region].Info.Address + R.Begin,
-              ArrayRef(Before[R.Region]).slice(R.Begin, R.End - R.Begin)))
+      if (Error E = restoreFromHost(R))
         return E;
   }
   Clean = true;
@@ -547,9 +566,11 @@ Error Replayer::readOutcome(size_t Region, std::vector<char> &After) const {
     After.resize(OfBefore.size());
     return Resident->read(Region, 0, OfBefore, After);
   }
+  if (Mask && !Outcomes[Region].empty()) {
+    After = Outcomes[Region];
+    return Error::success();
+  }
   After = Before[Region];
-  if (Mask)
-    Mask->apply(Region, 0, Before[Region], After);
   return State->applyChanges(Region, After);
 }
 

@@ -249,6 +249,8 @@ json::Object mneme::makeBest(const WinnerRecord &R) {
   }
   if (json::Array Own = makeInstanceWinners(R); !Own.empty())
     Best["instance_winners"] = std::move(Own);
+  if (!R.Tested.empty())
+    Best["tested"] = json::Array(R.Tested);
   return Best;
 }
 

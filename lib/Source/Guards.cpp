@@ -8,13 +8,19 @@
 
 #include "llvm/Mneme/Source/Guards.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Operator.h"
-#include <map>
+#include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <set>
 
 using namespace llvm;
@@ -30,6 +36,21 @@ static constexpr StringLiteral Clocks[] = {
     "llvm.amdgcn.s.memrealtime",      "llvm.amdgcn.s.getreg",
 };
 
+/// Intrinsics that return where the thread's stack, its code or its registers
+/// are, by prefix.
+static constexpr StringLiteral Places[] = {
+    "llvm.addressofreturnaddress", "llvm.frameaddress", "llvm.localaddress",
+    "llvm.localrecover",           "llvm.read_register", "llvm.returnaddress",
+    "llvm.sponentry",              "llvm.stackaddress",  "llvm.stacksave",
+    "llvm.thread.pointer",         "llvm.write_register",
+};
+
+/// Local memory per thread that needs no reason.
+static constexpr uint64_t OrdinaryLocalBytes = 64 << 10;
+
+/// The largest alignment of an access. Code may test for it.
+static constexpr uint64_t MaxAlignment = 128;
+
 /// Functions of the device runtime that allocate memory or launch kernels.
 static constexpr StringLiteral Runtime[] = {
     "malloc",           "free",
@@ -41,15 +62,27 @@ namespace {
 /// What a module has, by what the guards say about it.
 struct Contents {
   std::set<std::string> Refused, Suspicious;
+  uint64_t LocalBytes = 0; ///< Per thread.
+  bool HasFence = false;   ///< Of a wider scope than a block.
 
+  /// Looks at \p M, and at a copy without the variables of clang.
   explicit Contents(const Module &M);
 
 private:
-  std::set<const Constant *> Seen;
+  SmallPtrSet<const Value *, 32> Seen, Derived;
+  const DataLayout *DL = nullptr; ///< Of the copy.
 
+  void visit(const Module &M);
   void visit(const Instruction &I);
   void visit(const Constant &C);
   void visitCall(const CallBase &C);
+
+  void visitPointers(const Instruction &I);
+  void visitPointer(const Value &P);
+  void visitLoadedPointer(const LoadInst &L);
+  void visitAddress(const Value &Address);
+  void visitScope(const Instruction &I);
+  void visitLocal(const AllocaInst &A);
 };
 } // namespace
 
@@ -65,6 +98,23 @@ static bool keepsState(const GlobalVariable &G) {
 }
 
 Contents::Contents(const Module &M) {
+  visit(M);
+  // What passes through local variables, as all values do in M, is seen in the
+  // registers of the copy only: a pointer that was stored as an integer.
+  LLVMContext Context;
+  std::unique_ptr<Module> Copy = copyModule(M, Context);
+  runPasses(*Copy, "function(sroa),cgscc(inline),"
+                   "function(sroa,early-cse,"
+                   "instcombine<no-verify-fixpoint>,simplifycfg)");
+  Seen.clear();
+  DL = &Copy->getDataLayout();
+  visit(*Copy);
+  for (const Function &F : *Copy)
+    for (const Instruction &I : instructions(F))
+      visitPointers(I);
+}
+
+void Contents::visit(const Module &M) {
   if (!M.getModuleInlineAsm().empty())
     Refused.insert("assembly outside of functions");
   for (const GlobalVariable &G : M.globals()) {
@@ -109,6 +159,15 @@ void Contents::visit(const Constant &C) {
     if (E->getOpcode() == Instruction::IntToPtr || IsOffset)
       Refused.insert("a constant address");
   }
+  if (const auto *E = dyn_cast<ConstantExpr>(&C))
+    if (E->getOpcode() == Instruction::PtrToInt ||
+        E->getOpcode() == Instruction::PtrToAddr) {
+      const auto *G = dyn_cast<GlobalVariable>(
+          E->getOperand(0)->stripInBoundsConstantOffsets());
+      // The offset of shared memory is no address.
+      if (!G || G->getAddressSpace() != 3)
+        Suspicious.insert("it computes with the address of memory");
+    }
   for (const Use &U : C.operands())
     if (const auto *Part = dyn_cast<Constant>(U))
       visit(*Part);
@@ -123,6 +182,215 @@ void Contents::visitCall(const CallBase &C) {
   const Function *F = C.getCalledFunction();
   if (F && beginsWithOneOf(F->getName(), Clocks))
     Suspicious.insert("it reads '" + F->getName().str() + "'");
+  if (F && beginsWithOneOf(F->getName(), Places))
+    Refused.insert("a call to '" + F->getName().str() +
+                   "', which finds the thread's stack, code or registers");
+}
+
+//===----------------------------------------------------------------------===//
+// Where pointers come from
+//===----------------------------------------------------------------------===//
+
+/// Each pointer must derive from an argument, a local variable or a variable of
+/// the module, and accesses with constant offsets must be inside.
+void Contents::visitPointers(const Instruction &I) {
+  if (const auto *A = dyn_cast<AllocaInst>(&I))
+    visitLocal(*A);
+  if (const auto *P = dyn_cast<PtrToIntInst>(&I))
+    visitAddress(*P);
+  if (const auto *P = dyn_cast<PtrToAddrInst>(&I))
+    visitAddress(*P);
+  if (const auto *II = dyn_cast<IntrinsicInst>(&I);
+      II && II->getIntrinsicID() == Intrinsic::ptrmask) {
+    const auto *Mask = dyn_cast<ConstantInt>(II->getArgOperand(1));
+    if (!Mask || (~Mask->getValue()).uge(MaxAlignment))
+      Suspicious.insert("it computes with the address of memory");
+  }
+  if (const Value *P = getLoadStorePointerOperand(&I)) {
+    const Value *Object = getUnderlyingObject(P);
+    if (isa<Function>(Object) || isa<BlockAddress>(Object))
+      Refused.insert("an access to code");
+    if (I.isVolatile() && isa<AllocaInst>(Object))
+      Suspicious.insert("it has volatile local memory");
+  }
+  visitScope(I);
+  if (isa<ICmpInst>(I))
+    return;
+  for (const Use &U : I.operands())
+    if (U->getType()->isPtrOrPtrVectorTy() && !U->getType()->isLabelTy())
+      visitPointer(*U);
+}
+
+/// Returns the constant offset of \p P from the variable \p Object, unless it
+/// is inside.
+static std::optional<int64_t> findOffsetOutside(const Value &P,
+                                                const Value *&Object,
+                                                const DataLayout &DL) {
+  APInt Offset(DL.getIndexTypeSizeInBits(P.getType()), 0);
+  Object = P.stripAndAccumulateConstantOffsets(DL, Offset,
+                                               /*AllowNonInbounds=*/true);
+  uint64_t Size = 0;
+  if (const auto *A = dyn_cast<AllocaInst>(Object)) {
+    std::optional<TypeSize> S = A->getAllocationSize(DL);
+    if (!S || S->isScalable())
+      return std::nullopt;
+    Size = S->getFixedValue();
+  } else if (const auto *G = dyn_cast<GlobalVariable>(Object)) {
+    Size = DL.getTypeAllocSize(G->getValueType());
+    if (G->isDeclaration() || Size == 0) // Dynamic shared memory.
+      Size = 227 << 10;
+  } else {
+    return std::nullopt;
+  }
+  // One behind the end is a pointer, too.
+  if (Offset.isNegative() || Offset.ugt(Size))
+    return Offset.getSExtValue();
+  return std::nullopt;
+}
+
+void Contents::visitPointer(const Value &P) {
+  if (!Derived.insert(&P).second)
+    return;
+  if (const auto *GEP = dyn_cast<GEPOperator>(&P)) {
+    const Value *Object = nullptr;
+    if (!P.getType()->isVectorTy())
+      if (std::optional<int64_t> Offset = findOffsetOutside(P, Object, *DL))
+        Refused.insert(formatv("an access at offset {0} of the {1} '{2}'",
+                               *Offset,
+                               isa<AllocaInst>(Object) ? "local variable"
+                                                       : "variable",
+                               Object->getName())
+                           .str());
+    return visitPointer(*GEP->getPointerOperand());
+  }
+  if (const auto *Cast = dyn_cast<AddrSpaceCastOperator>(&P))
+    return visitPointer(*Cast->getOperand(0));
+  if (const auto *Load = dyn_cast<LoadInst>(&P))
+    return visitLoadedPointer(*Load);
+  if (const auto *Phi = dyn_cast<PHINode>(&P)) {
+    for (const Use &U : Phi->incoming_values())
+      visitPointer(*U);
+    return;
+  }
+  if (const auto *S = dyn_cast<SelectInst>(&P)) {
+    visitPointer(*S->getTrueValue());
+    return visitPointer(*S->getFalseValue());
+  }
+  if (const auto *F = dyn_cast<FreezeInst>(&P))
+    return visitPointer(*F->getOperand(0));
+  // Casts of integers are found elsewhere, and what functions return is checked
+  // in them.
+  if (isa<Argument>(P) || isa<AllocaInst>(P) || isa<Constant>(P) ||
+      isa<IntToPtrInst>(P) || isa<CallBase>(P) || isa<InlineAsm>(P))
+    return;
+  Suspicious.insert("it makes a pointer of other data");
+}
+
+/// Returns true if all that is written to a variable is pointers, which are
+/// checked where they are written.
+static bool holdsOnlyPointers(const Value &Variable) {
+  SmallVector<const Value *, 8> Work = {&Variable};
+  while (!Work.empty())
+    for (const User *U : Work.pop_back_val()->users()) {
+      if (isa<GEPOperator>(U) || isa<AddrSpaceCastOperator>(U)) {
+        Work.push_back(U);
+        continue;
+      }
+      const auto *I = dyn_cast<Instruction>(U);
+      if (!I || (!isa<LoadInst>(I) && !isa<StoreInst>(I) &&
+                 !I->isLifetimeStartOrEnd()))
+        return false;
+      if (const auto *S = dyn_cast<StoreInst>(I))
+        if (!S->getValueOperand()->getType()->isPtrOrPtrVectorTy() ||
+            getUnderlyingObject(S->getValueOperand()) == &Variable)
+          return false;
+    }
+  return true;
+}
+
+void Contents::visitLoadedPointer(const LoadInst &L) {
+  const Value *Object = getUnderlyingObject(L.getPointerOperand());
+  // A structure that the kernel takes by value.
+  if (const auto *A = dyn_cast<Argument>(Object))
+    if (A->hasByValAttr() || A->hasByRefAttr())
+      return;
+  const auto *G = dyn_cast<GlobalVariable>(Object);
+  if (G && G->isConstant())
+    return;
+  bool IsOwn = isa<AllocaInst>(Object) || (G && G->getAddressSpace() == 3);
+  if (!IsOwn)
+    Suspicious.insert("it loads a pointer from memory");
+  else if (!holdsOnlyPointers(*Object))
+    Suspicious.insert("it makes a pointer of other data");
+}
+
+/// Looks at what becomes of an address. A test of its alignment, and a distance
+/// of two pointers, say nothing about where memory is.
+void Contents::visitAddress(const Value &Address) {
+  for (const User *U : Address.users()) {
+    const auto *I = dyn_cast<Instruction>(U);
+    auto IsAddress = [](const Value *V) {
+      return isa<PtrToIntInst>(V) || isa<PtrToAddrInst>(V);
+    };
+    bool IsHarmless = false;
+    if (I && I->getOpcode() == Instruction::And) {
+      const auto *Mask = dyn_cast<ConstantInt>(I->getOperand(1));
+      IsHarmless = Mask && Mask->getValue().ult(MaxAlignment);
+    } else if (I && isa<TruncInst>(I)) {
+      IsHarmless = I->getType()->getScalarSizeInBits() <= 7;
+    } else if (I && (I->getOpcode() == Instruction::Sub || isa<ICmpInst>(I))) {
+      IsHarmless = IsAddress(I->getOperand(0)) && IsAddress(I->getOperand(1));
+    }
+    if (!IsHarmless)
+      Suspicious.insert("it computes with the address of memory");
+  }
+}
+
+/// Returns true if only the threads of a block, or fewer, see an operation in
+/// order.
+static bool isNarrow(SyncScope::ID Scope, LLVMContext &Context) {
+  SmallVector<StringRef, 8> Names;
+  Context.getSyncScopeNames(Names);
+  StringRef Name = Scope < Names.size() ? Names[Scope] : "";
+  Name.consume_back("-one-as");
+  return Name == "block" || Name == "cta" || Name == "workgroup" ||
+         Name == "wavefront" || Name == "warp" || Name == "singlethread";
+}
+
+/// No schedule of the host device shows that an atomic operation or a fence is
+/// for a block only.
+void Contents::visitScope(const Instruction &I) {
+  const Value *P = nullptr;
+  bool Narrow = false;
+  if (const auto *RMW = dyn_cast<AtomicRMWInst>(&I)) {
+    P = RMW->getPointerOperand();
+    Narrow = isNarrow(RMW->getSyncScopeID(), I.getContext());
+  } else if (const auto *X = dyn_cast<AtomicCmpXchgInst>(&I)) {
+    P = X->getPointerOperand();
+    Narrow = isNarrow(X->getSyncScopeID(), I.getContext());
+  } else if (const auto *F = dyn_cast<FenceInst>(&I)) {
+    HasFence |= !isNarrow(F->getSyncScopeID(), I.getContext());
+  } else if (const auto *II = dyn_cast<IntrinsicInst>(&I)) {
+    StringRef Name = II->getCalledFunction()->getName();
+    if (Name.starts_with("llvm.nvvm.atomic.")) {
+      P = II->getArgOperand(0);
+      Narrow = Name.contains(".cta.");
+    }
+    HasFence |= Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys";
+  }
+  if (!P || !Narrow)
+    return;
+  const auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(P));
+  if (!G || G->getAddressSpace() != 3)
+    Suspicious.insert("it has an atomic operation of block scope");
+}
+
+void Contents::visitLocal(const AllocaInst &A) {
+  std::optional<TypeSize> Size = A.getAllocationSize(A.getDataLayout());
+  if (Size && !Size->isScalable())
+    LocalBytes += Size->getFixedValue();
+  else
+    Suspicious.insert("it has a local variable of variable size");
 }
 
 GuardFindings mneme::findGuarded(const Module &Version,
@@ -135,5 +403,11 @@ GuardFindings mneme::findGuarded(const Module &Version,
   for (const std::string &S : Here.Suspicious)
     if (!There.Suspicious.count(S))
       Found.Suspicions.push_back(S);
+  if (There.HasFence && !Here.HasFence)
+    Found.Suspicions.push_back("it lacks the fences of the recorded code");
+  if (Here.LocalBytes > std::max(There.LocalBytes, OrdinaryLocalBytes))
+    Found.Suspicions.push_back(
+        formatv("it has {0} bytes of local memory per thread", Here.LocalBytes)
+            .str());
   return Found;
 }

@@ -58,7 +58,10 @@ class Judge:
             self._process.stdin.flush()
         except OSError:
             pass  # _read() reports the end
-        return self._read()
+        judgement = self._read()
+        if "passed" not in judgement:
+            raise MnemeError(judgement["error"])
+        return judgement
 
     def close(self) -> None:
         """Ends the process."""

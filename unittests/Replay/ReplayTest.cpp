@@ -236,7 +236,7 @@ TEST_F(ReplayTest, TimedLaunchesCanBeCompared) {
     ReplayOptions O;
     O.Envelope.Replays = 0;
     O.Iterations = 200;
-    O.CompareTimed = Compares;
+    O.Untrusted = Compares;
     auto P = cantFail(plan(O));
     auto D = std::make_unique<FakeDevice>();
     FakeDevice &TheDevice = *D;
@@ -308,7 +308,7 @@ TEST_F(SearchTest, LaunchesThatAreTimedTogetherCanBeCompared) {
   O.Envelope.Replays = 0;
   O.Iterations = 200;
   for (bool Compares : {false, true}) {
-    O.CompareTimed = Compares;
+    O.Untrusted = Compares;
     std::unique_ptr<ReplayPlan> Variant = cantFail(P->vary(O));
     Count = 0;
     GPU->Run = [&](auto &&...Args) {

@@ -16,6 +16,7 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -86,6 +87,107 @@ TEST_F(GuardsTest, SuspectsClocksAssemblyAndPointers) {
                        "  %Q = inttoptr i64 %I to ptr")
                   .Suspicions,
               ElementsAre("it computes a pointer from an integer"));
+}
+
+TEST_F(GuardsTest, SuspectsPointersOfOtherData) {
+  // An integer that passes through a local variable is one after SROA.
+  EXPECT_THAT(findBody("  %U = alloca i64\n"
+                       "  store i64 4096, ptr %U\n"
+                       "  %Q = load ptr, ptr %U\n"
+                       "  store volatile i32 1, ptr %Q")
+                  .Refusals,
+              ElementsAre("a constant address"));
+  StringRef Other = "it makes a pointer of other data";
+  for (StringRef Body :
+       {"  %U = alloca i64\n"
+        "  %I = load i64, ptr %P\n"
+        "  store volatile i64 %I, ptr %U\n"
+        "  %Q = load volatile ptr, ptr %U\n"
+        "  store volatile i32 1, ptr %Q",
+        "  %I = load i64, ptr %P\n"
+        "  store i64 %I, ptr addrspace(3) @S\n"
+        "  call void @llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n"
+        "  %Q = load ptr, ptr addrspace(3) @S\n"
+        "  store volatile i32 1, ptr %Q"})
+    EXPECT_THAT(
+        findBody(Body, "@S = internal addrspace(3) global i64 undef\n"
+                       "declare void "
+                       "@llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n")
+            .Suspicions,
+        Contains(Other));
+  EXPECT_THAT(findBody("  %Q = load ptr, ptr %P\n"
+                       "  store volatile i32 1, ptr %Q")
+                  .Suspicions,
+              ElementsAre("it loads a pointer from memory"));
+  // An array of pointers is none.
+  EXPECT_THAT(findBody("  %A = alloca [2 x ptr]\n"
+                       "  %B = getelementptr i8, ptr %A, i64 8\n"
+                       "  store ptr %P, ptr %A\n"
+                       "  store ptr %P, ptr %B\n"
+                       "  %I = load i1, ptr %P\n"
+                       "  %C = select i1 %I, ptr %A, ptr %B\n"
+                       "  %Q = load ptr, ptr %C\n"
+                       "  store volatile i32 1, ptr %Q")
+                  .Suspicions,
+              IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsComputationsWithAddresses) {
+  StringRef Body = "  %I = ptrtoint ptr %P to i64\n"
+                   "  %D = sub i64 139637976727552, %I\n"
+                   "  %Q = getelementptr i8, ptr %P, i64 %D\n"
+                   "  store volatile i8 1, ptr %Q";
+  GuardFindings F = findBody(Body);
+  EXPECT_FALSE(F.Refusals.empty() && F.Suspicions.empty());
+  EXPECT_THAT(findBody("  %I = ptrtoint ptr %P to i64\n"
+                       "  store i64 %I, ptr %P")
+                  .Suspicions,
+              ElementsAre("it computes with the address of memory"));
+  EXPECT_THAT(findBody("  %I = ptrtoint ptr %P to i64\n"
+                       "  %A = and i64 %I, 15\n"
+                       "  store i64 %A, ptr %P")
+                  .Suspicions,
+              IsEmpty());
+}
+
+TEST_F(GuardsTest, RefusesPlacesCodeAndAccessesOutside) {
+  EXPECT_THAT(findBody("  %F = call ptr @llvm.frameaddress.p0(i32 0)\n"
+                       "  store volatile i8 1, ptr %F",
+                       "declare ptr @llvm.frameaddress.p0(i32)\n")
+                  .Refusals,
+              ElementsAre(HasSubstr("llvm.frameaddress")));
+  EXPECT_THAT(findBody("  store volatile i8 1, ptr @k").Refusals,
+              ElementsAre("an access to code"));
+  EXPECT_THAT(findBody("  %A = alloca [4 x i8]\n"
+                       "  %B = getelementptr i8, ptr %A, i64 -8\n"
+                       "  store volatile i8 1, ptr %B")
+                  .Refusals,
+              ElementsAre("an access at offset -8 of the local variable 'A'"));
+  EXPECT_THAT(findBody("  %A = alloca [100000 x i8]\n"
+                       "  %I = load i64, ptr %P\n"
+                       "  %B = getelementptr i8, ptr %A, i64 %I\n"
+                       "  store i8 1, ptr %B\n"
+                       "  %V = load i8, ptr %A\n"
+                       "  store i8 %V, ptr %P")
+                  .Suspicions,
+              ElementsAre("it has 100000 bytes of local memory per thread"));
+}
+
+TEST_F(GuardsTest, SuspectsNarrowAtomics) {
+  auto Add = [&](StringRef Scope) {
+    return findBody(("  %O = atomicrmw add ptr %P, i32 1 syncscope(\"" + Scope +
+                     "\") monotonic")
+                        .str())
+        .Suspicions;
+  };
+  EXPECT_THAT(Add("block"),
+              ElementsAre("it has an atomic operation of block scope"));
+  EXPECT_THAT(Add("device"), IsEmpty());
+  Recorded = parse("define void @k(ptr %P) {\n"
+                   "  fence syncscope(\"device\") seq_cst\n"
+                   "  ret void\n}\n");
+  EXPECT_THAT(findBody("").Suspicions,
+              ElementsAre("it lacks the fences of the recorded code"));
 }
 
 TEST_F(GuardsTest, AcceptsWhatTheRecordedKernelHas) {

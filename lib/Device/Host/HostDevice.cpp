@@ -62,11 +62,11 @@ static constexpr StringLiteral ParallelName = "parallel",
 
 Expected<HostSchedule> HostSchedule::parse(StringRef Text) {
   if (Text.empty() || Text == ParallelName)
-    return HostSchedule{Parallel, 0};
+    return HostSchedule{Parallel};
   if (Text == SequentialName)
-    return HostSchedule{Sequential, 0};
+    return HostSchedule{Sequential};
   auto [Name, Digits] = Text.split(':');
-  HostSchedule S{Name == RandomName ? Random : Shuffled, 0};
+  HostSchedule S{Name == RandomName ? Random : Shuffled};
   if ((Name == RandomName || Name == ShuffledName) &&
       to_integer(Digits, S.Seed, 10))
     return S;
@@ -361,6 +361,8 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Random = Config.Schedule.Order == HostSchedule::Random;
   Launch.Shuffled = Config.Schedule.Order == HostSchedule::Shuffled;
   Launch.Seed = Config.Schedule.Seed;
+  Launch.Fill = Config.Fill;
+  Launch.Strict = Config.Schedule.Strict;
   Launch.Args = const_cast<void **>(Args.data());
   MnemeHostResult Result = {};
   Outcome.Status =

@@ -290,6 +290,22 @@ static void clearShared(const Worker &W, const LaunchState &L) {
     memset(S->Block.Shared, 0, Used < S->SharedSize ? Used : S->SharedSize);
 }
 
+/// Fills the worker's own stack where kernels run on it.
+[[gnu::noinline]] static void fillStack(Worker &W) {
+  constexpr size_t Size = 256 << 10;
+  alignas(8) uint8_t Stack[Size];
+  fillAtRandom(W, Stack, Size);
+  asm volatile("" : : "r"(Stack) : "memory");
+}
+
+/// Fills the memory that earlier launches used.
+static void fillMemory(Worker &W) {
+  for (BlockState *S = W.Free; S; S = S->Next)
+    fillBlock(W, *S);
+  if (W.Launch->Kernel->Strategy != MNEME_HOST_FIBER)
+    fillStack(W);
+}
+
 static void runLaunch(Worker &W, LaunchState &L) {
   W.Launch = &L;
   W.Active = nullptr;
@@ -302,7 +318,12 @@ static void runLaunch(Worker &W, LaunchState &L) {
   unsigned Rounding = _mm_getcsr();
   _mm_setcsr(0x1f80);
 #endif
-  clearShared(W, L);
+  if (L.Config->Fill) {
+    W.Filler.State = L.Config->Fill + W.Index * 0xd1342543de82ef95u;
+    fillMemory(W);
+  } else {
+    clearShared(W, L);
+  }
   W.Quantum = 0;
   if (L.Config->Random)
     startRandomSchedule(W, L);

@@ -113,6 +113,7 @@ struct Worker {
   volatile sig_atomic_t Busy;
   volatile sig_atomic_t LeaveLater;
   RandomSource Random;
+  RandomSource Filler; ///< The contents of memory at the start.
   /// Accesses of up to this power of two, by weight, are between two
   /// preemptions; 0: there is no preemption.
   uint32_t QuantumBits;
@@ -157,7 +158,12 @@ void unmapGuarded(uint8_t *Base, size_t Size);
 BlockState *acquireBlock(Worker &W);
 void releaseBlock(Worker &W, BlockState *S);
 /// Maps the fiber stacks of \p S. \returns false if memory is short.
-bool mapFiberStacks(BlockState &S);
+bool mapFiberStacks(Worker &W, BlockState &S);
+/// Writes random contents. \p Size is a multiple of 8.
+void fillAtRandom(Worker &W, uint8_t *Base, size_t Size);
+/// Writes random contents to the memory of \p S in which a kernel keeps
+/// variables.
+void fillBlock(Worker &W, BlockState &S);
 /// Returns true if \p Address is in a guard page of \p S's fiber stacks.
 bool isFiberGuard(const BlockState &S, uint64_t Address);
 

@@ -50,8 +50,37 @@ void mneme::host::unmapGuarded(uint8_t *Base, size_t Size) {
     munmap(Base - PageSize, roundUp(Size, PageSize) + 2 * PageSize);
 }
 
+/// Not instrumented: frames that were left may be in the memory.
+__attribute__((no_sanitize("address", "thread"))) void
+mneme::host::fillAtRandom(Worker &W, uint8_t *Base, size_t Size) {
+  for (size_t I = 0; I != Size; I += 8)
+    *reinterpret_cast<volatile uint64_t *>(Base + I) = W.Filler.next();
+}
+
+/// Fills the part of the stacks of \p S that kernels use, and drops the rest.
+static void fillStacks(Worker &W, BlockState &S) {
+  constexpr size_t Filled = 2 * PageSize;
+  for (size_t I = 0; I != S.StacksSize / FiberStride; ++I) {
+    uint8_t *Low = S.Stacks + I * FiberStride + PageSize;
+    uint8_t *Top = S.Stacks + (I + 1) * FiberStride;
+    madvise(Low, Top - Filled - Low, MADV_DONTNEED);
+    fillAtRandom(W, Top - Filled, Filled);
+  }
+}
+
+void mneme::host::fillBlock(Worker &W, BlockState &S) {
+  MnemeHostBlock &B = S.Block;
+  fillAtRandom(W, B.Shared, S.SharedSize);
+  fillAtRandom(W, B.Context, S.ContextSize);
+  fillAtRandom(W, B.Frames, S.FramesSize);
+  if (W.Launch->Kernel->Strategy == MNEME_HOST_FIBER)
+    fillStacks(W, S);
+}
+
 /// Grows \p Base to at least \p Need bytes; the old contents are lost.
-static bool grow(uint8_t *&Base, size_t &Size, size_t Need, bool Low32) {
+/// \param W  the worker whose launch may want them random; may be null.
+static bool grow(Worker *W, uint8_t *&Base, size_t &Size, size_t Need,
+                 bool Low32) {
   if (Need <= Size)
     return true;
   unmapGuarded(Base, Size);
@@ -60,6 +89,8 @@ static bool grow(uint8_t *&Base, size_t &Size, size_t Need, bool Low32) {
   if (!Base)
     return false;
   Size = roundUp(Need, PageSize);
+  if (W && W->Launch->Config->Fill)
+    fillAtRandom(*W, Base, Size);
   return true;
 }
 
@@ -80,12 +111,12 @@ BlockState *mneme::host::acquireBlock(Worker &W) {
   MnemeHostBlock &B = S->Block;
   // Whole waves: a lane may ask for another lane that does not exist.
   uint8_t *Threads = reinterpret_cast<uint8_t *>(B.Threads);
-  bool Ok = grow(Threads, S->ThreadsSize,
+  bool Ok = grow(nullptr, Threads, S->ThreadsSize,
                  roundUp(L.NumThreads, 64) * sizeof(MnemeHostThread), false);
   B.Threads = reinterpret_cast<MnemeHostThread *>(Threads);
   size_t Shared = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
-  Ok = Ok && grow(B.Shared, S->SharedSize, Shared ? Shared : 1, true);
-  Ok = Ok && grow(B.Context, S->ContextSize, L.Kernel->ContextSize, false);
+  Ok = Ok && grow(&W, B.Shared, S->SharedSize, Shared ? Shared : 1, true);
+  Ok = Ok && grow(&W, B.Context, S->ContextSize, L.Kernel->ContextSize, false);
   if (!Ok) {
     releaseBlock(W, S);
     return nullptr;
@@ -98,7 +129,7 @@ void mneme::host::releaseBlock(Worker &W, BlockState *S) {
   W.Free = S;
 }
 
-bool mneme::host::mapFiberStacks(BlockState &S) {
+bool mneme::host::mapFiberStacks(Worker &W, BlockState &S) {
   size_t Need = size_t(S.Block.NumThreads) * FiberStride;
   if (Need <= S.StacksSize)
     return true;
@@ -117,6 +148,8 @@ bool mneme::host::mapFiberStacks(BlockState &S) {
   for (size_t I = 0; I != S.Block.NumThreads; ++I)
     if (mprotect(S.Stacks + I * FiberStride, PageSize, PROT_NONE) != 0)
       break;
+  if (W.Launch->Config->Fill)
+    fillStacks(W, S);
   return true;
 }
 
@@ -135,7 +168,7 @@ extern "C" void *__mneme_host_frame(MnemeHostThread *T, uint64_t Size) {
   MnemeHostBlock &B = S.Block;
   Size = roundUp(Size, 64);
   if (B.FramesUsed == 0 &&
-      !grow(B.Frames, S.FramesSize, Size * B.NumThreads, false))
+      !grow(&W, B.Frames, S.FramesSize, Size * B.NumThreads, false))
     leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
                 "no memory for %llu bytes of local state in each of %u threads",
                 static_cast<unsigned long long>(Size), B.NumThreads);

@@ -385,7 +385,7 @@ static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
 bool mneme::host::startBlock(Worker &W, BlockState &S) {
   MnemeHostBlock &B = S.Block;
   bool Fibers = W.Launch->Kernel->Strategy == MNEME_HOST_FIBER;
-  if (Fibers && !mapFiberStacks(S))
+  if (Fibers && !mapFiberStacks(W, S))
     return false;
   B.FramesUsed = 0;
   S.Live = B.NumThreads;
@@ -405,6 +405,7 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
         T.Linear = Index;
         T.Block = &B;
         T.Op = MNEME_OP_NONE;
+        T.NumBarriers = 0;
         T.Handle = Fibers ? createFiber(S, Index) : nullptr;
       }
 
@@ -557,6 +558,25 @@ static void checkAligned(Worker &W, const BlockState &S) {
                   "%u and %u of a warp wait at different barriers",
                   Kernel.Name, At[0], At[1], At[2], First->Linear, T.Linear);
     }
+  }
+}
+
+/// Ends the launch if threads of a warp have executed different numbers of
+/// barriers that a warp must execute as a whole.
+static void checkBarriers(Worker &W, const BlockState &S) {
+  const MnemeHostKernel &Kernel = *W.Launch->Kernel;
+  for (uint32_t I = 0; I != S.Block.NumThreads; ++I) {
+    const MnemeHostThread &T = S.Block.Threads[I];
+    const MnemeHostThread &First =
+        S.Block.Threads[I / Kernel.WaveSize * Kernel.WaveSize];
+    if (T.NumBarriers == First.NumBarriers)
+      continue;
+    const uint32_t *At = S.Block.BlockIdx;
+    leaveKernel(W, MNEME_HOST_DEADLOCK,
+                "divergent barrier in kernel '%s', block (%u,%u,%u): threads "
+                "%u and %u of a warp executed %u and %u barriers",
+                Kernel.Name, At[0], At[1], At[2], First.Linear, T.Linear,
+                First.NumBarriers, T.NumBarriers);
   }
 }
 
@@ -723,9 +743,14 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     P.Yielded &= ~Lane;
     resume(W, &T, Kernel.Strategy == MNEME_HOST_FIBER);
     Progress |= sortLane(S, P, T, Lane) || !HadYielded;
+    bool IsBarrier = T.Op == MNEME_OP_BARRIER || T.Op == MNEME_OP_BARRIER_RED;
+    T.NumBarriers += IsBarrier && T.C;
   }
-  if (S.Live == 0)
+  if (S.Live == 0) {
+    if (W.Launch->Config->Strict && Kernel.Strategy == MNEME_HOST_FIBER)
+      checkBarriers(W, S);
     return StepResult::Finished;
+  }
 
   bool Runnable = false;
   for (uint32_t K = 0; K != S.NumWarps; ++K) {

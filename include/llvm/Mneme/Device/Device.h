@@ -65,6 +65,10 @@ struct HostSchedule {
   };
   OrderKind Order = Parallel;
   uint64_t Seed = 0;
+  /// Random only: the launch fails if the threads of a warp do not execute
+  /// equally many barriers that a warp must execute as a whole. Kernels with
+  /// threads that return before a barrier fail, too.
+  bool Strict = false;
 
   /// Parses "parallel", "sequential", "shuffled:SEED" or "random:SEED"; empty
   /// means parallel.
@@ -80,6 +84,9 @@ struct LaunchConfig {
   double TimeoutSeconds = 0;  ///< 0: none.
   bool Cooperative = false;   ///< All blocks are resident, for grid.sync().
   HostSchedule Schedule;      ///< Host device only.
+  /// Host device only: determines the contents of local and shared memory at
+  /// the start. 0: shared memory is zero, local memory is indeterminate.
+  uint64_t Fill = 0;
   /// GPUs: number of launches, back to back, measured together. Only the first
   /// one starts in the state that Device::launch() documents.
   unsigned Repeat = 1;

@@ -18,6 +18,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/Mneme/Farm/Assess.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Study/Outcome.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Tune/FinalTest.h"
@@ -44,10 +45,17 @@ struct JudgeOptions {
   /// Record ids, or beginnings of them, of the instances that candidates are
   /// not trained on. Empty: the last quarter, if there are two or more.
   std::vector<std::string> HeldOut;
-  /// Number of launches with permuted inputs (Perturb.h).
-  unsigned Perturbed = 2;
+  /// Number of launches with drawn inputs (Perturb.h).
+  unsigned Perturbed = 4;
+  /// Scalar arguments of these launches have the recorded values.
+  bool FixedScalars = false;
+  /// Number of random schedules of the host device; a quarter as many only
+  /// shuffle the blocks. There are fewer for launches of many threads.
+  unsigned Schedules = 32;
   unsigned Rounds = 30; ///< Pairs.
   uint64_t Seed = 0;
+  /// Returns true to end re-tests and tests of finalists. Empty: never.
+  std::function<bool()> Stop;
   /// Suspicions do not bar a candidate.
   bool AcceptSuspect = false;
   /// Require all of the above; otherwise a candidate only has to verify.
@@ -67,6 +75,11 @@ struct Judgement {
   /// Speed-up over the recorded code: of the measurements, and of pairs.
   std::optional<double> Estimate;
   std::optional<RatioEstimate> Speedup;
+  /// The same, of inputs in another order, which the author has not seen.
+  std::optional<RatioEstimate> UnseenSpeedup;
+  /// Launches besides those of the training that the candidate verified on:
+  /// held out, with drawn inputs, and under other schedules.
+  unsigned TestedLaunches = 0;
   double Seconds[static_cast<size_t>(JudgeStage::Done)] = {};
 
   bool passed() const { return Reached == JudgeStage::Done; }
@@ -87,6 +100,10 @@ public:
 private:
   std::vector<json::Object> All;
 };
+
+/// Returns the value of the setting "source" for the text of a version, also if
+/// the text is one line: its author must not name files.
+json::Value makeSourceSetting(StringRef Text);
 
 /// A speed-up that only a mistake of the evaluation explains.
 inline constexpr double IncredibleSpeedup = 10;
@@ -111,8 +128,10 @@ public:
   ArrayRef<unsigned> heldOut() const { return HeldOut; }
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
-  size_t perturbed() const { return Perturbed.size(); }
   json::Object describe() const;
+  /// Returns the launches with drawn inputs of each training instance that has
+  /// some, with the ranges of the integer arguments (WinnerRecord::Tested).
+  json::Array describeTested() const;
   /// Returns what re-tests on the training instances, all of equal weight,
   /// need.
   TestSetting makeSetting(unsigned Rounds, double MinEffect = 0);
@@ -128,6 +147,9 @@ private:
   Error refreshBaselines();
   double estimate(const Evaluation &E, size_t Place);
   Error perturb();
+  Error perturbOne(unsigned Number, StringRef Device,
+                   std::shared_ptr<SourceCompiler> Sources);
+  Error chooseSchedules();
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
@@ -137,7 +159,14 @@ private:
   void distrust(Judgement &J) const;
   Error testHeldOut(const CandidateConfig &Config, Judgement &J);
   Error compare(const CandidateConfig &Config, Judgement &J);
-  Error testPerturbed(const CandidateConfig &Config, Judgement &J);
+  struct DrawnLaunch;
+  Expected<std::unique_ptr<ReplayPlan>>
+  makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config) const;
+  bool isStopped() const { return O.Stop && O.Stop(); }
+  bool isStopped(Judgement &J) const;
+  Error testDrawn(const CandidateConfig &Config, Judgement &J);
+  Error testSchedules(const CandidateConfig &Config, Judgement &J);
+  Error timeUnseen(const CandidateConfig &Config, Judgement &J);
 
   JudgeOptions O;
   std::unique_ptr<ReplayFarm> Farm;
@@ -153,13 +182,21 @@ private:
   /// Logarithms of the speed-ups of measured code, by request.
   DenseMap<uint64_t, double> Estimates;
   Assessment Power;
-  PrivateFolder Inputs; ///< Contains a folder for each permuted launch.
-  struct PermutedLaunch {
+  PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
+  struct DrawnLaunch {
     unsigned Instance;
+    bool OnlyOrder;                   ///< Other values would be other work.
+    std::vector<std::string> Changed; ///< Inputs.
     std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
   };
-  std::vector<PermutedLaunch> Perturbed;
-  std::vector<std::string> Unperturbed; ///< Why launches have no other inputs.
+  std::vector<DrawnLaunch> Perturbed;
+  std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
+  /// The launch of the schedules; null if there is none.
+  const DrawnLaunch *Scheduled = nullptr;
+  std::unique_ptr<DrawnLaunch> OnHost; ///< Of a GPU's recording.
+  std::vector<HostSchedule> Schedules;
+  ScheduleChecks Checks; ///< That the recorded code stands.
+  std::vector<std::string> Unscheduled; ///< Why schedules are not tried.
   uint64_t NextId = 1;
 };
 

@@ -20,14 +20,36 @@
 namespace llvm {
 namespace mneme {
 
+/// How the inputs of a launch are drawn.
+struct PerturbOptions {
+  uint64_t Seed = 0;
+  /// Only put the elements of each buffer in another order, so that the launch
+  /// does the same work. Otherwise, also draw other values, in particular for
+  /// buffers whose elements are all equal.
+  bool OnlyOrder = false;
+  /// Also draw scalar arguments: floating-point numbers, and integers from 1 to
+  /// the recorded value, or beside it if that is 0, 1 or negative.
+  bool Scalars = false;
+};
+
+/// A launch with drawn inputs.
+struct PerturbedLaunch {
+  std::string File; ///< The kernel's file.
+  /// The inputs with other contents: "buffer 2", "argument 6 (N)".
+  std::vector<std::string> Changed;
+  /// The inputs with the recorded contents, and why.
+  std::vector<std::string> Unchanged;
+};
+
 /// Writes a recording of the launch of \p Plan, a plan of the recorded IR, to
-/// the folder \p Dir. The elements of each buffer that the kernel accesses only
-/// as floating-point numbers are in another order, which \p Seed decides. The
-/// outcome is what the recorded code computes on the plan's device.
-/// \returns the kernel's file. Fails if there is no such buffer, or if the
-/// recorded code fails on these inputs.
-Expected<std::string> writePerturbed(const ReplayPlan &Plan, StringRef Dir,
-                                     uint64_t Seed);
+/// the folder \p Dir, with other inputs. The outcome is what the recorded code
+/// computes on the plan's device. An input keeps its recorded contents if the
+/// recorded code fails with the others that were drawn, writes to buffers that
+/// it did not change in the recorded launch, computes infinities or NaNs, or if
+/// its results begin to depend on the order of blocks.
+/// Fails if no input can be changed.
+Expected<PerturbedLaunch> writePerturbed(const ReplayPlan &Plan, StringRef Dir,
+                                         const PerturbOptions &O);
 
 } // namespace mneme
 } // namespace llvm

@@ -77,8 +77,12 @@ struct ReplayOptions : KernelConfig {
   /// Launches to compare if the recorded code's results vary. Unset: as many
   /// as the envelope has replays.
   std::optional<unsigned> ComparedLaunches;
-  /// Compare one timed launch in four, chosen at random, too.
-  bool CompareTimed = false;
+  /// The author of the code is not trusted. Launches start from different
+  /// poison and, on the host device, from different contents of local and
+  /// shared memory. One timed launch in four, chosen at random, is compared,
+  /// too.
+  bool Untrusted = false;
+  bool StrictBarriers = false; ///< HostSchedule::Strict.
   bool Isolate = true; ///< Compile and run in a child process.
   /// Defaults for the host device, whose launches are long and whose timer is
   /// exact.

@@ -7,10 +7,10 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Poison: wrong initial values for bytes that the recorded kernel writes
+/// Poison: random initial values for bytes that the recorded kernel writes
 /// without reading them first, and whose initial values thus do not matter. It
 /// reveals code that fails to write bytes which already had the right value in
-/// the recorded memory.
+/// the recorded memory. It tells the code nothing about the right values.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -43,10 +43,11 @@ public:
   uint64_t count() const;
   /// Returns true if any byte in [\p Begin, \p End) is poisoned.
   bool any(size_t Region, uint64_t Begin, uint64_t End) const;
-  /// Replaces the poisoned bytes in \p Bytes by the complement of \p Values.
-  /// Both start at offset \p Begin of the region.
-  void apply(size_t Region, uint64_t Begin, ArrayRef<char> Values,
-             MutableArrayRef<char> Bytes) const;
+  /// Replaces the poisoned bytes in \p Bytes, the recorded contents, by random
+  /// ones that differ from \p Outcome. Both start at offset \p Begin of the
+  /// region.
+  void draw(size_t Region, uint64_t Begin, ArrayRef<char> Outcome,
+            MutableArrayRef<char> Bytes, const PoisonDraw &D) const;
 
 private:
   struct RegionBits {

@@ -192,8 +192,14 @@ std::string describeReason(const ReplayResult &R);
 json::Value toJSON(const ReplayResult &R);
 bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
 
-class PoisonMask;
 class ResidentMemory;
+
+/// The choice of the poison of launches.
+struct PoisonDraw {
+  uint64_t Keys[2] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b};
+  /// Leaves some regions, and parts of others, at their recorded values.
+  bool LeavesParts = false;
+};
 
 /// A recording's memory on one device. It owns the process's arena. If a GPU
 /// has room for three copies, they stay on the GPU: the memory before the
@@ -238,9 +244,11 @@ public:
   /// launch left in a part.
   Expected<double> findLargestOutcome(const ComparePart &Part) const;
 
-  /// Makes restore() write the complement of the recorded outcome to the bytes
-  /// of \p Mask, instead of their recorded contents. Null: no poison.
+  /// Makes restore() write random values (PoisonMask::draw()) to the bytes of
+  /// \p Mask, instead of their recorded contents. Null: no poison.
   Error poison(std::shared_ptr<const PoisonMask> Mask);
+  /// Chooses other values for the poison, if there is any.
+  Error drawPoison(const PoisonDraw &D);
 
   /// Makes restore() write everything until the next compare(). Required after
   /// launches that are not compared.
@@ -271,9 +279,13 @@ private:
   std::unique_ptr<ResidentMemory> Resident;
   /// Contents of each region before the launch, if the host keeps the memory.
   std::vector<std::vector<char>> Before;
+  /// Contents after the launch of the regions with poison, if the host keeps
+  /// the memory; empty for other regions.
+  std::vector<std::vector<char>> Outcomes;
   std::vector<Range> Changed; ///< Changed or poisoned.
   std::vector<Range> Dirty;
   std::shared_ptr<const PoisonMask> Mask; ///< May be null.
+  PoisonDraw Draw;
   std::vector<Padding> Paddings;          ///< Sorted by address.
   bool PaddingIsDirty = false;
   bool Clean = true;
@@ -292,6 +304,7 @@ private:
   Error readOutcome(size_t Region, std::vector<char> &After) const;
   Error poisonRegion(size_t Region, const PoisonMask &New);
   Error removePoison();
+  Error restoreFromHost(const Range &R);
   Expected<std::vector<CompareStats>>
   compareOnDevice(ArrayRef<ComparePart> Parts,
                   std::optional<StrayWrite> &Stray);
@@ -333,6 +346,19 @@ using ReplayBody =
 /// child inherits only \p Kept.
 Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body,
                                    ArrayRef<int> Kept = {});
+
+/// What random schedules check besides the results. Some correct code fails.
+struct ScheduleChecks {
+  bool Bounds = false;   ///< Accesses to local and shared variables.
+  bool Barriers = false; ///< HostSchedule::Strict.
+};
+
+/// Replays on the host device under several schedules, in one isolated process,
+/// until one fails. The result is that of the last replay, without a
+/// measurement; its error names the schedule.
+Expected<ReplayResult> replayScheduled(const ReplayPlan &Plan,
+                                       ArrayRef<HostSchedule> Schedules,
+                                       ScheduleChecks Checks);
 
 /// Replays isolated or not, depending on the plan's options. If isolated,
 /// further replays determine ReadsUninitialized after a mismatch.

@@ -53,6 +53,9 @@ struct WinnerRecord {
   /// The settings of all replays, which those of trials change, and their other
   /// options (makeResultOptions()).
   json::Object Base = {}, Options = {};
+  /// Launches that were made to test a source, by recorded launch: objects with
+  /// "record_id", "launches" and "arguments".
+  json::Array Tested = {};
   bool IsJudgedByApp = false;  ///< Results were not compared with memory.
   /// The most lenient level at which results were compared.
   CompareLevel Level = CompareLevel::Exact;

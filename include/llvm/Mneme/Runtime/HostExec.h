@@ -74,7 +74,7 @@ typedef struct MnemeHostThread {
   uint32_t B;                   // 56
   uint32_t C;                   // 60
   uint32_t Site;                // 64
-  uint32_t Pad0;                // 68
+  uint32_t NumBarriers;         // 68 that a warp must execute as a whole
   uint64_t Result2;             // 72
   void *Handle;                 // 80 fiber stack pointer or coroutine handle
   uint64_t Pad[5];              // 88
@@ -123,6 +123,12 @@ typedef struct MnemeHostLaunch {
   /// Blocks start in an order that Seed determines, on Workers host threads.
   uint32_t Shuffled;
   uint64_t Seed;
+  /// Determines the contents of local and shared memory at the start. 0: shared
+  /// memory is zero, local memory is what earlier launches left.
+  uint64_t Fill;
+  /// Random: fail if the threads of a warp do not execute equally many barriers
+  /// that a warp must execute as a whole.
+  uint32_t Strict;
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {
