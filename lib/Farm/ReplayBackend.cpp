@@ -279,9 +279,8 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
     Contestants.push_back({Variants.back().get(), *Kernel});
   }
   auto Report = [&](ReplayStage S) {
-    Stage(describeStage(S), S == ReplayStage::Launch
-                                ? Limit
-                                : getStageLimit(*Plans[0], S));
+    Stage(describeStage(S),
+          S == ReplayStage::Launch ? Limit : getStageLimit(*Plans[0], S));
   };
   Report(ReplayStage::Prepare);
   if (Error E = openSession(Requests.front().Instance))

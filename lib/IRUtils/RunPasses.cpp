@@ -48,9 +48,9 @@ void mneme::castPointersDirectly(Module &M) {
   for (Function &F : M)
     for (Instruction &I : make_early_inc_range(instructions(F))) {
       auto *ToPointer = dyn_cast<IntToPtrInst>(&I);
-      auto *ToNumber = ToPointer
-                           ? dyn_cast<PtrToIntOperator>(ToPointer->getOperand(0))
-                           : nullptr;
+      auto *ToNumber =
+          ToPointer ? dyn_cast<PtrToIntOperator>(ToPointer->getOperand(0))
+                    : nullptr;
       if (!ToNumber)
         continue;
       Value *Pointer = ToNumber->getPointerOperand();

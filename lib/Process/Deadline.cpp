@@ -55,8 +55,9 @@ StarvationClock::Account StarvationClock::read() const {
 double StarvationClock::take() {
   Account Now = read();
   // A limited share of a processor may be counted more than once.
-  double Starved = std::min(Now.Waiting - Last.Waiting,
-                            Now.Wall - Last.Wall - (Now.Running - Last.Running));
+  double Starved =
+      std::min(Now.Waiting - Last.Waiting,
+               Now.Wall - Last.Wall - (Now.Running - Last.Running));
   Last = Now;
   return std::max(Starved, 0.0);
 }

@@ -186,12 +186,12 @@ const GlobalVariable &mneme::addTargetTable(Module &M) {
         F.hasAddressTaken(/*PutOffender=*/nullptr, /*IgnoreCallbackUses=*/false,
                           /*IgnoreAssumeLikeCalls=*/true,
                           /*IgnoreLLVMUsed=*/true))
-      Targets.push_back(ConstantExpr::getPointerBitCastOrAddrSpaceCast(&F, Ptr));
+      Targets.push_back(
+          ConstantExpr::getPointerBitCastOrAddrSpaceCast(&F, Ptr));
   auto *Type = ArrayType::get(Ptr, Targets.size());
-  return *new GlobalVariable(M, Type, /*isConstant=*/true,
-                             GlobalValue::PrivateLinkage,
-                             ConstantArray::get(Type, Targets),
-                             "mneme.targets");
+  return *new GlobalVariable(
+      M, Type, /*isConstant=*/true, GlobalValue::PrivateLinkage,
+      ConstantArray::get(Type, Targets), "mneme.targets");
 }
 
 void mneme::pruneTo(Module &M, ArrayRef<const Constant *> Roots) {

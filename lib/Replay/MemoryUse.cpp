@@ -50,7 +50,8 @@ static bool holdsPointer(const Type *T) {
 /// the block size of an AMD kernel.
 static bool pointsToConstants(const Type *T) {
   constexpr unsigned ConstantAddressSpace = 4;
-  return T->isPointerTy() && T->getPointerAddressSpace() == ConstantAddressSpace;
+  return T->isPointerTy() &&
+         T->getPointerAddressSpace() == ConstantAddressSpace;
 }
 
 /// Returns true if \p I may yield a pointer that is not based on an argument or

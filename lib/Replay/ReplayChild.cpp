@@ -313,11 +313,10 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     return createStringError(Monitor.Error);
   StringRef Where = describeStage(Monitor.Stage);
   if (End == WorkerMonitor::End::TimedOut)
-    R = makeDeadResult(
-        Plan, Monitor, Verdict::Timeout,
-        formatv("{0} did not end within {1} s", Where,
-                getStageLimit(Plan, Monitor.Stage))
-            .str());
+    R = makeDeadResult(Plan, Monitor, Verdict::Timeout,
+                       formatv("{0} did not end within {1} s", Where,
+                               getStageLimit(Plan, Monitor.Stage))
+                           .str());
   else if (!Monitor.Fatal.empty())
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);
   else

@@ -422,8 +422,9 @@ define internal void @shared(ptr %p) {
     std::string N = std::to_string(I);
     IR += "define ptx_kernel void @k" + N + "(ptr %p) !dbg !" +
           std::to_string(20 + I) + " {\n  call void @shared(ptr %p), !dbg !" +
-          std::to_string(30 + I) + "\n  %f = getelementptr %struct.S, ptr %p, " +
-          "i32 " + N + ", i32 1\n  store float 1.0, ptr %f, !tbaa !" +
+          std::to_string(30 + I) +
+          "\n  %f = getelementptr %struct.S, ptr %p, " + "i32 " + N +
+          ", i32 1\n  store float 1.0, ptr %f, !tbaa !" +
           std::to_string(4 + I % 2) +
           (I % 3 ? "\n" : "\n  store i32 1, ptr addrspace(1) @count\n") +
           (I % 2 ? "  store ptr @1, ptr %p\n" : "") + "  ret void\n}\n";
@@ -465,9 +466,8 @@ define internal void @shared(ptr %p) {
     Each.push_back(computeStaticHash(*extract(*Copy, Name)));
   }
   for (size_t Count : {1, 2, 3, 7})
-    EXPECT_EQ(cantFail(computeStaticHashes(
-                  copyModule(*M, Context),
-                  ArrayRef(Names).take_front(Count))),
+    EXPECT_EQ(cantFail(computeStaticHashes(copyModule(*M, Context),
+                                           ArrayRef(Names).take_front(Count))),
               std::vector<std::string>(Each.begin(), Each.begin() + Count));
   Names.push_back("none");
   EXPECT_THAT_EXPECTED(computeStaticHashes(std::move(M), Names),

@@ -17,9 +17,9 @@
 ///   would raise SIGFPE; no GPU faults on either.
 /// * NVPTX shifts by the width or more give 0, or the sign. x86 would mask the
 ///   amount, as AMDGPU does.
-/// * Fast-math flags that change results are removed: the GPU's pipeline has made
-///   use of them. The CPU's optimizations would round in another way after each
-///   pipeline, depending on which operations it leaves adjacent.
+/// * Fast-math flags that change results are removed: the GPU's pipeline has
+///   made use of them. The CPU's optimizations would round in another way after
+///   each pipeline, depending on which operations it leaves adjacent.
 /// * Funnel shifts of a width that is no power of two are expanded: LLVM 22.1.8
 ///   miscompiles comparisons of such rotations (llvm-project #223262).
 ///
@@ -469,9 +469,8 @@ static Value *expandFunnelShift(IRBuilderBase &B, CallInst &Call) {
   bool IsLeft = ID == Intrinsic::fshl;
   Value *Shifted = B.CreateOr(B.CreateShl(High, IsLeft ? Amount : Rest),
                               B.CreateLShr(Low, IsLeft ? Rest : Amount));
-  return B.CreateSelect(
-      B.CreateICmpEQ(Amount, Constant::getNullValue(Ty)), IsLeft ? High : Low,
-      Shifted);
+  return B.CreateSelect(B.CreateICmpEQ(Amount, Constant::getNullValue(Ty)),
+                        IsLeft ? High : Low, Shifted);
 }
 
 void Normalizer::fixArithmetic(Function &F) {

@@ -82,9 +82,9 @@ class TableCheck {
 public:
   bool isIntact(const MnemeHook *Begin, const MnemeHook *End) {
     return Begin >= End || std::all_of(Begin, End, [this](const MnemeHook &H) {
-      // Linkers pad merged sections with zeros.
-      return !H.Name || (isText(H.Name) && isRuntimeFunction(H.Name));
-    });
+             // Linkers pad merged sections with zeros.
+             return !H.Name || (isText(H.Name) && isRuntimeFunction(H.Name));
+           });
   }
   bool isIntact(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End) {
     return Begin >= End ||
@@ -298,7 +298,7 @@ bool Program::areIntact(const MnemeHook *HooksBegin, const MnemeHook *HooksEnd,
          "functions is invalid, so none of its launches are seen: build it "
          "again\n",
          dladdr(At, &Object) && Object.dli_fname ? Object.dli_fname
-                                                : "an executable");
+                                                 : "an executable");
   return AreIntact;
 }
 
@@ -334,13 +334,13 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
 static bool isLoaded(const dl_phdr_info &Info, const LoadedSection &S) {
   auto Begin = reinterpret_cast<uint64_t>(S.Begin),
        End = reinterpret_cast<uint64_t>(S.End);
-  return Begin < End &&
-         std::any_of(Info.dlpi_phdr, Info.dlpi_phdr + Info.dlpi_phnum,
-                     [&](const ElfW(Phdr) & P) {
-                       uint64_t At = Info.dlpi_addr + P.p_vaddr;
-                       return P.p_type == PT_LOAD && Begin >= At &&
-                              End <= At + P.p_memsz;
-                     });
+  return Begin < End && std::any_of(
+                            Info.dlpi_phdr, Info.dlpi_phdr + Info.dlpi_phnum,
+                            [&](const ElfW(Phdr) & P) {
+                              uint64_t At = Info.dlpi_addr + P.p_vaddr;
+                              return P.p_type == PT_LOAD && Begin >= At &&
+                                     End <= At + P.p_memsz;
+                            });
 }
 
 /// Attaches a loaded object by the section headers of its file.
