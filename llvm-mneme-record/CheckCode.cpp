@@ -53,7 +53,7 @@ CheckedLaunch::plan(HostFinish Finish, double Seconds) const {
   O.Passes = "";
   O.Envelope.Replays = 0;
   O.Iterations = O.Warmup = 0;
-  O.LaunchTimeout = Seconds;
+  O.Timeout = Seconds;
   O.ShowsOutput = false;
   return ReplayPlan::create(File, std::move(O));
 }
