@@ -14,6 +14,7 @@
 #ifndef LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
 #define LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
 
+#include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Record/Manage.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
@@ -48,6 +49,11 @@ extern cl::SubCommand CompileSourceCommand;
 /// Runs the tool without a subcommand. \p Argv0 is the tool's path;
 /// \p HasSeparator is true if the command line contains "--".
 Expected<int> runRecord(const char *Argv0, bool HasSeparator);
+/// Replays recorded launches with unoptimized CPU code, for \p Seconds, and
+/// warns of results that differ from those of the optimized code that ran.
+/// \param Launches  files of kernels, each with a dynamic hash.
+void checkCode(ArrayRef<std::pair<std::string, std::string>> Launches,
+               const HostOptions &Recorded, double Seconds);
 Expected<int> runListKernels();
 Expected<int> runList();
 Expected<int> runShow();

@@ -141,8 +141,9 @@ static Value getRocmDir(StringRef) {
     return Folder.takeError();
   if (*Folder)
     return **Folder;
-  return createStringError("no ROCm with HIP's headers: install it, or set "
-                           "ROCM_PATH to one");
+  return createStringError(
+      "no ROCm with HIP's headers: install it (in Debian: libamdhip64-dev and "
+      "rocm-device-libs), or set ROCM_PATH");
 }
 
 static Value getCxxFlags(StringRef Prefix) {

@@ -159,6 +159,12 @@ static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
             cl::value_desc("seconds"), cl::init(0), cl::cat(DeviceCategory));
+static cl::opt<double> CheckSeconds(
+    "check-code",
+    cl::desc("Time for replaying the first recorded launch of each kernel with "
+             "unoptimized CPU code, to find code that was optimized wrongly, 0 "
+             "for none (default 10)"),
+    cl::value_desc("seconds"), cl::init(10), cl::cat(DeviceCategory));
 static cl::opt<bool> NoRecord("no-record",
                               cl::desc("Run on the device without recording"),
                               cl::cat(RecordCategory));
@@ -232,7 +238,7 @@ static Error checkTogether() {
       &KernelRegex, &Skip,  &Launches,  &MaxRecordings,    &RecordId,
       &Pick,        &Ranks, &Regions,   &Reachable,        &Epilogue,
       &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR};
-  const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout};
+  const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout, &CheckSeconds};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
       Given(&NoRecord) && NoRecord && It != std::end(OfRecordings))
@@ -310,6 +316,9 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   if (!(WaitLimit >= 0) || std::isinf(WaitLimit))
     return createStringError(
         "--wait-limit: expected a number of seconds, 0 or more");
+  if (!(CheckSeconds >= 0) || std::isinf(CheckSeconds))
+    return createStringError(
+        "--check-code: expected a number of seconds, 0 or more");
   if (OutputDir.getNumOccurrences() && OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;
@@ -363,6 +372,11 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
     };
   if (!Quiet)
     Options.Warn = printWarning;
+  if (!Quiet && CheckSeconds > 0 && *F != HostFinish::None)
+    Options.CheckRecorded =
+        [&](ArrayRef<std::pair<std::string, std::string>> Launches) {
+          checkCode(Launches, Options.Host, CheckSeconds);
+        };
   Options.ReportError = printError;
   Options.PrintSummary = [](StringRef Text) { errs() << printableLines(Text); };
   return launchApplication(Options);

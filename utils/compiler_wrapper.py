@@ -16,6 +16,8 @@ LINKED = re.compile(r"\.(o|obj|a|lo|lib|so(\.\d+)*)$")
 SEPARATE = {"-Xclang", "-mllvm", "-iquote", "-idirafter", "-imacros", "-include-pch", "-isysroot", "-MQ", "-T", "-u", "-z", "-B",
             "-target", "-Xarch_host", "-Xarch_device", "-Xassembler", "-Xpreprocessor", "-Xoffload-linker"}
 
+LLVM = "22"  # the version of the pass
+
 
 def fail(message):
     sys.exit(f"{TOOL}: error: {message}")
@@ -71,6 +73,19 @@ def ask_record(keys):
     if said.returncode:
         sys.exit(said.returncode)
     return said.stdout.decode().splitlines()
+
+
+def find_clang(plugin):
+    """clang of the environment, which must be able to load the plugin. Headers would fail first with another version."""
+    clang = os.environ.get("MNEME_CLANG", "clang++-" + LLVM)
+    if plugin:
+        try:
+            said = subprocess.run([clang, "-dumpversion"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
+        except OSError as error:
+            fail(f"cannot run '{clang}' ({error.strerror}): set MNEME_CLANG")
+        if re.fullmatch(r"[0-9.]+", said) and said.split(".")[0] != LLVM:
+            fail(f"'{clang}' is clang {said}, but the pass '{plugin}' is for clang {LLVM}: set MNEME_CLANG")
+    return clang
 
 
 def add_plugin(command, plugin):

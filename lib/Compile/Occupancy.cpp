@@ -145,8 +145,7 @@ static std::optional<Occupancy> computeForAMD(StringRef Arch,
   uint64_t Halves = L->HasShortWaves && !IsShort ? 2 : 1;
   uint64_t Allocated = alignTo(std::max<uint64_t>(R.Registers.value_or(0), 1),
                                L->RegisterUnit / Halves);
-  uint64_t ByRegisters =
-      std::min(L->Registers / Halves / Allocated, L->WavesOfSIMD);
+  uint64_t ByRegisters = L->Registers / Halves / Allocated;
   // A block of one wave takes no barrier.
   uint64_t Barriers = Waves == 1 ? UINT64_MAX : L->HasShortWaves ? 32 : 16;
   uint64_t LDS = alignTo(Shared, L->HasShortWaves ? 1024 : 512);

@@ -151,7 +151,7 @@ Expected<FarmCode> ReplayBackend::compile(const EvaluationRequest &R,
 Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
                                                         StageFn Stage) {
   Stage(describeStage(ReplayStage::Open),
-        getStageLimit(Base, ReplayStage::Open));
+        getStageLimit(*Plans[0], ReplayStage::Open));
   DeviceName = Name.str();
   if (!Base.Execute) {
     Opened Nothing;
@@ -223,7 +223,7 @@ Expected<Evaluation> ReplayBackend::run(const EvaluationRequest &R,
     return std::move(E);
   }
   auto Report = [&](ReplayStage S) {
-    Stage(describeStage(S), getStageLimit((*V)->options(), S));
+    Stage(describeStage(S), getStageLimit(**V, S));
   };
   // Report only when needed: each report wakes the coordinator.
   if (!Session || SessionInstance != R.Instance)
@@ -279,9 +279,8 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
     Contestants.push_back({Variants.back().get(), *Kernel});
   }
   auto Report = [&](ReplayStage S) {
-    Stage(describeStage(S), S == ReplayStage::Launch
-                                ? Limit
-                                : getStageLimit(Base, S));
+    Stage(describeStage(S),
+          S == ReplayStage::Launch ? Limit : getStageLimit(*Plans[0], S));
   };
   Report(ReplayStage::Prepare);
   if (Error E = openSession(Requests.front().Instance))

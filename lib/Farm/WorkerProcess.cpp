@@ -24,6 +24,9 @@ static constexpr double GraceSeconds = 2;
 /// never ends.
 static constexpr double ExitSeconds = 2;
 
+/// A process that has been without a processor for less time is not given more.
+static constexpr double StarvedSeconds = 0.1;
+
 /// Interval in seconds between checks whether an ending process has exited.
 static constexpr double ReapSeconds = 0.001;
 
@@ -34,6 +37,7 @@ void WorkerProcess::setStage(StringRef NewStage, double NewLimit) {
   Deadline.reset();
   if (Limit > 0)
     Deadline = inSeconds(Limit + GraceSeconds);
+  Starved = StarvationClock(P ? P->pid() : 0);
 }
 
 void WorkerProcess::expectEnd() {
@@ -52,6 +56,11 @@ void WorkerProcess::kill() {
 void WorkerProcess::checkDeadline(Time Now) {
   if (!P || !Deadline || Now < *Deadline || Ending)
     return;
+  double More = Starved.take();
+  if (More >= StarvedSeconds) {
+    Deadline = inSeconds(More);
+    return;
+  }
   TimedOut = true;
   kill();
 }

@@ -16,6 +16,7 @@
 
 #include "Messages.h"
 #include "Process.h"
+#include "llvm/Mneme/Process/Deadline.h"
 #include <chrono>
 #include <poll.h>
 
@@ -33,6 +34,7 @@ struct WorkerProcess {
   std::string Complaint; ///< Error in its messages.
   double Limit = 0;      ///< Seconds of the stage; 0: none.
   std::optional<Time> Deadline;
+  StarvationClock Starved; ///< Started with the deadline.
   bool TimedOut = false;
   std::optional<Time> Ending; ///< Deadline of its exit, once it ends.
 

@@ -271,6 +271,13 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
   K.Bitcode.assign(Bitcode.begin(), Bitcode.end());
   if (!Host)
     return K;
+  // The pointers may be those of functions that the kernel never mentions, such
+  // as members of an object that another kernel has made.
+  if (K.Obstacle == CallsFromMemory) {
+    M = Link->extractWithTargets(P - Link->units().begin(), Kernel);
+    if (!M)
+      return M.takeError();
+  }
   if (RunsPipeline)
     if (Error E = runPipeline(*M, K))
       return std::move(E);

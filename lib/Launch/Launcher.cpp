@@ -526,6 +526,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);
   if (!HasDevice)
     return 1;
+  if (*Device == LaunchDevice::Host && Options.CheckRecorded)
+    Options.CheckRecorded(Records.firstLaunches());
   if (Stop.hasStopped())
     return 0;
   int ExitCode =

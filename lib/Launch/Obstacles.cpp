@@ -109,10 +109,17 @@ static bool isAddressFromBefore(const Value *V, const Function *Kernel) {
 /// \returns whether \p Store stores the address of a function or a vtable where
 /// it may outlive the launch.
 static bool storesCodeAddress(const StoreInst &Store) {
-  const Value *V = Store.getValueOperand()->stripInBoundsConstantOffsets();
-  auto *G = dyn_cast<GlobalVariable>(V);
-  bool IsCode = isa<Function>(V) || (G && G->getName().starts_with("_ZTV"));
-  return IsCode &&
+  if (!Store.getValueOperand()->getType()->isPointerTy())
+    return false;
+  SmallVector<const Value *, 4> Stored;
+  getUnderlyingObjects(Store.getValueOperand(), Stored, /*LI=*/nullptr,
+                       /*MaxLookup=*/0);
+  return any_of(Stored,
+                [](const Value *V) {
+                  auto *G = dyn_cast<GlobalVariable>(V);
+                  return isa<Function>(V) ||
+                         (G && G->getName().starts_with("_ZTV"));
+                }) &&
          !isa<AllocaInst>(getUnderlyingObject(Store.getPointerOperand(),
                                               /*MaxLookup=*/0));
 }
@@ -217,7 +224,7 @@ std::string llvm::mneme::findObstacle(const Module &M, StringRef Kernel,
         return isIndirect(Call) &&
                isAddressFromBefore(Call.getCalledOperand(), F);
       }))
-    return "its code calls functions whose addresses are in memory";
+    return CallsFromMemory.str();
   if (storesCodeAddress(*Simple))
     return "its code stores addresses of functions";
   return "";

@@ -23,6 +23,10 @@ namespace llvm {
 class Module;
 namespace mneme {
 
+/// The obstacle of kernels that call through pointers from before the launch.
+inline constexpr StringLiteral CallsFromMemory =
+    "its code calls functions whose addresses are in memory";
+
 /// \returns the reason why launches of \p Kernel in an extracted module cannot
 /// be replayed; usually empty. If there are calls through pointers, it takes as
 /// long as an optimization pipeline.

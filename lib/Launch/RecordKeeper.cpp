@@ -351,7 +351,8 @@ Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
   if (!Added || !*Added)
     return Added;
   Row &R = Rows[{K.File.KernelName, L.StaticHash}];
-  ++R.Instances;
+  if (!R.Instances++)
+    R.First = L.Instance.DynamicHash;
   R.Unchanged += !L.ChangesMemory;
   R.Stored += L.StoredBytes;
   R.Raw += L.RawBytes;
@@ -436,6 +437,15 @@ bool RecordKeeper::hasRecorded(StringRef Symbol, uint64_t Launches) const {
     if (Key.first == Symbol)
       Found += R.Instances;
   return Found >= Launches;
+}
+
+std::vector<std::pair<std::string, std::string>>
+RecordKeeper::firstLaunches() const {
+  std::vector<std::pair<std::string, std::string>> Launches;
+  for (const auto &[Key, R] : Rows)
+    if (!R.First.empty())
+      Launches.push_back({pathOf(Key.second + ".json"), R.First});
+  return Launches;
 }
 
 RecordKeeper::Totals RecordKeeper::count() const {

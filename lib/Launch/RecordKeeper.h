@@ -107,6 +107,9 @@ public:
   /// \returns whether the folder contains \p Launches launches of a kernel that
   /// the application has used.
   bool hasRecorded(StringRef Symbol, uint64_t Launches) const;
+  /// \returns the first launch of each kernel that was added: the kernel's
+  /// file and the dynamic hash.
+  std::vector<std::pair<std::string, std::string>> firstLaunches() const;
   void addProcess() { ++Processes; }
   /// Waits until all files that were added are on the disk. If called while the
   /// application runs, the application waits, too.
@@ -132,6 +135,7 @@ private:
   struct Row {
     uint64_t Instances = 0, Launches = 0, Stored = 0, Raw = 0;
     uint64_t Unchanged = 0; ///< Instances that changed no memory.
+    std::string First;      ///< Dynamic hash of the first instance.
   };
 
   struct Totals {

@@ -8,7 +8,9 @@
 
 #include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
+#include <cstdio>
 #include <thread>
 
 using namespace llvm;
@@ -30,6 +32,34 @@ int Deadline::milliseconds() const {
   auto Left =
       std::chrono::ceil<std::chrono::milliseconds>(*End - Clock::now()).count();
   return std::clamp<int64_t>(Left, 0, 1 << 30);
+}
+
+StarvationClock::Account StarvationClock::read() const {
+  Account A;
+  A.Wall = steadySeconds();
+  unsigned long long Running, Waiting;
+  // The file has no size, so it cannot be mapped.
+  FILE *F =
+      Pid ? ::fopen(formatv("/proc/{0}/schedstat", Pid).str().c_str(), "re")
+          : nullptr;
+  if (!F)
+    return A;
+  if (::fscanf(F, "%llu %llu", &Running, &Waiting) == 2) {
+    A.Running = Running * 1e-9;
+    A.Waiting = Waiting * 1e-9;
+  }
+  ::fclose(F);
+  return A;
+}
+
+double StarvationClock::take() {
+  Account Now = read();
+  // A limited share of a processor may be counted more than once.
+  double Starved =
+      std::min(Now.Waiting - Last.Waiting,
+               Now.Wall - Last.Wall - (Now.Running - Last.Running));
+  Last = Now;
+  return std::max(Starved, 0.0);
 }
 
 bool mneme::waitUntil(function_ref<bool()> IsOver, double Seconds) {

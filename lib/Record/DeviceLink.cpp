@@ -277,12 +277,12 @@ Expected<std::unique_ptr<Module>> DeviceLink::extract(size_t Unit,
   if (!Root)
     return Root.takeError();
   ImageNotes Notes = describeImage(**M, Kernel);
-  pruneTo(**M, **Root);
+  pruneTo(**M, *Root);
   if (Error E = addNeeded(**M))
     return std::move(E);
   // Linking a unit also adds its debug info and definitions that only weak
   // symbols referred to.
-  pruneTo(**M, *(*M)->getFunction(Kernel));
+  pruneTo(**M, (*M)->getFunction(Kernel));
   writeNotes(**M, Notes);
   for (const GlobalVariable &G : (*M)->globals())
     if (auto It = Definitions.find(G.getName()); It != Definitions.end())
@@ -293,6 +293,33 @@ Expected<std::unique_ptr<Module>> DeviceLink::extract(size_t Unit,
   if (verifyModule(**M, &OS))
     return createStringError(
         "'" + Kernel + "': invalid device code: " + StringRef(Message).rtrim());
+  return M;
+}
+
+Expected<std::unique_ptr<Module>>
+DeviceLink::extractWithTargets(size_t Unit, StringRef Kernel) const {
+  Expected<std::unique_ptr<Module>> M = parse(Unit, /*Whole=*/true);
+  if (!M)
+    return M;
+  Locals Hidden;
+  Hidden.publish(**M);
+  for (size_t I = 0; I != Units.size(); ++I) {
+    if (I == Unit)
+      continue;
+    Expected<std::unique_ptr<Module>> Other = parse(I, /*Whole=*/true);
+    if (!Other)
+      return Other;
+    dropLists(**Other);
+    Hidden.publish(**Other);
+    if (Error E =
+            link(**M, std::move(*Other), Units[I].Source, Linker::Flags::None))
+      return std::move(E);
+  }
+  Hidden.restore(**M);
+  Expected<const Function *> Root = findKernel(**M, Kernel);
+  if (!Root)
+    return Root.takeError();
+  pruneTo(**M, {*Root, &addTargetTable(**M)});
   return M;
 }
 

@@ -178,10 +178,26 @@ void mneme::writeNotes(Module &M, const ImageNotes &Notes) {
     setHasOtherKernels(M);
 }
 
-void mneme::pruneTo(Module &M, const Function &Root) {
+const GlobalVariable &mneme::addTargetTable(Module &M) {
+  auto *Ptr = PointerType::get(M.getContext(), 0);
+  SmallVector<Constant *> Targets;
+  for (Function &F : M)
+    if (!F.isDeclaration() && !isKernel(F) &&
+        F.hasAddressTaken(/*PutOffender=*/nullptr, /*IgnoreCallbackUses=*/false,
+                          /*IgnoreAssumeLikeCalls=*/true,
+                          /*IgnoreLLVMUsed=*/true))
+      Targets.push_back(
+          ConstantExpr::getPointerBitCastOrAddrSpaceCast(&F, Ptr));
+  auto *Type = ArrayType::get(Ptr, Targets.size());
+  return *new GlobalVariable(
+      M, Type, /*isConstant=*/true, GlobalValue::PrivateLinkage,
+      ConstantArray::get(Type, Targets), "mneme.targets");
+}
+
+void mneme::pruneTo(Module &M, ArrayRef<const Constant *> Roots) {
   // Prune in place, keeping the order: a clone would sometimes be compiled to
   // different code.
-  GlobalSet Closure = findClosure({&Root});
+  GlobalSet Closure = findClosure(Roots);
   SmallVector<GlobalValue *> Used = collectKeptUsed(M, false, Closure);
   SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(M, true, Closure);
   for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
@@ -212,7 +228,7 @@ mneme::extractKernel(std::unique_ptr<Module> M, StringRef Kernel) {
   if (!Root)
     return Root.takeError();
   ImageNotes Notes = describeImage(*M, Kernel);
-  pruneTo(*M, **Root);
+  pruneTo(*M, *Root);
   writeNotes(*M, Notes);
   return std::move(M);
 }
@@ -291,21 +307,77 @@ static void canonicalize(Module &M) {
       G.setName(Short.str());
 }
 
+static SmallVector<char, 0> writeBitcode(const Module &M) {
+  SmallVector<char, 0> Buffer;
+  BitcodeWriter Writer(Buffer);
+  Writer.writeModule(M);
+  Writer.writeStrtab();
+  return Buffer;
+}
+
+static std::unique_ptr<Module> readBitcode(ArrayRef<char> Bitcode,
+                                           LLVMContext &Context) {
+  return cantFail(parseBitcodeFile(
+      MemoryBufferRef(StringRef(Bitcode.data(), Bitcode.size()), ""), Context));
+}
+
 std::string mneme::computeStaticHash(const Module &Extracted) {
   // Reread the module from bitcode in a fresh context, because printed IR
   // depends on the context's history and on the order of use-lists. Hash the
   // printed IR, because bitcode lists all metadata kinds and sync scopes of its
   // context.
-  SmallVector<char, 0> Buffer;
-  BitcodeWriter Writer(Buffer);
-  Writer.writeModule(Extracted);
-  Writer.writeStrtab();
   LLVMContext Context;
-  std::unique_ptr<Module> Copy = cantFail(parseBitcodeFile(
-      MemoryBufferRef(StringRef(Buffer.data(), Buffer.size()), ""), Context));
+  std::unique_ptr<Module> Copy = readBitcode(writeBitcode(Extracted), Context);
   canonicalize(*Copy);
   std::string Text;
   raw_string_ostream OS(Text);
   Copy->print(OS, /*AAW=*/nullptr);
   return toHexString(digest128(Text));
+}
+
+/// Extracts one half of the kernels, then the other: the sum of the modules
+/// that are read is the size of \p M times the logarithm of the number of
+/// kernels, instead of times this number.
+static Error addHashes(std::unique_ptr<Module> M, ArrayRef<std::string> Kernels,
+                       std::vector<std::string> &Hashes) {
+  if (Kernels.size() == 1) {
+    Expected<std::unique_ptr<Module>> One =
+        extractKernel(std::move(M), Kernels.front());
+    if (!One)
+      return One.takeError();
+    Hashes.push_back(computeStaticHash(**One));
+    return Error::success();
+  }
+  SmallVector<const Constant *> Roots;
+  for (StringRef Name : Kernels) {
+    Expected<const Function *> Root = findKernel(*M, Name);
+    if (!Root)
+      return Root.takeError();
+    Roots.push_back(*Root);
+  }
+  pruneTo(*M, Roots);
+  SmallVector<char, 0> Bitcode = writeBitcode(*M);
+  M.reset();
+  size_t Half = Kernels.size() / 2;
+  for (ArrayRef<std::string> Some :
+       {Kernels.take_front(Half), Kernels.drop_front(Half)}) {
+    LLVMContext Context;
+    if (Error E = addHashes(readBitcode(Bitcode, Context), Some, Hashes))
+      return E;
+  }
+  return Error::success();
+}
+
+Expected<std::vector<std::string>>
+mneme::computeStaticHashes(std::unique_ptr<Module> M,
+                           ArrayRef<std::string> Kernels) {
+  std::vector<std::string> Hashes;
+  if (Kernels.empty())
+    return Hashes;
+  nameGlobals(*M);
+  // Not part of a hash, and kept for the whole module.
+  StripDebugInfo(*M);
+  if (Error E = addHashes(std::move(M), Kernels, Hashes))
+    return std::move(E);
+  return Hashes;
 }

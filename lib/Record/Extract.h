@@ -18,7 +18,9 @@
 #include "llvm/Mneme/Record/Payload.h"
 
 namespace llvm {
+class Constant;
 class GlobalValue;
+class GlobalVariable;
 namespace mneme {
 
 /// Properties of the original module that are stored with an extracted kernel.
@@ -36,8 +38,11 @@ void nameGlobals(Module &M);
 /// Fails if \p M has no kernel of this name.
 Expected<const Function *> findKernel(const Module &M, StringRef Kernel);
 
-/// Removes all globals that \p Root does not need.
-void pruneTo(Module &M, const Function &Root);
+/// Removes all globals that \p Roots do not need.
+void pruneTo(Module &M, ArrayRef<const Constant *> Roots);
+
+/// Adds a table of all functions whose addresses \p M uses.
+const GlobalVariable &addTargetTable(Module &M);
 
 /// Turns a definition into a declaration. Aliases are kept.
 void dropDefinition(GlobalValue &G);

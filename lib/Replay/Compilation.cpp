@@ -138,13 +138,14 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
   if (Error Failed =
           compareWithApp(StringRef(Compared.data(), Compared.size())))
     return std::move(Failed);
-  if (Target == CodeTarget::Host)
+  if (Target == CodeTarget::Host) {
+    begin(ReplayStage::HostCodegen);
     if (Error E = emitForHost(*M))
       return fail(std::move(E));
-  if (Target == CodeTarget::Host)
     if (Error Failed = Watching.seeHostCode(
             StringRef(Code.Image.Object.data(), Code.Image.Object.size())))
       return std::move(Failed);
+  }
   return std::move(Code);
 }
 
@@ -376,6 +377,7 @@ ReplayOptions mneme::getBaselineOptions(const ReplayOptions &O) {
   B.Host = O.Host;
   B.Verify = O.Verify;
   B.Timeout = O.Timeout;
+  B.ShowsOutput = O.ShowsOutput;
   B.Tolerances = O.Tolerances;
   B.ElementTypes = O.ElementTypes;
   B.Unordered = O.Unordered;

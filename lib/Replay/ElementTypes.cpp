@@ -64,7 +64,7 @@ public:
   std::optional<size_t> find(const Value *Pointer) const {
     const Value *Object = getUnderlyingObject(Pointer);
     if (auto *A = dyn_cast<Argument>(Object))
-      return A->hasByValAttr() ? std::nullopt : findInArgument(*A, 0);
+      return isStructure(*A) ? std::nullopt : findInArgument(*A, 0);
     if (auto *G = dyn_cast<GlobalVariable>(Object))
       return findVariable(G->getName());
     // A pointer in a structure that is passed by value.
@@ -75,7 +75,7 @@ public:
     auto *A = dyn_cast<Argument>(
         Load->getPointerOperand()->stripAndAccumulateConstantOffsets(
             DL, Offset, /*AllowNonInbounds=*/true));
-    if (!A || !A->hasByValAttr())
+    if (!A || !isStructure(*A))
       return std::nullopt;
     return findInArgument(*A, Offset.getSExtValue());
   }
@@ -83,6 +83,11 @@ public:
 private:
   const RecordedState &State;
   const DataLayout &DL;
+
+  /// CUDA's kernels have byval parameters, HIP's byref.
+  static bool isStructure(const Argument &A) {
+    return A.hasByValAttr() || A.hasByRefAttr();
+  }
 
   std::optional<size_t> findInArgument(const Argument &A,
                                        uint64_t Offset) const {
@@ -145,6 +150,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   ElementTypes Types;
   Types.Rounding = describeRounding(*M);
   runPasses(*M, "function(sroa,early-cse),cgscc(inline),function(sroa)");
+  castPointersDirectly(*M);
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;

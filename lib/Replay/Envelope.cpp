@@ -586,6 +586,9 @@ Expected<Envelope> EnvelopeMeter::explain() const {
     O.DType = P.Rule.DType != MNEME_DTYPE_BYTES ? P.Rule.DType
                                                 : Types.OfRegion[P.Region];
     O.Stride = Types.StrideOfRegion[P.Region];
+    // A GPU runs the application's code. The host device runs CPU code, which
+    // is made from optimized IR here and from unoptimized IR while recording.
+    O.MayRound = !D.asGPU() && !Types.Rounding.empty();
     auto Contents = Memory.readOutcomes(P.Region);
     if (!Contents)
       return Contents.takeError();

@@ -37,11 +37,21 @@ static void inferAttributes(Module &M) {
       F.setComdat(nullptr);
       F.setLinkage(GlobalValue::ExternalLinkage);
     }
-  runPasses(M, "function(sroa,early-cse),cgscc(function-attrs)");
+  runPasses(M, "function(sroa,early-cse)");
+  castPointersDirectly(M);
+  runPasses(M, "cgscc(function-attrs)");
 }
 
 static bool holdsPointer(const Type *T) {
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), holdsPointer);
+}
+
+/// Returns true if \p T is a pointer to memory that no kernel writes, such as
+/// the block size of an AMD kernel.
+static bool pointsToConstants(const Type *T) {
+  constexpr unsigned ConstantAddressSpace = 4;
+  return T->isPointerTy() &&
+         T->getPointerAddressSpace() == ConstantAddressSpace;
 }
 
 /// Returns true if \p I may yield a pointer that is not based on an argument or
@@ -50,7 +60,7 @@ static bool makesPointer(const Instruction &I) {
   if (auto *Call = dyn_cast<CallBase>(&I))
     return !Call->getCalledFunction() ||
            (Call->getCalledFunction()->isDeclaration() &&
-            holdsPointer(I.getType()));
+            holdsPointer(I.getType()) && !pointsToConstants(I.getType()));
   if (isa<LoadInst>(I) && holdsPointer(I.getType()))
     return true;
   return isa<IntToPtrInst>(I) || any_of(I.operands(), [](const Use &U) {

@@ -38,6 +38,12 @@ static constexpr double GraceSeconds = 2;
 /// comparing it, since these times do not depend on the candidate.
 static constexpr double SetupSeconds = 300;
 
+/// Compile times of kernels with more bitcode may be proportionally longer.
+static constexpr double UsualBytes = 256 << 10;
+
+/// A child that has been without a processor for less time is not given more.
+static constexpr double StarvedSeconds = 0.1;
+
 /// Seconds until a child must have exited after its last message or after it
 /// was killed: a driver may wait for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
@@ -51,14 +57,16 @@ static constexpr uint64_t EnoughBytes = uint64_t(1) << 30;
 /// launches to a launch.
 static constexpr std::chrono::milliseconds MessageInterval(100);
 
-double mneme::getStageLimit(const ReplayOptions &O, ReplayStage S) {
+double mneme::getStageLimit(const ReplayPlan &Plan, ReplayStage S) {
+  const ReplayOptions &O = Plan.options();
   switch (S) {
   case ReplayStage::Poison:
   case ReplayStage::Optimize:
   case ReplayStage::Codegen:
+  case ReplayStage::HostCodegen:
   case ReplayStage::Baseline:
   case ReplayStage::Envelope:
-    return O.Timeout;
+    return O.Timeout * std::max(1.0, Plan.sizeOfIR() / UsualBytes);
   case ReplayStage::Launch:
     return O.launchTimeout();
   case ReplayStage::Open:
@@ -78,7 +86,9 @@ StringRef mneme::describeStage(ReplayStage S) {
   case ReplayStage::Optimize:
     return "the pass pipeline";
   case ReplayStage::Codegen:
-    return "code generation";
+    return "code generation for the GPU";
+  case ReplayStage::HostCodegen:
+    return "code generation for the CPU";
   case ReplayStage::Prepare:
     return "loading";
   case ReplayStage::Launch:
@@ -105,7 +115,8 @@ struct ChildLink {
 } // namespace
 
 static bool isCompiling(ReplayStage S) {
-  return S == ReplayStage::Optimize || S == ReplayStage::Codegen;
+  return S == ReplayStage::Optimize || S == ReplayStage::Codegen ||
+         S == ReplayStage::HostCodegen;
 }
 
 static void reportFatalError(void *Link, const char *Reason, bool) {
@@ -165,8 +176,8 @@ namespace {
 /// Reads a child's lines. Each stage restarts the time limit.
 class WorkerMonitor {
 public:
-  WorkerMonitor(int FD, const ReplayOptions &Options)
-      : Lines(FD), Options(Options) {
+  WorkerMonitor(int FD, pid_t Pid, const ReplayPlan &Plan)
+      : Lines(FD), Pid(Pid), Plan(Plan) {
     restart();
   }
 
@@ -179,8 +190,10 @@ public:
 
 private:
   LineReader Lines;
-  const ReplayOptions &Options;
+  pid_t Pid;
+  const ReplayPlan &Plan;
   Deadline Until;
+  StarvationClock Starved;
 
   void restart();
   /// \returns true for the last line.
@@ -189,8 +202,9 @@ private:
 } // namespace
 
 void WorkerMonitor::restart() {
-  double Limit = getStageLimit(Options, Stage);
+  double Limit = getStageLimit(Plan, Stage);
   Until = Deadline::ofLimit(Limit > 0 ? Limit + GraceSeconds : 0);
+  Starved = StarvationClock(Pid);
 }
 
 bool WorkerMonitor::handle(StringRef Line) {
@@ -231,7 +245,10 @@ WorkerMonitor::End WorkerMonitor::wait() {
             Result = End::TimedOut;
         },
         [](const ErrorInfoBase &) {});
-    return Result;
+    double More = Result == End::TimedOut ? Starved.take() : 0;
+    if (More < StarvedSeconds)
+      return Result;
+    Until = Deadline::after(More);
   }
 }
 
@@ -262,16 +279,17 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   ChildOptions O;
   // Standard output is for the report; the kernel's output goes to standard
   // error.
-  O.Out = STDERR_FILENO;
+  if (Plan.options().ShowsOutput)
+    O.Out = STDERR_FILENO;
   O.Kept.append(Kept.begin(), Kept.end());
   O.Kept.push_back(FD);
-  O.ShowsCrash = true;
+  O.ShowsCrash = Plan.options().ShowsOutput;
   Expected<Child> C = Child::fork([&] { runBody(Body, FD); }, O);
   if (!C)
     return C.takeError();
   Messages->Write.reset();
 
-  WorkerMonitor Monitor(Messages->Read.get(), Plan.options());
+  WorkerMonitor Monitor(Messages->Read.get(), C->pid(), Plan);
   WorkerMonitor::End End = Monitor.wait();
   if (End == WorkerMonitor::End::TimedOut)
     C->kill();
@@ -295,11 +313,10 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
     return createStringError(Monitor.Error);
   StringRef Where = describeStage(Monitor.Stage);
   if (End == WorkerMonitor::End::TimedOut)
-    R = makeDeadResult(
-        Plan, Monitor, Verdict::Timeout,
-        formatv("{0} did not end within {1} s", Where,
-                getStageLimit(Plan.options(), Monitor.Stage))
-            .str());
+    R = makeDeadResult(Plan, Monitor, Verdict::Timeout,
+                       formatv("{0} did not end within {1} s", Where,
+                               getStageLimit(Plan, Monitor.Stage))
+                           .str());
   else if (!Monitor.Fatal.empty())
     R = makeDeadResult(Plan, Monitor, Verdict::Crash, Monitor.Fatal);
   else

@@ -259,7 +259,7 @@ private:
   std::vector<BufferVariation> &Variations;
   const size_t FirstGroup; ///< Groups before it are given by the user.
 
-  bool isConstant(BufferVariation &V) const;
+  bool isConstant(BufferVariation &V);
   bool explainByOrder(BufferVariation &V);
   bool explainByRounding(BufferVariation &V);
   void refuse(BufferVariation &V) const;
@@ -273,13 +273,15 @@ private:
 } // namespace
 
 /// If the replays agree with each other, but not with the recording, they do
-/// not vary: the recording depends on something else.
-bool Explainer::isConstant(BufferVariation &V) const {
+/// not vary: the recording depends on something else, such as fast math.
+bool Explainer::isConstant(BufferVariation &V) {
   assert(Outcomes[V.Part].All.size() > 1 && "no replay");
   ArrayRef<ArrayRef<char>> Replays =
       ArrayRef(Outcomes[V.Part].All).drop_front();
   if (any_of(Replays, [&](ArrayRef<char> One) { return One != Replays[0]; }))
     return false;
+  if (Outcomes[V.Part].MayRound && explainByRounding(V))
+    return true;
   V.Kind = BufferVariation::Constant;
   V.Reason = "all replays agree with each other, but not with the recording";
   return true;

@@ -26,6 +26,9 @@ struct PartOutcomes {
   uint32_t DType = MNEME_DTYPE_BYTES; ///< Of its elements, if known.
   uint32_t Stride =
       0; ///< Bytes with which the kernel addresses it; 0: unknown.
+  /// The replays run other code than the recorded launch, and the IR permits it
+  /// to round differently.
+  bool MayRound = false;
   std::vector<ArrayRef<char>> All; ///< Of equal size; empty: never varies.
 };
 

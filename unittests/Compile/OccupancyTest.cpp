@@ -114,6 +114,7 @@ TEST(OccupancyTest, AMD) {
   EXPECT_EQ(O.Warps, 32u);
   EXPECT_EQ(O.MaxWarps, 32u);
   EXPECT_THAT(O.Limiters, ElementsAre("waves", "VGPRs"));
+  EXPECT_THAT(computeAMD("gfx90a", 256, 12).Limiters, ElementsAre("waves"));
   O = computeAMD("gfx942", 256, 65);
   EXPECT_EQ(O.Warps, 28u);
   EXPECT_THAT(O.Limiters, ElementsAre("VGPRs"));

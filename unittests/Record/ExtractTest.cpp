@@ -399,3 +399,77 @@ define ptx_kernel void @other() {
   ASSERT_EQ(Opcodes(*M), (std::vector<std::string>{"add", "mul", "sub"}));
   EXPECT_EQ(Opcodes(*extract(*M, "k")), Opcodes(*M));
 }
+
+TEST(StaticHash, IsTheSameForAllKernelsAtOnce) {
+  // Kernels with shared functions and variables, unnamed globals, debug info,
+  // and lists of used globals and kernels.
+  std::string IR = R"(
+target triple = "nvptx64-nvidia-cuda"
+%struct.S = type { i32, float }
+@0 = private constant [2 x i8] c"a\00"
+@1 = private constant [2 x i8] c"b\00"
+@count = addrspace(1) externally_initialized global i32 0
+@llvm.compiler.used = appending global [1 x ptr] [ptr addrspacecast (ptr addrspace(1) @count to ptr)], section "llvm.metadata"
+define internal void @shared(ptr %p) {
+  %v = load i8, ptr @0
+  store i8 %v, ptr %p, !tbaa !4
+  ret void
+}
+)";
+  std::vector<std::string> Names;
+  for (int I = 0; I != 7; ++I) {
+    Names.push_back("k" + std::to_string(I));
+    std::string N = std::to_string(I);
+    IR += "define ptx_kernel void @k" + N + "(ptr %p) !dbg !" +
+          std::to_string(20 + I) + " {\n  call void @shared(ptr %p), !dbg !" +
+          std::to_string(30 + I) +
+          "\n  %f = getelementptr %struct.S, ptr %p, " + "i32 " + N +
+          ", i32 1\n  store float 1.0, ptr %f, !tbaa !" +
+          std::to_string(4 + I % 2) +
+          (I % 3 ? "\n" : "\n  store i32 1, ptr addrspace(1) @count\n") +
+          (I % 2 ? "  store ptr @1, ptr %p\n" : "") + "  ret void\n}\n";
+  }
+  IR += R"(
+!nvvm.annotations = !{!8, !9}
+!llvm.dbg.cu = !{!1}
+!llvm.module.flags = !{!3}
+!1 = distinct !DICompileUnit(language: DW_LANG_C_plus_plus, file: !2)
+!2 = !DIFile(filename: "a.cu", directory: "")
+!3 = !{i32 2, !"Debug Info Version", i32 3}
+!4 = !{!6, !6, i64 0}
+!5 = !{!7, !7, i64 0}
+!6 = !{!"char", !10, i64 0}
+!7 = !{!"float", !10, i64 0}
+!8 = !{ptr @k1, !"maxntidx", i32 32}
+!9 = !{ptr @k4, !"maxntidx", i32 64}
+!10 = !{!"root"}
+!11 = !DISubroutineType(types: null)
+)";
+  for (int I = 0; I != 7; ++I) {
+    std::string Scope = std::to_string(20 + I);
+    IR += "!" + Scope + " = distinct !DISubprogram(name: \"k\", scope: !2, " +
+          "file: !2, type: !11, unit: !1, spFlags: DISPFlagDefinition)\n!" +
+          std::to_string(30 + I) + " = !DILocation(line: 1, scope: !" + Scope +
+          ")\n";
+  }
+  LLVMContext Context;
+  std::unique_ptr<Module> M = parse(Context, IR);
+  // As reading a payload does it.
+  std::vector<std::string> Each;
+  for (StringRef Name : Names) {
+    LLVMContext Own;
+    std::unique_ptr<Module> Copy = parse(Own, IR);
+    unsigned Number = 0;
+    for (GlobalVariable &G : Copy->globals())
+      if (!G.hasName())
+        G.setName("mneme.unnamed." + Twine(Number++));
+    Each.push_back(computeStaticHash(*extract(*Copy, Name)));
+  }
+  for (size_t Count : {1, 2, 3, 7})
+    EXPECT_EQ(cantFail(computeStaticHashes(copyModule(*M, Context),
+                                           ArrayRef(Names).take_front(Count))),
+              std::vector<std::string>(Each.begin(), Each.begin() + Count));
+  Names.push_back("none");
+  EXPECT_THAT_EXPECTED(computeStaticHashes(std::move(M), Names),
+                       FailedWithMessage("no kernel named 'none'"));
+}

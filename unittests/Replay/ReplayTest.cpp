@@ -1279,6 +1279,7 @@ protected:
     IR = ("target triple = \"nvptx64-nvidia-cuda\"\n"
           "@counter = addrspace(1) externally_initialized global i64 0\n"
           "@tile = internal addrspace(3) global [32 x i32] undef\n"
+          "declare ptr addrspace(4) @constants() memory(none)\n"
           "define linkonce_odr void @put(ptr %to, i32 %v) {\n"
           "  %slot = alloca ptr\n"
           "  store ptr %to, ptr %slot\n"
@@ -1323,6 +1324,28 @@ TEST_F(MemoryUseTest, VariablesCount) {
   EXPECT_FALSE(canReadWhatItWrites("%v = load i64, ptr addrspace(1) @counter\n"
                                    "store i64 %v, ptr %p"));
   EXPECT_TRUE(canReadWhatItWrites("store i64 1, ptr addrspace(1) @counter"));
+}
+
+TEST_F(MemoryUseTest, ParametersOfHIPAreCastThroughNumbers) {
+  // Promoting the slots of parameters makes such pairs of conversions. The
+  // block size is in constant memory.
+  constexpr StringRef Cast = "%pn = ptrtoint ptr %p to i64\n"
+                             "%pg = inttoptr i64 %pn to ptr addrspace(1)\n"
+                             "%qn = ptrtoint ptr %q to i64\n"
+                             "%qg = inttoptr i64 %qn to ptr addrspace(1)\n"
+                             "%c = call ptr addrspace(4) @constants()\n"
+                             "%s = load i32, ptr addrspace(4) %c\n"
+                             "%v = load i32, ptr addrspace(1) %qg\n"
+                             "%w = add i32 %v, %s\n";
+  EXPECT_FALSE(
+      canReadWhatItWrites((Cast + "store i32 %w, ptr addrspace(1) %pg").str()));
+  EXPECT_TRUE(
+      canReadWhatItWrites((Cast + "store i32 %w, ptr addrspace(1) %qg").str()));
+  // Half of an address is another one.
+  EXPECT_TRUE(canReadWhatItWrites("%n = ptrtoint ptr %q to i32\n"
+                                  "%r = inttoptr i32 %n to ptr\n"
+                                  "%v = load i32, ptr %r\n"
+                                  "store i32 %v, ptr %p"));
 }
 
 TEST_F(MemoryUseTest, WhatIsNotUnderstoodDoes) {

@@ -17,8 +17,11 @@
 ///   would raise SIGFPE; no GPU faults on either.
 /// * NVPTX shifts by the width or more give 0, or the sign. x86 would mask the
 ///   amount, as AMDGPU does.
-/// * Multiplications and additions are not contracted, so that results do not
-///   depend on which of them a pipeline leaves adjacent.
+/// * Fast-math flags that change results are removed: the GPU's pipeline has
+///   made use of them. The CPU's optimizations would round in another way after
+///   each pipeline, depending on which operations it leaves adjacent.
+/// * Funnel shifts of a width that is no power of two are expanded: LLVM 22.1.8
+///   miscompiles comparisons of such rotations (llvm-project #223262).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -451,10 +454,33 @@ static Value *shiftClamped(IRBuilderBase &B, BinaryOperator &I) {
   return B.CreateSelect(InRange, Shifted, Constant::getNullValue(Ty));
 }
 
+/// \returns shifts for a funnel shift of a width that is no power of two, else
+/// null.
+static Value *expandFunnelShift(IRBuilderBase &B, CallInst &Call) {
+  Intrinsic::ID ID = Call.getIntrinsicID();
+  unsigned Width = Call.getType()->getScalarSizeInBits();
+  if ((ID != Intrinsic::fshl && ID != Intrinsic::fshr) || isPowerOf2_32(Width))
+    return nullptr;
+  Type *Ty = Call.getType();
+  Value *High = Call.getArgOperand(0), *Low = Call.getArgOperand(1);
+  Value *Amount =
+      B.CreateURem(Call.getArgOperand(2), ConstantInt::get(Ty, Width));
+  Value *Rest = B.CreateSub(ConstantInt::get(Ty, Width), Amount);
+  bool IsLeft = ID == Intrinsic::fshl;
+  Value *Shifted = B.CreateOr(B.CreateShl(High, IsLeft ? Amount : Rest),
+                              B.CreateLShr(Low, IsLeft ? Rest : Amount));
+  return B.CreateSelect(B.CreateICmpEQ(Amount, Constant::getNullValue(Ty)),
+                        IsLeft ? High : Low, Shifted);
+}
+
 void Normalizer::fixArithmetic(Function &F) {
   for (Instruction &I : make_early_inc_range(instructions(F))) {
-    if (isa<FPMathOperator>(I))
-      I.setHasAllowContract(false);
+    if (isa<FPMathOperator>(I)) {
+      FastMathFlags Kept;
+      Kept.setNoNaNs(I.hasNoNaNs());
+      Kept.setNoInfs(I.hasNoInfs());
+      I.copyFastMathFlags(Kept);
+    }
     IRBuilder<> B(&I);
     Value *New = nullptr;
     switch (I.getOpcode()) {
@@ -473,6 +499,9 @@ void Normalizer::fixArithmetic(Function &F) {
     case Instruction::AShr:
       if (IsNVPTX)
         New = shiftClamped(B, cast<BinaryOperator>(I));
+      break;
+    case Instruction::Call:
+      New = expandFunnelShift(B, cast<CallInst>(I));
       break;
     default:
       break;

@@ -8,6 +8,7 @@
 
 #include "Program.h"
 #include "LoadedSections.h"
+#include "Message.h"
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/AMDProcessors.h"
 
@@ -18,6 +19,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <dlfcn.h>
 #include <iterator>
 #include <link.h>
 #include <new>
@@ -71,6 +73,50 @@ struct Segment {
 } // namespace
 
 /// Returns the segment that contains \p Address; empty if there is none.
+static Segment findSegment(uint64_t Address);
+
+namespace {
+/// Checks the tables of an object, whose file may be damaged, before they are
+/// used.
+class TableCheck {
+public:
+  bool isIntact(const MnemeHook *Begin, const MnemeHook *End) {
+    return Begin >= End || std::all_of(Begin, End, [this](const MnemeHook &H) {
+             // Linkers pad merged sections with zeros.
+             return !H.Name || (isText(H.Name) && isRuntimeFunction(H.Name));
+           });
+  }
+  bool isIntact(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End) {
+    return Begin >= End ||
+           std::all_of(Begin, End, [this](const MnemeIndexEntry &E) {
+             return !E.Name || (isText(E.Name) && E.Kind <= MNEME_INDEX_UNIT &&
+                                (*E.Name || E.Kind == MNEME_INDEX_UNIT));
+           });
+  }
+
+private:
+  Segment Last;
+
+  bool isMapped(const void *At) {
+    auto Address = reinterpret_cast<uint64_t>(At);
+    if (!Last.contains(Address))
+      Last = findSegment(Address);
+    return Last.contains(Address);
+  }
+  bool isText(const char *Text) {
+    return isMapped(Text) &&
+           memchr(Text, 0, Last.End - reinterpret_cast<uint64_t>(Text));
+  }
+  /// As the pass selects them.
+  static bool isRuntimeFunction(const char *Name) {
+    for (const char *Prefix : {"cu", "hip", "__cuda", "__hip"})
+      if (startsWith(Name, Prefix))
+        return true;
+    return false;
+  }
+};
+} // namespace
+
 static Segment findSegment(uint64_t Address) {
   struct {
     uint64_t Address;
@@ -222,10 +268,46 @@ uint64_t mneme::countUnloads() {
   return Unloads;
 }
 
+/// Reports damaged tables once.
+bool Program::areIntact(const MnemeHook *HooksBegin, const MnemeHook *HooksEnd,
+                        const MnemeIndexEntry *IndexBegin,
+                        const MnemeIndexEntry *IndexEnd, uint64_t Unloads) {
+  auto Tables = std::make_tuple(HooksBegin, HooksEnd, IndexBegin, IndexEnd);
+  {
+    std::lock_guard<std::mutex> Guard(Lock);
+    auto Known = Checked.find(Tables);
+    if (Known != Checked.end() && Known->second.Unloads == Unloads)
+      return Known->second.AreIntact;
+  }
+  // Takes the loader's lock, so a thread must not do it while it holds ours.
+  TableCheck Check;
+  bool AreIntact = Check.isIntact(HooksBegin, HooksEnd) &&
+                   Check.isIntact(IndexBegin, IndexEnd);
+  std::lock_guard<std::mutex> Guard(Lock);
+  bool IsNew = true;
+  attempt([&] {
+    auto [Known, Inserted] = Checked.try_emplace(Tables);
+    IsNew = Inserted || Known->second.Unloads != Unloads;
+    Known->second = {Unloads, AreIntact};
+  });
+  Dl_info Object;
+  const void *At = HooksBegin ? static_cast<const void *>(HooksBegin)
+                              : static_cast<const void *>(IndexBegin);
+  if (!AreIntact && IsNew)
+    tell("mneme: error: '%s' is damaged: its table of kernels or of runtime "
+         "functions is invalid, so none of its launches are seen: build it "
+         "again\n",
+         dladdr(At, &Object) && Object.dli_fname ? Object.dli_fname
+                                                 : "an executable");
+  return AreIntact;
+}
+
 void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
                      const MnemeIndexEntry *IndexBegin,
                      const MnemeIndexEntry *IndexEnd) {
   uint64_t Unloads = countUnloads();
+  if (!areIntact(HooksBegin, HooksEnd, IndexBegin, IndexEnd, Unloads))
+    return;
   {
     std::lock_guard<std::mutex> Guard(Lock);
     if (HooksBegin < HooksEnd)
@@ -249,6 +331,18 @@ void Program::attach(MnemeHook *HooksBegin, MnemeHook *HooksEnd,
     IsIncomplete = true;
 }
 
+static bool isLoaded(const dl_phdr_info &Info, const LoadedSection &S) {
+  auto Begin = reinterpret_cast<uint64_t>(S.Begin),
+       End = reinterpret_cast<uint64_t>(S.End);
+  return Begin < End && std::any_of(
+                            Info.dlpi_phdr, Info.dlpi_phdr + Info.dlpi_phnum,
+                            [&](const ElfW(Phdr) & P) {
+                              uint64_t At = Info.dlpi_addr + P.p_vaddr;
+                              return P.p_type == PT_LOAD && Begin >= At &&
+                                     End <= At + P.p_memsz;
+                            });
+}
+
 /// Attaches a loaded object by the section headers of its file.
 static int attachObject(dl_phdr_info *Info, size_t, void *) {
   LoadedSection Found[] = {{MNEME_HOOKS_SECTION}, {MNEME_INDEX_SECTION}};
@@ -256,6 +350,13 @@ static int attachObject(dl_phdr_info *Info, size_t, void *) {
     Program::get().setIncomplete();
     return 0;
   }
+  for (const LoadedSection &S : Found)
+    if (S.Begin != S.End && !isLoaded(*Info, S)) {
+      tell("mneme: error: '%s' is damaged: its section '%s' is not in memory, "
+           "so none of its launches are seen: build it again\n",
+           *Info->dlpi_name ? Info->dlpi_name : "the executable", S.Name);
+      return 0;
+    }
   Program::get().attach(
       reinterpret_cast<MnemeHook *>(Found[0].Begin),
       reinterpret_cast<MnemeHook *>(Found[0].End),

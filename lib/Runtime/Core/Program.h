@@ -23,6 +23,7 @@
 #include <mutex>
 #include <set>
 #include <string>
+#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -126,6 +127,9 @@ private:
   /// Returns true if the index has been registered.
   bool isKnown(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                uint64_t Unloads) const;
+  bool areIntact(const MnemeHook *HooksBegin, const MnemeHook *HooksEnd,
+                 const MnemeIndexEntry *IndexBegin,
+                 const MnemeIndexEntry *IndexEnd, uint64_t Unloads);
   /// Ignores entries with payloads that are not in \p Payloads.
   void addIndex(const MnemeIndexEntry *Begin, const MnemeIndexEntry *End,
                 const MnemeHook *Object, uint64_t Unloads,
@@ -144,6 +148,15 @@ private:
   };
   std::map<const void *, LoadedObject> Objects; ///< By the beginning of the
                                                 ///< index.
+  /// Whether the tables of an object are intact, by their bounds.
+  struct CheckedTables {
+    uint64_t Unloads = 0; ///< Number of objects unloaded before.
+    bool AreIntact = false;
+  };
+  std::map<std::tuple<const MnemeHook *, const MnemeHook *,
+                      const MnemeIndexEntry *, const MnemeIndexEntry *>,
+           CheckedTables>
+      Checked;
   /// Payloads for the device linker, by the object's number.
   std::map<uint32_t, std::vector<const MnemePayloadHeader *>> Units;
   uint32_t NumObjects = 0;

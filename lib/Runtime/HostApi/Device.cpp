@@ -313,6 +313,11 @@ static void printError(const char *What, const std::string &Name,
   tell("mneme: error: %s '%s': %s\n", What, Name.c_str(), Why.c_str());
 }
 
+static uint64_t defaultDynamicShared(const HostKernel &K) {
+  return DeviceLimits::SharedPerBlock -
+         std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
+}
+
 Module *Device::loadModule(const DeviceModule &Code) {
   std::unique_ptr<Module> &Slot = Modules[Code.key()];
   if (Slot)
@@ -341,12 +346,6 @@ void Device::fillModule(Module &M, const DeviceModule &Code) {
   if (!M.Error.empty())
     return;
 
-  std::vector<Variable *> Order;
-  WireWriter Initialize;
-  Initialize.str(Code.Hash);
-  Initialize.u32(Code.Copy);
-  Initialize.u32(Told.size());
-  uint64_t Total = 0;
   for (const ModuleVariable &T : Told) {
     Variable &V = M.Variables[T.Name];
     void *Ptr = nullptr;
@@ -354,12 +353,23 @@ void Device::fillModule(Module &M, const DeviceModule &Code) {
     if (allocate(&Ptr, std::max<uint64_t>(T.Size, 1), KindVariable))
       throw std::bad_alloc();
     V = {T.Name, reinterpret_cast<uint64_t>(Ptr), T.Size};
-    Initialize.str(V.Name);
-    Initialize.u64(V.Address);
-    Total += sizeof(uint64_t) + V.Size;
-    Order.push_back(&V);
     std::lock_guard<std::mutex> Guard(MemoryLock);
     Memory.find(V.Address)->Owner = &V;
+  }
+  initialize(M, Code.key());
+}
+
+/// Gives the variables their initial values.
+void Device::initialize(Module &M, const DeviceModule::Key &Key) {
+  WireWriter Initialize;
+  Initialize.str(Key.first);
+  Initialize.u32(Key.second);
+  Initialize.u32(M.Variables.size());
+  uint64_t Total = 0;
+  for (const auto &[Name, V] : M.Variables) {
+    Initialize.str(Name);
+    Initialize.u64(V.Address);
+    Total += sizeof(uint64_t) + V.Size;
   }
   std::string Answer;
   M.Error = LauncherLink::get().request(MNEME_WIRE_INITIALIZE, Initialize,
@@ -367,20 +377,47 @@ void Device::fillModule(Module &M, const DeviceModule &Code) {
   if (!M.Error.empty())
     return;
   WireReader Contents = LauncherLink::reader(Answer);
-  for (Variable *V : Order) {
+  for (const auto &[Name, V] : M.Variables) {
     size_t Size;
     const char *Bytes = Contents.bytes(Size);
-    if (Size != V->Size) {
+    if (Size != V.Size) {
       M.Error = "the launcher sent a malformed answer";
       return;
     }
-    memcpy(reinterpret_cast<void *>(V->Address), Bytes, Size);
+    memcpy(reinterpret_cast<void *>(V.Address), Bytes, Size);
     std::lock_guard<std::mutex> Guard(MemoryLock);
-    auto Managed = ManagedVariables.find(V->Name);
-    if (Managed != ManagedVariables.end() && V->Size == sizeof(void *))
-      memcpy(reinterpret_cast<void *>(V->Address), &Managed->second,
+    auto Managed = ManagedVariables.find(Name);
+    if (Managed != ManagedVariables.end() && V.Size == sizeof(void *))
+      memcpy(reinterpret_cast<void *>(V.Address), &Managed->second,
              sizeof(void *));
   }
+}
+
+void Device::reset() {
+  takeLastError();
+  std::lock_guard<std::mutex> Guard(LaunchLock);
+  mneme_host_free_heap();
+  for (const auto &[Key, K] : Kernels)
+    K->MaxDynamicShared = defaultDynamicShared(*K);
+  WasReset = true;
+}
+
+/// Completes a reset. As on a GPU, this happens at the next use: programs
+/// usually end after a reset.
+CudaError Device::renewModules() {
+  if (!WasReset)
+    return cudaSuccess;
+  if (!attempt([&] {
+        for (const auto &[Key, M] : Modules)
+          if (M && M->Error.empty())
+            initialize(*M, Key);
+      }))
+    return cudaErrorMemoryAllocation;
+  WasReset = false;
+  for (const auto &[Key, M] : Modules)
+    if (M && !M->Error.empty())
+      return cudaErrorInitializationError;
+  return cudaSuccess;
 }
 
 CudaError Device::findVariable(const void *Shadow, Variable &V) {
@@ -397,6 +434,8 @@ CudaError Device::lookUpVariable(const void *Shadow, Variable &V) {
   if (!Program::get().find(Shadow, MNEME_INDEX_VARIABLE, Entry))
     return cudaErrorInvalidSymbol;
   std::lock_guard<std::mutex> Guard(LaunchLock);
+  if (CudaError E = renewModules())
+    return E;
   Module *M = loadModule(Program::get().moduleOf(Entry));
   auto I = M->Variables.find(Entry.Name);
   if (I == M->Variables.end())
@@ -476,9 +515,7 @@ CudaError Device::loadKernel(const void *Stub, const IndexEntry &Entry,
   K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
   findTuned(K, Code);
   findJit(K, Stub, Entry, Code, *M);
-  K.MaxDynamicShared =
-      DeviceLimits::SharedPerBlock -
-      std::min(DeviceLimits::SharedPerBlock, K.Host.StaticShared);
+  K.MaxDynamicShared = defaultDynamicShared(K);
   return cudaSuccess;
 }
 
@@ -672,6 +709,8 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   L.Args = Args;
 
   std::lock_guard<std::mutex> Guard(LaunchLock);
+  if (CudaError E = renewModules())
+    return E;
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
@@ -693,7 +732,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
     else if (R && !Records.keeps(*R, Time))
       Records.discard(std::move(R));
     else if (R)
-      finishRecording(std::move(R));
+      finishRecording(std::move(R), Args);
   }
   // As on a GPU, the launch itself returns errors in its configuration; an
   // error inside the kernel is returned by later calls and is sticky.

@@ -163,6 +163,10 @@ public:
   /// Implements cudaFuncSetAttribute.
   CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
   CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args);
+  /// Implements cudaDeviceReset, except for memory: it remains allocated, as
+  /// programs reset the device when they are about to end. A sticky error
+  /// remains, too: according to the CUDA manual, it requires a new process.
+  void reset();
   /// Returns the number of resident blocks per multiprocessor, for occupancy
   /// queries.
   unsigned maxActiveBlocks(const HostKernel &K, unsigned BlockSize,
@@ -187,6 +191,8 @@ private:
   // On lack of memory, these throw std::bad_alloc without effect.
   Module *loadModule(const DeviceModule &Code);
   void fillModule(Module &M, const DeviceModule &Code);
+  void initialize(Module &M, const DeviceModule::Key &Key);
+  CudaError renewModules();
   CudaError loadKernel(const void *Stub, const IndexEntry &Entry,
                        HostKernel &K);
   bool placeSegments(WireReader &R, std::string &Error);
@@ -215,10 +221,11 @@ private:
   Fallback loadTuned(HostKernel &K, TunedVariant &V, MnemeHostKernel *&Code);
   std::vector<Recording::Region> findRegions(const HostKernel &K, void **Args,
                                              Omission &Omitted);
+  bool reachesHeap(const HostKernel &K, void **Args);
   std::unique_ptr<Recording> beginRecording(HostKernel &K,
                                             const LaunchShape &Shape,
                                             const LaunchId &Id, void **Args);
-  void finishRecording(std::unique_ptr<Recording> R);
+  void finishRecording(std::unique_ptr<Recording> R, void **Args);
   static void storePrologue(Recording &R);
   static void storeEpilogue(Recording &R);
   bool validCopySide(const void *Ptr, uint64_t Size);
@@ -242,6 +249,8 @@ private:
   std::map<std::string, uint64_t> ManagedVariables;
   Annotations Notes;
   std::map<DeviceModule::Key, std::unique_ptr<Module>> Modules;
+  /// The next use of the device gives all variables their initial values.
+  bool WasReset = false;
   /// By payload, object and name.
   std::map<std::tuple<std::string, uint32_t, std::string>,
            std::unique_ptr<HostKernel>>

@@ -81,11 +81,8 @@ MNEME_API rt_cudaGetDeviceFlags(unsigned *Flags) {
 
 MNEME_API rt_cudaDeviceSynchronize() { return done(cudaSuccess); }
 
-/// Keeps a sticky error: according to the CUDA manual, a new process is needed
-/// then. Keeps memory allocated: programs reset the device when they are about
-/// to end.
 MNEME_API rt_cudaDeviceReset() {
-  Device::get().takeLastError();
+  Device::get().reset();
   return done(cudaSuccess);
 }
 

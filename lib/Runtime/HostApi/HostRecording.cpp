@@ -81,6 +81,40 @@ Device::findRegions(const HostKernel &K, void **Args, Omission &Omitted) {
   return Regions;
 }
 
+/// \returns whether a launch can reach memory that kernels have allocated with
+/// malloc, or leave a pointer to it. May throw.
+bool Device::reachesHeap(const HostKernel &K, void **Args) {
+  std::vector<Recording::Region> Regions;
+  mneme_host_visit_heap(
+      [](void *Data, uint64_t Address, uint64_t Size) {
+        static_cast<std::vector<Recording::Region> *>(Data)->push_back(
+            {Address, Size, MNEME_REGION_HEAP, ""});
+      },
+      &Regions);
+  if (Regions.empty())
+    return false;
+  size_t NumInHeap = Regions.size();
+  Omission Omitted;
+  std::vector<Recording::Region> Recorded = findRegions(K, Args, Omitted);
+  std::move(Recorded.begin(), Recorded.end(), std::back_inserter(Regions));
+  Reachability Reached(Regions);
+  for (size_t I = NumInHeap; I != Regions.size(); ++I)
+    Reached.addRoot(Regions[I].Address);
+  forEachPointer(K, Args, [&](uint64_t V) { Reached.addRoot(V); });
+  while (const Recording::Region *Next = Reached.next()) {
+    if (Next < &Regions[NumInHeap])
+      return true;
+    Reached.scan(reinterpret_cast<const char *>(Next->Address), Next->Address,
+                 Next->Size);
+  }
+  return false;
+}
+
+/// Why launches that reach the device heap are not recorded.
+static constexpr const char InHeap[] =
+    "memory points to memory that a kernel has allocated with malloc, which is "
+    "not recorded";
+
 std::unique_ptr<Recording>
 Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
                        const LaunchId &Id, void **Args) {
@@ -96,8 +130,16 @@ Device::beginRecording(HostKernel &K, const LaunchShape &Shape,
     }
   Omission Omitted;
   std::vector<Recording::Region> Regions;
-  if (!attempt([&] { Regions = findRegions(K, Args, Omitted); })) {
+  bool ReachesHeap = false;
+  if (!attempt([&] {
+        ReachesHeap = reachesHeap(K, Args);
+        Regions = findRegions(K, Args, Omitted);
+      })) {
     Records.skip(K, outOfMemory());
+    return nullptr;
+  }
+  if (ReachesHeap) {
+    Records.skip(K, InHeap);
     return nullptr;
   }
   std::unique_ptr<Recording> R =
@@ -136,12 +178,20 @@ void Device::storePrologue(Recording &R) {
   R.Prologue.close();
 }
 
-void Device::finishRecording(std::unique_ptr<Recording> R) {
+void Device::finishRecording(std::unique_ptr<Recording> R, void **Args) {
   RecordingTime Time(Records);
-  if (attempt([&] { storeEpilogue(*R); }))
-    Records.finish(std::move(R));
-  else
+  bool ReachesHeap = false;
+  if (!attempt([&] {
+        // The heap is elsewhere in a replay, so pointers to it would differ.
+        ReachesHeap = reachesHeap(static_cast<HostKernel &>(*R->K), Args);
+        if (!ReachesHeap)
+          storeEpilogue(*R);
+      }))
     Records.abandon(std::move(R), outOfMemory());
+  else if (ReachesHeap)
+    Records.abandon(std::move(R), InHeap);
+  else
+    Records.finish(std::move(R));
 }
 
 /// May throw.

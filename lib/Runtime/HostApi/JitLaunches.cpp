@@ -76,6 +76,9 @@ void Device::findJit(HostKernel &K, const void *Stub, const IndexEntry &Entry,
   // A recorder takes precedence.
   if (!LauncherLink::get().directory().empty())
     return;
+  // A variant has only the functions that the kernel mentions.
+  if (!K.Obstacle.empty())
+    return;
   JitRequest Q;
   if (describeJitKernel(Stub, Entry, Code, JitTarget::Host, Q))
     K.Jit = &Jit::get().add(std::make_unique<JitSite>(

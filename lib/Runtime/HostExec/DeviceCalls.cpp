@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Executor.h"
+#include <mutex>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,8 +264,12 @@ namespace {
 struct alignas(16) HeapHeader {
   uint64_t Magic;
   HeapHeader *Self;
+  uint64_t Size;
+  HeapHeader *Previous, *Next; ///< Of the live allocations.
 };
 } // namespace
+static std::mutex HeapLock; ///< Only held where the worker is busy.
+static HeapHeader *NewestInHeap;
 static constexpr uint64_t HeapMagic = 0x4d6e656d65486561; // "MnemeHea"
 
 static void *allocateDevice(size_t Size) {
@@ -273,8 +278,13 @@ static void *allocateDevice(size_t Size) {
     return nullptr;
   enterBusy(W);
   HeapHeader *H = static_cast<HeapHeader *>(malloc(sizeof(HeapHeader) + Size));
-  if (H)
-    *H = {HeapMagic, H};
+  if (H) {
+    std::lock_guard<std::mutex> Guard(HeapLock);
+    *H = {HeapMagic, H, Size, nullptr, NewestInHeap};
+    if (NewestInHeap)
+      NewestInHeap->Previous = H;
+    NewestInHeap = H;
+  }
   leaveBusy(W);
   return H ? H + 1 : nullptr;
 }
@@ -290,9 +300,29 @@ static void freeDevice(void *P) {
                 "kernel '%s' freed %p, which its malloc did not return",
                 W.Launch->Kernel->Name, P);
   enterBusy(W);
+  {
+    std::lock_guard<std::mutex> Guard(HeapLock);
+    (H->Previous ? H->Previous->Next : NewestInHeap) = H->Next;
+    if (H->Next)
+      H->Next->Previous = H->Previous;
+  }
   H->Magic = 0;
   free(H);
   leaveBusy(W);
+}
+
+void mneme_host_visit_heap(void (*Visit)(void *Data, uint64_t Address,
+                                         uint64_t Size),
+                           void *Data) {
+  for (HeapHeader *H = NewestInHeap; H; H = H->Next)
+    Visit(Data, reinterpret_cast<uint64_t>(H + 1), H->Size);
+}
+
+void mneme_host_free_heap() {
+  while (HeapHeader *H = NewestInHeap) {
+    NewestInHeap = H->Next;
+    free(H);
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -101,35 +101,40 @@ SmallVector<char, 0> mneme::captureBitcode(Module &M,
   return Buffer;
 }
 
-/// Returns the static hash that the launcher will compute from the bitcode of
-/// a payload; nothing if it cannot be computed.
-static std::optional<Digest128> hashKernel(StringRef Bitcode,
-                                           StringRef Kernel) {
-  // The extraction consumes the module, and types of an earlier one in the same
-  // context would rename its own.
+/// Returns the static hashes that the launcher will compute from the bitcode of
+/// a payload; none if they cannot be computed.
+static std::vector<std::string> hashKernels(StringRef Bitcode,
+                                            ArrayRef<std::string> Kernels) {
+  // Types of the compiler's own module would rename those of the copy.
   LLVMContext Context;
   Expected<std::unique_ptr<Module>> M =
       parseBitcodeFile(MemoryBufferRef(Bitcode, ""), Context);
-  if (M)
-    M = extractKernel(std::move(*M), Kernel);
-  if (M)
-    return parseDigest128(computeStaticHash(**M));
-  consumeError(M.takeError());
-  return std::nullopt;
+  if (!M) {
+    consumeError(M.takeError());
+    return {};
+  }
+  Expected<std::vector<std::string>> Hashes =
+      computeStaticHashes(std::move(*M), Kernels);
+  if (Hashes)
+    return std::move(*Hashes);
+  consumeError(Hashes.takeError());
+  return {};
 }
 
 static std::string buildPayload(Module &M, const CaptureOptions &Options) {
   PayloadBuilder Payload(M, captureBitcode(M, Options), Options.OptLevel);
   Payload.addFlags(Options.IsRDC ? MNEME_PAYLOAD_RDC : 0);
-  for (const Function &F : M) {
-    if (!isKernel(F))
-      continue;
-    // Applications have no LLVM to compute it with.
-    std::optional<Digest128> StaticHash;
-    if (!Options.IsRDC)
-      StaticHash = hashKernel(Payload.bitcode(), F.getName());
-    Payload.addKernel(F.getName(), describeArgs(M, F.getName()), StaticHash);
-  }
+  std::vector<std::string> Kernels, Hashes;
+  for (const Function &F : M)
+    if (isKernel(F))
+      Kernels.push_back(F.getName().str());
+  // Applications have no LLVM to compute them with.
+  if (!Options.IsRDC)
+    Hashes = hashKernels(Payload.bitcode(), Kernels);
+  for (auto [I, Name] : enumerate(Kernels))
+    Payload.addKernel(Name, describeArgs(M, Name),
+                      Hashes.empty() ? std::nullopt
+                                     : parseDigest128(Hashes[I]));
   return Payload.build();
 }
 

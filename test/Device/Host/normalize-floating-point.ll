@@ -1,5 +1,5 @@
-; Conversions saturate as on a GPU. Nothing may be contracted, or results would
-; depend on what a pipeline left side by side.
+; Conversions saturate as on a GPU. Fast-math flags may not change results any more, or they would
+; depend on which operations a pipeline leaves adjacent.
 ; RUN: mneme-pass-opt -passes=mneme-host-normalize -S %s | FileCheck %s
 target triple = "nvptx64-nvidia-cuda"
 
@@ -10,10 +10,12 @@ define i32 @f(float %x, double %y) {
 ; CHECK: call i64 @llvm.fptoui.sat.i64.f64(double %y)
   %b = fptoui double %y to i64
 ; CHECK: fmul float %x, %x
-; CHECK: fadd nnan float
+; CHECK: fadd nnan ninf float
+; CHECK: fdiv float
   %c = fmul contract float %x, %x
-  %d = fadd nnan contract float %c, %x
-  %e = bitcast float %d to i32
+  %d = fadd fast float %c, %x
+  %r = fdiv arcp afn float %d, %x
+  %e = bitcast float %r to i32
   %g = trunc i64 %b to i32
   %h = add i32 %a, %g
   %i = add i32 %h, %e

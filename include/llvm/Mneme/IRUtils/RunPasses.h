@@ -30,6 +30,12 @@ void runPasses(Module &M, StringRef Passes);
 void runPasses(Module &M, TargetMachine *TM,
                function_ref<void(PassBuilder &, ModulePassManager &)> Add);
 
+/// Replaces conversions of pointers to numbers of the same size and back by
+/// casts, through which analyses find the object. Parameters of clang's HIP
+/// kernels point to global memory but are used as generic pointers; promoting
+/// them to registers creates such pairs.
+void castPointersDirectly(Module &M);
+
 } // namespace mneme
 } // namespace llvm
 

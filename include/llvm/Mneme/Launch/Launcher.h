@@ -111,6 +111,10 @@ struct LaunchOptions {
   std::function<void(const Twine &)> ShowProgress;
   /// Receives the summary at the end, several lines in one call.
   std::function<void(StringRef)> PrintSummary = [](StringRef) {};
+  /// Receives, after the summary, the first launch of each kernel that was
+  /// recorded on the host device: the kernel's file and the dynamic hash.
+  std::function<void(ArrayRef<std::pair<std::string, std::string>> Launches)>
+      CheckRecorded;
 };
 
 /// Runs the application to its end. \returns its exit code; 128 + N if signal N

@@ -17,6 +17,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include <chrono>
 #include <optional>
+#include <sys/types.h>
 
 namespace llvm {
 namespace mneme {
@@ -40,6 +41,29 @@ public:
 
 private:
   std::optional<std::chrono::steady_clock::time_point> End;
+};
+
+/// Measures how long a process is ready to run but has no processor, so that a
+/// time limit depends on its work and not on the load of the machine.
+class StarvationClock {
+public:
+  /// Measures nothing.
+  StarvationClock() = default;
+  /// Starts now, for the main thread of a process.
+  explicit StarvationClock(pid_t Pid) : Pid(Pid), Last(read()) {}
+
+  /// Returns the seconds since the start or the last call.
+  double take();
+
+private:
+  /// Seconds of the thread's life, by the scheduler's account.
+  struct Account {
+    double Running = 0, Waiting = 0, Wall = 0;
+  };
+  pid_t Pid = 0;
+  Account Last;
+
+  Account read() const;
 };
 
 /// Calls \p IsOver, at least once, until it returns true or \p Seconds have

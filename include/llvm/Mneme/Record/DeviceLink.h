@@ -63,6 +63,12 @@ public:
   Expected<std::unique_ptr<Module>> extract(size_t Unit,
                                             StringRef Kernel) const;
 
+  /// Returns the kernel of unit \p Unit with all functions of all units whose
+  /// addresses are used, for a kernel that calls through pointers that another
+  /// kernel has made. Not the kernel's identity: use extract() for that.
+  Expected<std::unique_ptr<Module>> extractWithTargets(size_t Unit,
+                                                       StringRef Kernel) const;
+
   /// Returns a module with the variables of all units and their initializers,
   /// named as in extract(). With several units, functions have no bodies, and
   /// no variable has local linkage.

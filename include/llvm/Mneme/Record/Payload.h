@@ -87,6 +87,11 @@ Error checkComplete(const Module &Extracted);
 /// LLVMContext.
 std::string computeStaticHash(const Module &Extracted);
 
+/// Returns the static hashes of \p Kernels of a module, each as for the module
+/// that extractKernel() makes, without examining the whole module for each.
+Expected<std::vector<std::string>>
+computeStaticHashes(std::unique_ptr<Module> M, ArrayRef<std::string> Kernels);
+
 /// Follows the name of a local symbol that several linked units define, and
 /// precedes the digits that distinguish the units.
 inline constexpr StringLiteral UnitInfix = "__unit__";

@@ -84,6 +84,8 @@ struct ReplayOptions : KernelConfig {
   bool Untrusted = false;
   bool StrictBarriers = false; ///< HostSchedule::Strict.
   bool Isolate = true; ///< Compile and run in a child process.
+  /// The child process prints what the kernel prints, and crashes.
+  bool ShowsOutput = true;
   /// Defaults for the host device, whose launches are long and whose timer is
   /// exact.
   static constexpr unsigned HostIterations = 3, HostWarmup = 1;
@@ -268,6 +270,8 @@ public:
   /// Returns a new copy of the module to compile, preferably in a context of
   /// its own.
   std::unique_ptr<Module> cloneModule(LLVMContext &Context) const;
+  /// Returns the size of the module's bitcode.
+  size_t sizeOfIR() const { return Bitcode ? Bitcode->size() : 0; }
   /// Seconds spent on parsing the IR and on reading the snapshots.
   double parseTime() const { return ParseTime; }
   double readTime() const { return ReadTime; }

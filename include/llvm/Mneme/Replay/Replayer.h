@@ -38,7 +38,8 @@ enum class ReplayStage {
   Open,
   Poison,
   Optimize,
-  Codegen,
+  Codegen,     ///< For the GPU, including ptxas.
+  HostCodegen, ///< For the CPU.
   Prepare,
   Launch,
   Compare,
@@ -47,8 +48,9 @@ enum class ReplayStage {
 };
 /// Returns the subject of "... did not end within 5 s".
 StringRef describeStage(ReplayStage S);
-/// Returns the time limit of a stage in seconds.
-double getStageLimit(const ReplayOptions &O, ReplayStage S);
+/// Returns the time limit of a stage in seconds, without the time in which the
+/// process waits for a processor.
+double getStageLimit(const ReplayPlan &Plan, ReplayStage S);
 
 /// Wall-clock times in seconds; they do not overlap.
 struct ReplayTimes {

@@ -172,6 +172,14 @@ int mneme_host_copy(void *Dst, const void *Src, size_t Size, int AsksHandlers);
 /// Like mneme_host_copy(), for memset.
 int mneme_host_set(void *Dst, int Value, size_t Size, int AsksHandlers);
 
+/// Calls \p Visit for each block of memory that kernels have allocated with
+/// malloc and not freed. Do not call during a launch.
+void mneme_host_visit_heap(void (*Visit)(void *Data, uint64_t Address,
+                                         uint64_t Size),
+                           void *Data);
+/// Frees these blocks. Do not call during a launch.
+void mneme_host_free_heap(void);
+
 /// A function that compiled kernels can call.
 typedef struct MnemeHostSymbol {
   const char *Name;
