@@ -39,10 +39,7 @@ static constexpr OldOption OldOptions[] = {
     // Options that had no effect.
     {"no-execute", "list-passes", "", false},
     {"no-verify", "list-passes", "", false},
-    {"resources", "bisect", "", false},
-    {"resources", "compare", "", false},
     {"resources", "list-passes", "", false},
-    {"resources", "reduce", "", false},
 };
 
 /// Returns the name of the option \p Word; empty if it is not an option.

@@ -124,5 +124,5 @@ Expected<int> mneme::runBisectOver(const ReplayPlan &Plan,
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));
-  return R->Candidates.empty() ? 2 : 0;
+  return !R->Candidates.empty() && R->isConfirmed() ? 0 : 2;
 }

@@ -209,6 +209,7 @@ static Error readVerdict(std::optional<Verdict> &Out) {
 static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
                                                     const ReplayOptions &Base) {
   DifferentialOptions D;
+  D.Resources = Base.Resources;
   if (Error E = readThreshold().moveInto(D.Threshold))
     return std::move(E);
   Expected<Criterion> What = Criterion::parse(CriterionText, D.Threshold);
@@ -259,8 +260,10 @@ Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
     return D.takeError();
   if (Error E = Plan.vary(D->Good).moveInto(Good))
     return std::move(E);
-  D->Resources = isCodeShown() && canBuildImage(*Bad);
-  Expected<DifferentialResult> R = compareSides(*Bad, *D);
+  D->Resources |= isCodeShown() && canBuildImage(*Bad);
+  Expected<DifferentialResult> R = CrossChecks.getNumOccurrences()
+                                       ? compareSides(*Bad, *D)
+                                       : compareWithRecorded(*Bad, *D);
   if (!R)
     return R.takeError();
   if (Text)

@@ -127,8 +127,9 @@ static cl::opt<bool> Resources(
     "resources",
     cl::desc("Also compile for the GPU, and report registers, spills and "
              "memory"),
-    cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getServeCommand()),
-    cl::cat(OutputCat));
+    cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getBisectCommand()),
+    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
+    cl::sub(getServeCommand()), cl::cat(OutputCat));
 
 //===----------------------------------------------------------------------===//
 // Launch and measurement
@@ -426,9 +427,19 @@ static Expected<int> reportRejected(StringRef Path,
 }
 
 static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
-  Expected<ReplayResult> Result = replay(Plan);
+  ReplayOptions Options = Plan.options();
+  Options.TriesGPUCode = Options.Isolate;
+  Expected<std::unique_ptr<ReplayPlan>> Trying = Plan.vary(std::move(Options));
+  if (!Trying)
+    return Trying.takeError();
+  Expected<ReplayResult> Result = replay(**Trying);
   if (!Result)
     return Result.takeError();
+  if (!Result->GPUFailure.empty())
+    WithColor::warning(errs(), ToolName)
+        << "the GPU's code generator fails for this code, which only the host "
+           "device can run: "
+        << printableLines(Result->GPUFailure) << '\n';
   if (Result->Power.isVacuous() && Result->verified())
     WithColor::warning(errs(), ToolName)
         << describePower(Result->Power) << '\n';

@@ -31,6 +31,9 @@ static constexpr unsigned MaxSingles = 16;
 /// side never fails.
 static constexpr unsigned MaxSeedsOfRandom = 48, MaxSeedsOfGood = 16;
 
+/// An answer of more passes says little about a metric.
+static constexpr size_t ManyPasses = 4;
+
 /// Number of new searches if the final check refutes the answer.
 static constexpr unsigned MaxTries = 3;
 
@@ -85,12 +88,17 @@ private:
   Error checkRunSet(const PassSearch &Search,
                     std::optional<json::Object> &Wrong);
   Error describeCulprits(const PassSearch &Search);
+  Error checkRequired();
   Error findRewrites();
   Error findChange();
 
   // No pass is responsible.
   Error explainFailure(const PassSearch &Search);
   Error listRequired();
+  Expected<std::optional<std::pair<PipelineStep, PipelineStep>>>
+  findWrongStep(const json::Object &Config,
+                function_ref<size_t(ArrayRef<PipelineStep>)> Begin,
+                std::vector<PassExecution> &Suspects);
   Error probe();
 
   /// Number of replays that check an answer or run on the host device.
@@ -377,8 +385,54 @@ Error Bisector::probe() {
   return Error::success();
 }
 
-/// Lists the required executions that change something when all others are
-/// skipped.
+/// Returns the points before and behind the execution that makes the IR wrong
+/// in the pipeline of \p Config. Unset: it is not known, because the IR at \p
+/// Begin is not good or that at the end not bad. All members of \p Suspects are
+/// required executions that may be the one.
+/// \param Begin  chooses the first point.
+Expected<std::optional<std::pair<PipelineStep, PipelineStep>>>
+Bisector::findWrongStep(const json::Object &Config,
+                        function_ref<size_t(ArrayRef<PipelineStep>)> Begin,
+                        std::vector<PassExecution> &Suspects) {
+  if (!Subject.TakeSteps)
+    return std::nullopt;
+  Expected<std::vector<PipelineStep>> All = Subject.TakeSteps(Config);
+  if (!All) {
+    consumeError(All.takeError()); // the answer is valid without it
+    return std::nullopt;
+  }
+  auto Steps = ArrayRef(*All).drop_front(Begin(*All));
+  for (const PipelineStep &S : drop_begin(Steps))
+    if (S.Execution.Required)
+      Suspects.push_back(S.Execution);
+  if (Suspects.empty())
+    return std::nullopt;
+  auto Ask = [&](ArrayRef<size_t> Positions) {
+    std::vector<json::Object> Configs;
+    for (size_t Position : Positions)
+      Configs.push_back(Steps[Position].Config);
+    return Q.ask(Configs);
+  };
+  size_t Last = Steps.size() - 1;
+  Expected<std::vector<Answer>> Ends = Ask({0, Last});
+  if (!Ends)
+    return Ends.takeError();
+  if ((*Ends)[0] != Answer::Good || (*Ends)[1] != Answer::Bad)
+    return std::nullopt;
+  Expected<Boundary> B = findBoundary(Last, J.width(), Ask);
+  if (!B)
+    return B.takeError();
+  Suspects.clear();
+  for (size_t I = B->LastGood + 1; I <= B->FirstBad; ++I)
+    if (Steps[I].Execution.Required)
+      Suspects.push_back(Steps[I].Execution);
+  if (B->FirstBad - B->LastGood > 1)
+    return std::nullopt;
+  return std::pair(Steps[B->LastGood], Steps[B->FirstBad]);
+}
+
+/// Finds the required execution that is wrong if all others are skipped, or
+/// lists those that change something.
 Error Bisector::listRequired() {
   if (!J.what().isVerify() || !Subject.ListPasses)
     return Error::success();
@@ -390,6 +444,18 @@ Error Bisector::listRequired() {
   for (const PassExecution &E : L->Executions)
     if (E.Required && E.Ran && E.Changed == true)
       Out.Required.push_back(E);
+  if (!L->Failure.empty() && !L->Executions.empty() &&
+      L->Executions.back().Required)
+    Out.Required = {L->Executions.back()};
+  if (!L->Failure.empty() || J.isRandom())
+    return Error::success();
+  std::vector<PassExecution> Suspects;
+  if (Error E = findWrongStep(
+                    Config, [](ArrayRef<PipelineStep>) { return 0; }, Suspects)
+                    .moveInto(Out.WrongStep))
+    return E;
+  if (Out.WrongStep)
+    Out.Required = {Out.WrongStep->second.Execution};
   return Error::success();
 }
 
@@ -510,6 +576,52 @@ Error Bisector::describeCulprits(const PassSearch &Search) {
   return Error::success();
 }
 
+/// Checks that an execution of the smallest set makes the IR wrong. They may
+/// also make the input of a required execution, which is the one.
+Error Bisector::checkRequired() {
+  if (!J.what().isVerify() || J.isRandom() || !Q.complete() || Out.PrefixOnly ||
+      !Out.SmallestConfig || Out.RunSet.empty() ||
+      Out.Smallest.CodeHash.empty() ||
+      any_of(Out.Culprits, [](const BisectCulprit &C) {
+        return C.Execution.Stage == PassStage::CodeGen;
+      }))
+    return Error::success();
+  auto BeforeCulprits = [&](ArrayRef<PipelineStep> Steps) -> size_t {
+    auto It = find_if(Steps, [&](const PipelineStep &S) {
+      return is_contained(Out.RunSet, S.Execution.Number);
+    });
+    return It == Steps.end() ? Steps.size() - 1 : It - Steps.begin() - 1;
+  };
+  if (Error E = findWrongStep(*Out.SmallestConfig, BeforeCulprits, Out.Required)
+                    .moveInto(Out.WrongStep))
+    return E;
+  if (Out.WrongStep && !Out.WrongStep->second.Execution.Required)
+    Out.WrongStep.reset();
+  if (!Out.WrongStep)
+    return Error::success();
+  Out.Required.clear();
+  ChangeKind Kind = ChangeKind::Code;
+  if (Subject.ClassifyChange && Out.SkipSet.size() == 1)
+    if (Error E =
+            Subject
+                .ClassifyChange(Out.BadConfig, Out.Culprits.front().Execution)
+                .moveInto(Kind))
+      return E;
+  BisectCulprit C;
+  C.Execution = Out.WrongStep->second.Execution;
+  C.IsExploiter = Kind == ChangeKind::Facts;
+  Q.say(formatv("required execution: {0} on {1}", C.Execution.Pass,
+                C.Execution.Unit));
+  if (C.IsExploiter) {
+    Out.Culprits.push_back(std::move(C));
+    return Error::success();
+  }
+  for (BisectCulprit &Other : Out.Culprits)
+    Other.IsExploiter = false;
+  Out.Culprits.insert(Out.Culprits.begin(), std::move(C));
+  return Error::success();
+}
+
 /// Searches the rewrites of the blamed executions.
 Error Bisector::findRewrites() {
   // The search in an execution takes about as many steps as the search for it.
@@ -518,10 +630,15 @@ Error Bisector::findRewrites() {
     return Error::success();
   const json::Object &Config =
       Out.SmallestConfig ? *Out.SmallestConfig : Out.BadConfig;
+  // Others only make the input of the cause.
+  bool HasCause = any_of(Out.Culprits, [](const BisectCulprit &C) {
+    return C.InRunSet && C.InSkipSet;
+  });
   for (const BisectCulprit &C : Out.Culprits) {
     if (Out.Rewrites.size() == MaxSearched || !Q.complete())
       break;
-    if (Out.SmallestConfig && !C.InRunSet)
+    if (C.Execution.Required || (Out.SmallestConfig && !C.InRunSet) ||
+        (HasCause && !C.InSkipSet && !C.IsExploiter))
       continue;
     const PassExecution &E = C.Execution;
     Expected<PassListing> Counted = Subject.CountRewrites(Config, E.Stage);
@@ -587,14 +704,24 @@ Error Bisector::finishPasses(PassSearch &Search) {
     return Error::success();
   }
   noteAccepted();
+  if (Sides.GoodIsNoPass && !J.what().isVerify() &&
+      Out.SkipSet.size() > ManyPasses)
+    Out.Notes.push_back("the good side runs no pass that can be skipped, and "
+                        "many passes change this metric: compare with another "
+                        "pipeline by --good");
   if (Search.isOfOtherHalf())
     noteOtherHalf();
   if (Error E = describeCulprits(Search))
     return E;
-  if (Error E = findRewrites())
+  if (Error E = checkRequired())
     return E;
-  if (Error E = findChange())
-    return E;
+  // Their rewrites only make the input of a required execution.
+  if (Out.Culprits.empty() || !Out.Culprits.front().Execution.Required) {
+    if (Error E = findRewrites())
+      return E;
+    if (Error E = findChange())
+      return E;
+  }
   if (!Q.complete())
     Out.Notes.push_back(formatv("the limit of {0} steps was reached: not all "
                                 "of these need be responsible",
@@ -613,7 +740,9 @@ Error Bisector::findPasses() {
       return E;
     static_cast<PassAnswer &>(Out) = Search.answer();
     if (!Out.HealedConfig && !Out.SpoiledConfig) {
-      if (Error E = explainFailure(Search))
+      // If settings are the answer, no pass needs to be.
+      bool IsAnswered = !Out.Settings.empty() && Q.complete();
+      if (Error E = IsAnswered ? probe() : explainFailure(Search))
         return E;
       return Out.Settings.empty() ? Error::success() : finishSettings();
     }

@@ -8,6 +8,7 @@
 
 #include "Alive.h"
 #include "PlainCommand.h"
+#include "Questions.h"
 #include "RewriteReport.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
@@ -124,7 +125,7 @@ static json::Value toJSON(const BisectCommand &C, const BisectReport &R) {
 }
 
 static json::Value toJSON(const PassEvidence &E) {
-  return json::Object{{"number", E.Number},
+  return json::Object{{"number", E.Number ? json::Value(E.Number) : nullptr},
                       {"of", E.IsAssembly ? "assembly" : "ir"},
                       {"before", json::fixUTF8(E.BeforeFile)},
                       {"after", json::fixUTF8(E.AfterFile)},
@@ -251,12 +252,13 @@ static void printSide(raw_ostream &OS, StringRef Name, const Judgement &J,
   if (!J.Error.empty())
     OS << ": " << StringRef(J.Error).split('\n').first;
   if (J.Replays > 1)
-    OS << formatv(" ({0} of {1} replays failed)", J.Failures, J.Replays);
+    OS << " (" << describeReplays(J) << ')';
   if (!What.isVerify() && J.Value)
     OS << ", " << What.Metric << ' '
        << formatWithUnit(R, What.Metric, *J.Value);
   if (!What.isVerify() && J.Ratio && Name != "good side") {
-    OS << formatv(", {0:f3} times the good side's", J.Ratio->Value);
+    OS << formatv(", {0}{1:f3} times the good side's",
+                  What.isTime() ? "in pairs " : "", J.Ratio->Value);
     if (J.Ratio->Low != J.Ratio->High)
       OS << " (95 %: " << describeInterval(*J.Ratio) << ')';
   }
@@ -295,11 +297,17 @@ printSetting(const BisectSetting &Setting) {
   return {Cut(Good), Cut(Bad)};
 }
 
+static std::string printNumber(const PassExecution &E) {
+  return E.Number ? utostr(E.Number) : "-";
+}
+
 static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
                          const BisectCulprit &C) {
   const PassExecution &E = C.Execution;
-  OS << formatv("  {0,5}  {1} on {2}", E.Number, E.Pass,
+  OS << formatv("  {0,5}  {1} on {2}", printNumber(E), E.Pass,
                 E.Unit.empty() ? "?" : E.Unit);
+  if (E.Required)
+    OS << ", required; good before it, bad after it";
   if (E.Stage == PassStage::CodeGen)
     OS << ", code generator";
   if (Out.PrefixOnly)
@@ -312,7 +320,8 @@ static void printCulprit(raw_ostream &OS, const BisectOutcome &Out,
                           : "; good without it");
   if (C.IsExploiter)
     OS << "; exploits what " << Out.SkipSet.front() << " did";
-  else if (C.InRunSet && !C.InSkipSet)
+  else if (!E.Required && (Out.Culprits.front().Execution.Required ||
+                           (C.InRunSet && !C.InSkipSet)))
     OS << "; takes part";
   // Skipping the others instead is not enough, though the smallest bad set does
   // without this one.
@@ -341,9 +350,11 @@ static void printChain(raw_ostream &OS, const BisectOutcome &Out) {
   std::string Chain;
   for (const BisectCulprit &C : Out.Culprits)
     if (C.InSkipSet || C.IsExploiter)
-      Chain += formatv("{0}{1} on {2} ({3})", Chain.empty() ? "" : " -> ",
-                       C.Execution.Pass, C.Execution.Unit, C.Execution.Number)
-                   .str();
+      Chain +=
+          formatv("{0}{1} on {2} ({3})", Chain.empty() ? "" : " -> ",
+                  C.Execution.Pass, C.Execution.Unit,
+                  C.Execution.Required ? "required" : printNumber(C.Execution))
+              .str();
   if (any_of(Out.Culprits, [](const auto &C) { return C.IsExploiter; }))
     printName(OS, "chain") << Chain << '\n';
 }
@@ -352,7 +363,9 @@ static void printFoundPasses(raw_ostream &OS, const BisectReport &R) {
   const BisectOutcome &Out = R.Outcome;
   printName(OS, "passes") << formatv(
       "{0} of {1} skippable executions ({2} changed something)\n",
-      Out.Culprits.size(), Out.NumExecutions, Out.NumCandidates);
+      count_if(Out.Culprits,
+               [](const auto &C) { return !C.Execution.Required; }),
+      Out.NumExecutions, Out.NumCandidates);
   for (const BisectCulprit &C : Out.Culprits)
     printCulprit(OS, Out, C);
   printChain(OS, Out);
@@ -402,8 +415,9 @@ static void printMetrics(raw_ostream &OS, const BisectReport &R) {
 
 static void printEvidence(raw_ostream &OS, const PassEvidence &E) {
   static constexpr size_t MaxLines = 60, MaxRemarks = 10;
-  OS << formatv("\nexecution {0}, {1} before and after", E.Number,
-                E.IsAssembly ? "assembly" : "IR");
+  OS << '\n'
+     << (E.Number ? "execution " + utostr(E.Number) : "required execution")
+     << ", " << (E.IsAssembly ? "assembly" : "IR") << " before and after";
   if (!E.BeforeFile.empty() && !E.AfterFile.empty())
     OS << ": " << E.BeforeFile << ", " << E.AfterFile;
   else if (!E.BeforeFile.empty())
@@ -465,7 +479,11 @@ void mneme::printReport(raw_ostream &OS, const BisectReport &R) {
     printName(OS, "found") << Out.Reason << '\n';
   for (const PassExecution &E : Out.Required)
     printName(OS, "required")
-        << E.Pass << " on " << E.Unit << ", which changed something\n";
+        << E.Pass << " on " << E.Unit
+        << (Out.WrongStep       ? ": good before it, bad after it"
+            : E.Changed == true ? ", which changed something"
+                                : ", in which the compilation fails")
+        << '\n';
   for (const std::string &Name : Out.Blamed)
     printName(OS, "good without") << Name << '\n';
   if (R.PTX)

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/CompilerSearch.h"
 #include "llvm/Support/Format.h"
@@ -63,6 +64,16 @@ static json::Value toJSON(const BisectCommand &C, const CompilerReport &R) {
   return std::move(O);
 }
 
+/// Returns true if the command ran and did not show the expected result.
+static bool isRefuted(const BisectCommand &C, const CompilerReport &R) {
+  return C.Runs && !C.shows(R.What, R.Good.Value);
+}
+
+bool CompilerReport::isConfirmed() const {
+  return none_of(Commands,
+                 [&](const BisectCommand &C) { return isRefuted(C, *this); });
+}
+
 json::Value mneme::toJSON(const CompilerReport &R) {
   json::Array Tests, Commands;
   for (const CompilerTest &T : R.Tests)
@@ -83,6 +94,7 @@ json::Value mneme::toJSON(const CompilerReport &R) {
                  {"tests", std::move(Tests)},
                  {"last_good", orNull(R.LastGood)},
                  {"first_bad", json::Array(R.Candidates)},
+                 {"confirmed", R.isConfirmed()},
                  {"random", nullptr},
                  {"steps", R.Counts.Steps},
                  {"compilations", R.Counts.Compilations},
@@ -144,7 +156,7 @@ void mneme::printReport(raw_ostream &OS, const CompilerReport &R) {
     OS << "\n# " << C.What;
     if (C.ExitCode)
       OS << "; exit code " << *C.ExitCode;
-    if (C.Runs && !C.shows(R.What, R.Good.Value))
+    if (isRefuted(C, R))
       OS << "; NOT CONFIRMED";
     OS << '\n' << C.Text << '\n';
   }

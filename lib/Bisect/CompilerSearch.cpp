@@ -584,10 +584,10 @@ Error CompilerSearch::searchCommits(LLVMCheckout &Checkout) {
 Error CompilerSearch::addCommand(StringRef Name, StringRef What,
                                  const CompilerTest &T, Answer Wanted) {
   ReplayOptions Options = Plan.options();
-  if (Error Failed = applyConfig(T.Config, Options))
+  if (Error Failed = applySide(T.Config, Options))
     return Failed;
   std::vector<std::string> Words = O.CommonWords;
-  append_range(Words, makeOptions(makeConfig(Options)));
+  append_range(Words, makeOptions(makeSideConfig(Options)));
   BisectCommand C;
   C.Name = Name.str();
   C.What = What.str();

@@ -172,7 +172,7 @@ Expected<BlamedRewrite> CounterSearch::run(const PassExecution &E) {
   Out.Number = E.Number;
   const PassExecution *Run = findExecution(Listing, E.Number);
   if (!Run || Run->Counters.empty()) {
-    Out.Missing = "pass " + E.Pass + " queries no debug counter here";
+    Out.Missing = "pass " + E.Pass + " has no debug counter here";
     return Out;
   }
   Expected<std::optional<CounterRange>> R = chooseCounter(Run->Counters);

@@ -62,12 +62,28 @@ static std::vector<std::string> readNewRemarks(StringRef Before,
 static std::string makeFileName(const PassExecution &E, StringRef When,
                                 bool Assembly) {
   std::string Name =
-      formatv("{0}-{1}.{2}.{3}", E.Number, E.Pass, When, Assembly ? "s" : "ll")
+      formatv("{0}-{1}.{2}.{3}", E.Number ? utostr(E.Number) : "required",
+              E.Pass, When, Assembly ? "s" : "ll")
           .str();
   for (char &C : Name)
     if (!isAlnum(C) && C != '-' && C != '_' && C != '.')
       C = '_';
   return Name;
+}
+
+Expected<ReplayResult> mneme::compileOnly(const ReplayPlan &Plan) {
+  auto Compile =
+      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
+    Expected<CompiledKernel> Code =
+        compileVariant(Plan, CodeTarget::None, Report);
+    if (!Code)
+      return Code.takeError();
+    ReplayResult Result;
+    Result.V = Code->V;
+    Result.Error = std::move(Code->Error);
+    return Result;
+  };
+  return runIsolated(Plan, Compile);
 }
 
 Expected<std::string> mneme::emitCode(const ReplayPlan &Plan,
@@ -84,18 +100,7 @@ Expected<std::string> mneme::emitCode(const ReplayPlan &Plan,
   Expected<std::unique_ptr<ReplayPlan>> Variant = Plan.vary(std::move(Options));
   if (!Variant)
     return Variant.takeError();
-  auto Compile =
-      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
-    Expected<CompiledKernel> Code =
-        compileVariant(**Variant, CodeTarget::None, Report);
-    if (!Code)
-      return Code.takeError();
-    ReplayResult Result;
-    Result.V = Code->V;
-    Result.Error = std::move(Code->Error);
-    return Result;
-  };
-  Expected<ReplayResult> Made = runIsolated(**Variant, Compile);
+  Expected<ReplayResult> Made = compileOnly(**Variant);
   if (!Made)
     return Made.takeError();
   if (Made->failed())
@@ -157,28 +162,35 @@ static Expected<std::string> printWithoutFacts(StringRef IR, double Seconds) {
                    });
 }
 
-bool mneme::addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E) {
+ChangeKind mneme::classifyChange(const ReplayPlan &Plan,
+                                 const PassExecution &E) {
   if (E.Stage != PassStage::IR)
-    return false;
-  auto Print = [&](bool After) -> Expected<std::string> {
+    return ChangeKind::Code;
+  auto Classify = [&]() -> Expected<ChangeKind> {
     Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
     if (!Work)
       return Work.takeError();
-    std::string NamedIR = Work->pathOf("named.bc");
+    std::string NamedIR = Work->pathOf("named.bc"), IR[2], WithoutFacts[2];
     if (Error Failed = writeNamedIR(Plan, NamedIR))
       return std::move(Failed);
-    Expected<std::string> IR =
-        emit(Plan, NamedIR, E.Number - !After, /*Assembly=*/false,
-             Work->pathOf("code.ll"));
-    if (!IR)
-      return IR.takeError();
-    return printWithoutFacts(*IR, Plan.options().Timeout);
+    for (bool After : {false, true}) {
+      if (Error Failed = emit(Plan, NamedIR, E.Number - !After,
+                              /*Assembly=*/false, Work->pathOf("code.ll"))
+                             .moveInto(IR[After]))
+        return std::move(Failed);
+      if (Error Failed = printWithoutFacts(IR[After], Plan.options().Timeout)
+                             .moveInto(WithoutFacts[After]))
+        return std::move(Failed);
+    }
+    return IR[0] == IR[1]                       ? ChangeKind::Nothing
+           : WithoutFacts[0] == WithoutFacts[1] ? ChangeKind::Facts
+                                                : ChangeKind::Code;
   };
-  Expected<std::string> Before = Print(false), After = Print(true);
-  bool Same = Before && After && *Before == *After;
-  consumeError(Before.takeError());
-  consumeError(After.takeError());
-  return Same;
+  Expected<ChangeKind> Kind = Classify();
+  if (Kind)
+    return *Kind;
+  consumeError(Kind.takeError());
+  return ChangeKind::Code;
 }
 
 void mneme::keepCode(StringRef Folder, StringRef Name, StringRef Text,
@@ -268,5 +280,38 @@ PassEvidence mneme::makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
   // The answer is valid without evidence, so this is not an error.
   if (Error Failed = compareCode(Plan, E, Tries, Folder, Out))
     Out.Missing = "cannot be shown: " + toString(std::move(Failed));
+  return Out;
+}
+
+PassEvidence mneme::makeStepEvidence(const ReplayPlan &Before,
+                                     const ReplayPlan &After,
+                                     const PassExecution &E, StringRef Folder) {
+  PassEvidence Out;
+  std::string NotKept;
+  auto Compare = [&]() -> Error {
+    Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+    if (!Work)
+      return Work.takeError();
+    auto Read = [&](const ReplayPlan &Plan, StringRef When, std::string &Text,
+                    std::string &File) -> Error {
+      std::string Name = makeFileName(E, When, /*Assembly=*/false);
+      if (Error Failed = emitCode(Plan, Plan.options(), Plan.options().IRFile,
+                                  /*Assembly=*/false, Work->pathOf(Name))
+                             .moveInto(Text))
+        return Failed;
+      keepCode(Folder, Name, Text, File, NotKept);
+      return Error::success();
+    };
+    if (Error Failed = Read(Before, "before", Out.BeforeText, Out.BeforeFile))
+      return Failed;
+    return Read(After, "after", Out.AfterText, Out.AfterFile);
+  };
+  if (Error Failed = Compare()) {
+    Out.Missing = "cannot be shown: " + toString(std::move(Failed));
+    return Out;
+  }
+  Out.Diff = diffCode(Out.BeforeText, Out.AfterText, E.Function,
+                      /*IsAssembly=*/false);
+  Out.Missing = std::move(NotKept);
   return Out;
 }

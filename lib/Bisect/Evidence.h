@@ -10,7 +10,7 @@
 #define LLVM_MNEME_LIB_BISECT_EVIDENCE_H
 
 #include "llvm/Mneme/Bisect/Report.h"
-#include "llvm/Mneme/Replay/Plan.h"
+#include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/Error.h"
 
 namespace llvm {
@@ -24,6 +24,11 @@ namespace mneme {
 /// \param Folder  folder for the code; empty: the code is not kept.
 PassEvidence makeEvidence(const ReplayPlan &Plan, const PassExecution &E,
                           unsigned Tries, StringRef Folder);
+
+/// The same for a required execution of the pipeline, by the plans of the IR
+/// before and after it.
+PassEvidence makeStepEvidence(const ReplayPlan &Before, const ReplayPlan &After,
+                              const PassExecution &E, StringRef Folder);
 
 /// Start of PassEvidence::Missing if the code was found and not written.
 inline constexpr StringLiteral NotKeptPrefix = "not kept: ";
@@ -39,10 +44,14 @@ void keepCode(StringRef Folder, StringRef Name, StringRef Text,
 std::string diffCode(StringRef Before, StringRef After, StringRef Function,
                      bool IsAssembly);
 
-/// Returns true if an execution of the pipeline only adds or removes facts:
-/// flags, attributes, metadata, alignments, assumptions. False if its code
-/// cannot be compared.
-bool addsOnlyFacts(const ReplayPlan &Plan, const PassExecution &E);
+/// Returns what an execution of the pipeline changes if none of those after it
+/// run. Facts are flags, attributes, metadata, alignments, assumptions. Code if
+/// the IR before and after cannot be compared.
+ChangeKind classifyChange(const ReplayPlan &Plan, const PassExecution &E);
+
+/// Compiles in another process, without launching. The result has the verdict
+/// and the compiler's error.
+Expected<ReplayResult> compileOnly(const ReplayPlan &Plan);
 
 /// Compiles to IR or assembly in another process and returns the code. Launches
 /// nothing. Fails if the compilation does.

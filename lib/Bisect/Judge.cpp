@@ -452,7 +452,7 @@ Expected<Judge::Sides> Judge::beginVerify() {
     return Sides::NotGood;
   }
   if (Bad.A != Answer::Bad) {
-    Text = formatv("it verifies, in {0} of {0} replays", Bad.Replays);
+    Text = formatv("{0} of {0} replays verify", Bad.Replays);
     return Sides::NotBad;
   }
   return Sides::Ready;

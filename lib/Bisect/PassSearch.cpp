@@ -112,6 +112,20 @@ BitVector PassSearch::chooseCandidates(const PassListing &L) const {
   return Changed &= Scope;
 }
 
+/// Returns the executions with a number of the pass of execution \p Number.
+static BitVector chooseOfPass(ArrayRef<PassExecution> Executions,
+                              unsigned Number) {
+  BitVector Of;
+  auto It = find_if(Executions,
+                    [&](const PassExecution &E) { return E.Number == Number; });
+  for (const PassExecution &E : Executions) {
+    Of.resize(std::max(Of.size(), E.Number + 1));
+    if (E.Number && It != Executions.end() && E.Pass == It->Pass)
+      Of.set(E.Number);
+  }
+  return Of;
+}
+
 void PassSearch::setScope(BitVector NewScope) {
   Scope = std::move(NewScope);
   // If the fault is random, the changes of an execution may be, too.
@@ -314,59 +328,116 @@ Error PassSearch::searchPrefix() {
   return searchSets(First, Last);
 }
 
-/// Returns the last execution of the smallest bad set whose skipping alone
-/// suffices, or a minimal set of executions of one of its passes that does.
-/// Unset: there is neither.
-Expected<std::optional<BitVector>> PassSearch::findCause() {
-  std::vector<BitVector> Sets;
+/// Returns what an execution of the bad side changes; Code if that is unknown.
+Expected<ChangeKind> PassSearch::classify(unsigned Number) {
+  auto It = find_if(Listing.Executions,
+                    [&](const PassExecution &E) { return E.Number == Number; });
+  if (!Subject.ClassifyChange || It == Listing.Executions.end())
+    return ChangeKind::Code;
+  return Subject.ClassifyChange(BadConfig, *It);
+}
+
+/// Returns whether an execution changes something if another one is skipped.
+Expected<bool> PassSearch::changesWithout(unsigned Number, unsigned Skipped) {
+  Expected<PassListing> L = Subject.ListPasses(withSkip(makeSet(Skipped)));
+  if (!L)
+    return L.takeError();
+  return any_of(L->Executions, [&](const PassExecution &E) {
+    return E.Number == Number && E.Changed.value_or(true);
+  });
+}
+
+/// Returns the executions of the smallest bad set that are the cause: one
+/// without which it is good, or a minimal set of one pass's executions. Unset:
+/// there is neither.
+/// \param Last  the end of the first bad prefix. Its pass does the wrong step;
+/// if several of its executions must be skipped, another execution that heals
+/// alone need only make their input, unless it adds a fact.
+Expected<std::optional<BitVector>> PassSearch::findCause(unsigned Last) {
+  std::vector<BitVector> Singles;
   for (unsigned Number : Out.RunSet)
-    Sets.push_back(makeSet(Number));
+    Singles.push_back(makeSet(Number));
+  Expected<std::vector<Answer>> Alone = askSkip(Singles);
+  if (!Alone)
+    return Alone.takeError();
   // The last one is the nearest to the failure.
-  std::reverse(Sets.begin(), Sets.end());
-  std::map<std::string, BitVector> ByPass;
-  for (const PassExecution &E : Listing.Executions)
-    if (E.Number && Candidates[E.Number])
-      ByPass.try_emplace(E.Pass, All.size()).first->second.set(E.Number);
-  for (const PassExecution &E : Listing.Executions)
-    if (is_contained(Out.RunSet, E.Number))
-      if (auto It = ByPass.find(E.Pass); It != ByPass.end()) {
-        Sets.push_back(std::move(It->second));
-        ByPass.erase(It);
-      }
+  std::optional<unsigned> Fact, Code;
+  BitVector NoCause(All.size());
+  for (auto [Number, A] : zip_equal(Out.RunSet, *Alone)) {
+    if (A != Answer::Good)
+      continue;
+    Expected<ChangeKind> Kind = classify(Number);
+    if (!Kind)
+      return Kind.takeError();
+    if (*Kind == ChangeKind::Nothing)
+      NoCause.set(Number);
+    else
+      (*Kind == ChangeKind::Facts ? Fact : Code) = Number;
+  }
+  // Executions that had nothing to do may do the work of skipped ones.
+  std::vector<BitVector> OfPasses;
+  for (unsigned Number : Out.RunSet) {
+    BitVector Set = chooseOfPass(Listing.Executions, Number) &= Scope;
+    if (!Set.anyCommon(NoCause) && !is_contained(OfPasses, Set))
+      OfPasses.insert(Set[Last] ? OfPasses.begin() : OfPasses.end(), Set);
+  }
   auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
-  Expected<std::optional<size_t>> Found =
-      findFirst(Sets, Answer::Good, J.width(), Ask);
-  if (!Found)
-    return Found.takeError();
-  if (!*Found)
-    return std::nullopt;
-  return minimize(Sets[**Found], BitVector(All.size()), Answer::Good, J.width(),
-                  Ask);
+  auto FindPass =
+      [&](ArrayRef<BitVector> Sets) -> Expected<std::optional<BitVector>> {
+    Expected<std::optional<size_t>> Found =
+        findFirst(Sets, Answer::Good, J.width(), Ask);
+    if (!Found)
+      return Found.takeError();
+    if (!*Found)
+      return std::nullopt;
+    return minimize(Sets[**Found], BitVector(All.size()), Answer::Good,
+                    J.width(), Ask);
+  };
+  bool IsVerify = J.what().isVerify();
+  if (IsVerify && Fact)
+    return makeSet(*Fact);
+  if (IsVerify && !OfPasses.empty() && OfPasses.front()[Last]) {
+    Expected<std::optional<BitVector>> Set = FindPass(OfPasses.front());
+    if (!Set || *Set)
+      return Set;
+  }
+  if (std::optional<unsigned> Single = std::max(Fact, Code))
+    return makeSet(*Single);
+  return FindPass(OfPasses);
 }
 
 /// Blames the execution that adds a wrong fact (a flag, an attribute) instead
-/// of the later one that exploits it. It is good without either of the two.
+/// of the later one that exploits it, or that derives another fact from it. It
+/// is good without either of the two.
 Error PassSearch::preferFacts() {
-  if (!Subject.AddsOnlyFacts || Out.SkipSet.size() != 1 ||
+  if (!Subject.ClassifyChange || Out.SkipSet.size() != 1 ||
       Out.RunSet.size() < 2)
     return Error::success();
-  for (const PassExecution &E : llvm::reverse(Listing.Executions)) {
-    if (!E.Number || E.Number >= Out.SkipSet.front() ||
-        !is_contained(Out.RunSet, E.Number))
+  unsigned Cause = Out.SkipSet.front();
+  ChangeKind Kind;
+  if (Error E = classify(Cause).moveInto(Kind))
+    return E;
+  for (unsigned Number : llvm::reverse(Out.RunSet)) {
+    if (Number >= Cause)
       continue;
-    Expected<Answer> Alone = Q.ask(withSkip(makeSet(E.Number)));
+    Expected<Answer> Alone = Q.ask(withSkip(makeSet(Number)));
     if (!Alone)
       return Alone.takeError();
     if (*Alone != Answer::Good)
       continue;
-    Expected<bool> OnlyFacts = Subject.AddsOnlyFacts(BadConfig, E);
-    if (!OnlyFacts)
-      return OnlyFacts.takeError();
-    if (*OnlyFacts) {
-      useSkipSet(makeSet(E.Number));
-      return Error::success();
-    }
+    ChangeKind Earlier;
+    if (Error E = classify(Number).moveInto(Earlier))
+      return E;
+    bool IsOwn = false;
+    if (Earlier == ChangeKind::Facts && Kind == ChangeKind::Facts)
+      if (Error E = changesWithout(Cause, Number).moveInto(IsOwn))
+        return E;
+    if (Earlier != ChangeKind::Facts || IsOwn)
+      continue;
+    Cause = Number;
+    Kind = Earlier;
   }
+  useSkipSet(makeSet(Cause));
   return Error::success();
 }
 
@@ -378,17 +449,17 @@ Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
   Expected<Answer> Alone = Q.ask(withSkip(First));
   if (!Alone)
     return Alone.takeError();
-  bool HasRunSet = false;
-  if (J.what().isVerify() && *Alone == Answer::Bad) {
+  bool IsVerify = J.what().isVerify();
+  bool HasRunSet = *Alone == Answer::Bad;
+  if (HasRunSet) {
     if (Error E = findRunSet(First, Last))
       return E;
-    HasRunSet = true;
-    Expected<std::optional<BitVector>> Cause = findCause();
+    Expected<std::optional<BitVector>> Cause = findCause(Last);
     if (!Cause)
       return Cause.takeError();
     if (*Cause && (*Cause)->any()) {
       useSkipSet(**Cause);
-      return preferFacts();
+      return IsVerify ? preferFacts() : Error::success();
     }
   }
   Expected<std::optional<BitVector>> Skip = findSkipSet(First);
@@ -402,12 +473,16 @@ Error PassSearch::searchSets(const BitVector &First, unsigned Last) {
   if ((*Skip)->any())
     useSkipSet(**Skip);
   // For a metric, the first bad prefix may be unrelated to the final value.
-  if (HasRunSet || Depth == BisectDepth::Heal ||
-      (!J.what().isVerify() && !First.anyCommon(**Skip)))
+  bool IsRelated = IsVerify || First.anyCommon(**Skip);
+  if (!IsRelated) {
+    Out.RunSet.clear();
+    Out.SmallestConfig.reset();
+  }
+  if (HasRunSet || !IsRelated || Depth == BisectDepth::Heal)
     return Error::success();
   if (Error E = findRunSet(First, Last))
     return E;
-  return J.what().isVerify() ? preferFacts() : Error::success();
+  return IsVerify ? preferFacts() : Error::success();
 }
 
 //===----------------------------------------------------------------------===//

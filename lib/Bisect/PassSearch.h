@@ -94,7 +94,9 @@ private:
   Expected<Boundary> findFirstBad(ArrayRef<unsigned> Ends,
                                   const BitVector &Skipped);
   Expected<std::optional<BitVector>> findSkipSet(BitVector Skip);
-  Expected<std::optional<BitVector>> findCause();
+  Expected<ChangeKind> classify(unsigned Number);
+  Expected<bool> changesWithout(unsigned Number, unsigned Skipped);
+  Expected<std::optional<BitVector>> findCause(unsigned Last);
   Error preferFacts();
   void noteBehind(FailureKind Failure, StringRef Spec);
   void usePrefix(const BitVector &First, unsigned Last);

@@ -129,8 +129,8 @@ static std::string printPipeline(ArrayRef<Element> Elements, bool Merge) {
 // IR as text
 //===----------------------------------------------------------------------===//
 
-/// Returns the text of an IR file without target attributes, which opt adds to
-/// functions that lack them.
+/// Returns the text of an IR file without the names of types, and without
+/// target attributes, which opt adds to functions that lack them.
 static Expected<std::string> readComparableIR(StringRef Path) {
   LLVMContext Context;
   SMDiagnostic Diagnostic;
@@ -141,6 +141,9 @@ static Expected<std::string> readComparableIR(StringRef Path) {
   for (Function &F : *M)
     for (StringRef Attribute : {"target-cpu", "target-features"})
       F.removeFnAttr(Attribute);
+  // A module that is read into a context of another one has other names.
+  for (StructType *T : M->getIdentifiedStructTypes())
+    T->setName("");
   M->setModuleIdentifier("");
   M->setSourceFileName("");
   std::string Text;
@@ -195,8 +198,8 @@ public:
   Expected<std::vector<std::string>> run();
   /// Returns opt's options for the plan's whole pipeline.
   Expected<std::vector<std::string>> runPipeline();
-  /// For the first executions of the plan's pipeline, which another opt runs.
-  Expected<std::vector<std::string>> runPrefix(unsigned Last);
+  /// For a plan of the smallest configuration whose pipeline another opt runs.
+  Expected<std::vector<std::string>> runExternal();
   /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
   /// did.
   Expected<bool> writes(ArrayRef<std::string> Words, StringRef Wanted) const;
@@ -222,7 +225,7 @@ private:
   Error chooseExecutions();
   Expected<std::multimap<std::string, Element>> listElements() const;
   std::vector<std::string> makeWords(StringRef Passes) const;
-  std::optional<std::string> chooseNumbers(StringRef Log, bool IsWhole) const;
+  std::string chooseNumbers(StringRef Log, bool IsWhole, bool &IsWanting) const;
   Expected<std::optional<std::vector<std::string>>>
   tryNumbers(std::vector<std::string> Words, bool IsWhole) const;
   Expected<std::optional<std::vector<std::string>>>
@@ -302,11 +305,12 @@ std::vector<std::string> PlainSearch::makeWords(StringRef Passes) const {
   return Words;
 }
 
-/// Returns the numbers of the executions in opt's log, for -opt-bisect. Unset:
-/// opt does not run all of them.
-/// \param IsWhole  opt runs the original pipeline, so that occurrences agree.
-std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
-                                                      bool IsWhole) const {
+/// Returns the numbers of the executions in opt's log, for -opt-bisect, and of
+/// passes that must always run.
+/// \param IsWhole    opt runs the original pipeline, so that occurrences agree.
+/// \param IsWanting  set to whether the log lacks some of the executions.
+std::string PlainSearch::chooseNumbers(StringRef Log, bool IsWhole,
+                                       bool &IsWanting) const {
   static const Regex Pattern(
       "^BISECT: (NOT )?running pass \\(([0-9]+)\\) (.*) on (.*)$");
   struct Line {
@@ -319,6 +323,7 @@ std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
     if (Pattern.match(Text, &Groups))
       Lines.push_back({Groups[2].str(), Groups[3].str(), Groups[4].str()});
   }
+  IsWanting = false;
   for (const PassExecution &E : Executions) {
     if (E.Required)
       continue;
@@ -341,15 +346,16 @@ std::optional<std::string> PlainSearch::chooseNumbers(StringRef Log,
       return Loops.size() == Nth;
     });
     if (It == Lines.end())
-      return std::nullopt;
-    It->Used = true;
+      IsWanting = true;
+    else
+      It->Used = true;
   }
   std::vector<std::string> Numbers;
   for (const Line &L : Lines)
-    if (L.Used || L.Pass == "loop-simplify" || L.Pass == "lcssa")
+    if (L.Used || L.Pass == "loop-simplify" || L.Pass == "lcssa" ||
+        isNumberedWrapper(L.Pass))
       Numbers.push_back(L.Number);
-  return Numbers.empty() ? std::nullopt
-                         : std::optional<std::string>(join(Numbers, ","));
+  return join(Numbers, ",");
 }
 
 Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
@@ -373,12 +379,14 @@ Expected<bool> PlainSearch::writes(ArrayRef<std::string> Words,
 }
 
 /// Adds the numbers of the executions to \p Words and checks the result. An
-/// execution may cause new ones and renumber those after it, so this iterates
-/// until the numbers are stable. Unset: opt does not write the wanted IR.
+/// execution may cause new ones and renumber those after it, and a pass that is
+/// skipped runs none of its own, so this iterates until the numbers are stable.
+/// Unset: opt does not write the wanted IR.
 Expected<std::optional<std::vector<std::string>>>
 PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
   static constexpr unsigned MaxRounds = 6;
   std::string Option = "-opt-bisect-limit=0";
+  bool IsWanting = false;
   for (unsigned Round = 0; Round != MaxRounds; ++Round) {
     std::vector<StringRef> Args{Opt.Path};
     append_range(Args, Words);
@@ -387,14 +395,16 @@ PlainSearch::tryNumbers(std::vector<std::string> Words, bool IsWhole) const {
     // If opt rejects the pipeline, the log has no executions.
     if (Error E = runProgram(Args, Log, ProgramSeconds))
       consumeError(std::move(E));
-    std::optional<std::string> Numbers = chooseNumbers(Log, IsWhole);
-    if (!Numbers)
+    std::string Numbers = chooseNumbers(Log, IsWhole, IsWanting);
+    if (Numbers.empty())
       return std::nullopt;
-    std::string Next = "-opt-bisect=" + *Numbers;
+    std::string Next = "-opt-bisect=" + Numbers;
     if (Next == Option)
       break;
     Option = std::move(Next);
   }
+  if (IsWanting)
+    return std::nullopt;
   Words.push_back(Option);
   Expected<bool> Same = writes(Words, WantedIR);
   if (!Same)
@@ -471,15 +481,32 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   return createStringError(Opt.Name + " writes different IR");
 }
 
-Expected<std::vector<std::string>> PlainSearch::runPrefix(unsigned Last) {
+Expected<std::vector<std::string>> PlainSearch::runExternal() {
   if (Error E = findOpt())
     return std::move(E);
+  PassListOptions LO;
+  LO.CodeGen = LO.Details = false;
+  LO.Limit = Plan.options().Timeout;
+  Expected<PassListing> L = listPasses(Plan, LO);
+  if (!L)
+    return L.takeError();
+  Dies = StringRef(L->Failure).contains("died of signal");
+  if (!L->Failure.empty() && !Dies)
+    return createStringError("the compilation fails: " + L->Failure);
+  // The program counts its required executions, too.
+  BitVector Ran(L->Executions.size() + 1);
+  for (auto [I, E] : enumerate(L->Executions))
+    if (E.Ran)
+      Ran.set(I + 1);
+  bool IsPrefix = int(Ran.count()) == std::max(Ran.find_last(), 0);
   NamedIR = Input;
-  if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
-    return std::move(E);
+  if (!Dies)
+    if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
+      return std::move(E);
   std::vector<std::string> Words =
       makeWords(Plan.compiler().pipeline().str());
-  Words.push_back("-opt-bisect-limit=" + utostr(Last));
+  Words.push_back(IsPrefix ? "-opt-bisect-limit=" + utostr(Ran.count())
+                           : "-opt-bisect=" + printNumbers(Ran));
   Expected<bool> Same = writes(Words, WantedIR);
   if (!Same)
     return Same.takeError();
@@ -496,8 +523,8 @@ Expected<std::vector<std::string>> PlainSearch::findInWhole() const {
     return Words.takeError();
   if (*Words)
     return std::move(**Words);
-  return createStringError(
-      "no pipeline that was tried produces the same IR in " + Opt.Name);
+  return createStringError("no pipeline that was tried gives the same IR in " +
+                           Opt.Name);
 }
 
 Expected<std::vector<std::string>> PlainSearch::run() {
@@ -589,15 +616,13 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   if (Out.SmallestConfig)
     if (Error E = applyConfig(*Out.SmallestConfig, Options))
       return E;
-  bool IsPrefix = Out.PrefixOnly && !Options.OptTool.empty();
-  if (!Out.SmallestConfig || (Out.PrefixOnly && !IsPrefix))
+  bool IsExternal = !Options.OptTool.empty();
+  if (!Out.SmallestConfig || (Out.PrefixOnly && !IsExternal))
     return createStringError("no set of executions alone makes it bad");
   if (any_of(Out.Culprits, [](const BisectCulprit &C) {
         return C.InRunSet && C.Execution.Stage == PassStage::CodeGen;
       }))
     return createStringError("passes of the code generator take part");
-  if (!Options.OptTool.empty() && !IsPrefix)
-    return createStringError("an external opt runs the passes");
   Expected<std::unique_ptr<ReplayPlan>> Smallest =
       Plan.vary(std::move(Options));
   if (!Smallest)
@@ -612,7 +637,7 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
     return E;
   PlainSearch Search(**Smallest, Input, *Work);
   Expected<std::vector<std::string>> Words =
-      IsPrefix ? Search.runPrefix(*Out.FirstBad) : Search.run();
+      IsExternal ? Search.runExternal() : Search.run();
   if (!Words)
     return Words.takeError();
   StringRef Printed = Folder.empty() ? StringRef(InputName) : StringRef(Input);
@@ -670,7 +695,7 @@ json::Value mneme::toJSON(const PlainCommand &C) {
 
 void mneme::printPlainCommand(raw_ostream &OS, const PlainCommand &C) {
   if (C.Text.empty()) {
-    OS << "\n# no command for opt alone: " << C.Missing << '\n';
+    OS << "\n# not reproducible with plain opt: " << C.Missing << '\n';
     return;
   }
   OS << "\n# bad: without Mneme; opt writes the IR of the smallest bad "

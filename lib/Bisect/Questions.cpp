@@ -41,6 +41,12 @@ Expected<Answer> Questions::ask(const json::Object &Config) {
   return Answers->front();
 }
 
+std::string mneme::describeReplays(const Judgement &V) {
+  if (V.Failures == 0)
+    return formatv("{0} of {0} replays verify", V.Replays);
+  return formatv("{0} of {1} replays failed", V.Failures, V.Replays);
+}
+
 std::string mneme::describeJudgement(const Judgement &V,
                                      const Criterion &What) {
   std::string Text = getAnswerName(V.A).str();
@@ -51,7 +57,7 @@ std::string mneme::describeJudgement(const Judgement &V,
   if (!V.Certain)
     Text += ", not significant";
   if (V.Replays > 1)
-    Text += formatv(", {0} of {1} replays failed", V.Failures, V.Replays).str();
+    Text += ", " + describeReplays(V);
   return Text;
 }
 
@@ -65,10 +71,13 @@ void Questions::describeStep(const json::Object &Config,
               Short.take_front(60) + (Short.size() > 60 ? "..." : ""))
                  .str();
     }
+  auto Add = [&](const Twine &More) {
+    What += ((What.empty() ? "" : ", ") + More).str();
+  };
   if (std::optional<StringRef> Counter = Config.getString("llvm.debug-counter"))
-    What += ", rewrites " + Counter->take_front(60).str();
+    Add("rewrites " + Counter->take_front(60));
   if (std::optional<StringRef> IR = Config.getString("ir"))
-    What += ", IR " + sys::path::filename(*IR).str();
+    Add("IR " + sys::path::filename(*IR));
   if (What.empty())
     What = quoteCommand(makeOptions(Config));
   say(formatv("step {0}: {1}: {2}", J.counts().Steps,

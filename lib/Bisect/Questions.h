@@ -41,6 +41,8 @@ private:
   void describeStep(const json::Object &Config, const Judgement &V) const;
 };
 
+/// "3 of 5 replays failed", "5 of 5 replays verify"
+std::string describeReplays(const Judgement &V);
 /// "bad (Mismatch), 3 of 5 replays failed"
 std::string describeJudgement(const Judgement &V, const Criterion &What);
 

@@ -51,6 +51,7 @@ private:
   BisectReport R;
   PrivateFolder Spliced; ///< IR files with a part of a pass's change.
   unsigned NumSpliced = 0;
+  std::vector<PrivateFolder> Snapshots; ///< Of IR within pipelines.
 
   const Criterion &what() const { return O.Bisect.Judge.What; }
   void say(const Twine &Text) const {
@@ -63,6 +64,8 @@ private:
   Expected<std::pair<std::string, std::string>>
   readChange(const json::Object &Config, const PassExecution &E);
   Expected<json::Object> withIR(const json::Object &Config, StringRef IR);
+  Expected<std::vector<PipelineStep>> takeSteps(const json::Object &Config);
+  Error addRequiredEvidence();
   Expected<PassListing> countRewrites(const json::Object &Config,
                                       PassStage Stage);
   bool canSchedule() const;
@@ -112,7 +115,7 @@ Expected<PassListing> ReplayBisection::listPassesOf(const json::Object &Config,
   if (!Options)
     return Options.takeError();
   // On the host device, the code generator's passes only affect the machine
-  // code that metrics are read from.
+  // code that metrics are read from, and whether there is any.
   L.CodeGen =
       !isOnHost(*Farm) || Options->Resources || needsResources(what().Metric);
   L.Limit = Options->Timeout;
@@ -217,6 +220,51 @@ Expected<json::Object> ReplayBisection::withIR(const json::Object &Config,
   return Changed;
 }
 
+/// Keeps the folders of IR: evaluations distinguish IR by its path.
+Expected<std::vector<PipelineStep>>
+ReplayBisection::takeSteps(const json::Object &Config) {
+  Expected<ReplayOptions> Options = applyTo(Config);
+  if (!Options)
+    return Options.takeError();
+  Expected<PrivateFolder> Folder = PrivateFolder::createTemporary();
+  if (!Folder)
+    return Folder.takeError();
+  std::string NamedIR = Folder->pathOf("named.bc");
+  Expected<std::unique_ptr<ReplayPlan>> Variant = Plan.vary(*Options);
+  if (!Variant)
+    return Variant.takeError();
+  if (Error E = writeNamedIR(**Variant, NamedIR))
+    return std::move(E);
+  PassListOptions L;
+  L.CodeGen = false;
+  L.Limit = Options->Timeout;
+  L.Snapshots = Folder->path();
+  Options->IRFile = NamedIR;
+  Expected<std::unique_ptr<ReplayPlan>> Named =
+      (*Variant)->vary(std::move(*Options));
+  if (!Named)
+    return Named.takeError();
+  Expected<PassListing> All = listPasses(**Named, L);
+  if (!All)
+    return All.takeError();
+  PipelineStep Step;
+  Step.Config = Config;
+  Step.Config.erase("run_passes");
+  Step.Config.erase("skip_passes");
+  Step.Config["passes"] = "";
+  Step.Config["ir"] = NamedIR;
+  std::vector<PipelineStep> Steps = {Step};
+  for (auto [I, E] : enumerate(All->Executions)) {
+    if (E.Stage != PassStage::IR || !E.Ran || E.Changed != true)
+      continue;
+    Step.Execution = E;
+    Step.Config["ir"] = getSnapshotPath(Folder->path(), I);
+    Steps.push_back(Step);
+  }
+  Snapshots.push_back(std::move(*Folder));
+  return Steps;
+}
+
 /// Returns true for an external program that can only run prefixes.
 static bool runsOnlyPrefixes(const ReplayOptions &Options) {
   return any_of(ArrayRef<StringRef>{Options.OptTool, Options.LlcTool},
@@ -246,8 +294,8 @@ BisectSubject ReplayBisection::makeSubject() {
   S.RunOnHost = [this](const json::Object &Config, unsigned Attempt) {
     return runOnHost(Config, Attempt);
   };
-  S.AddsOnlyFacts = [this](const json::Object &Config,
-                           const PassExecution &E) -> Expected<bool> {
+  S.ClassifyChange = [this](const json::Object &Config,
+                            const PassExecution &E) -> Expected<ChangeKind> {
     Expected<ReplayOptions> Options = applyTo(Config);
     if (!Options)
       return Options.takeError();
@@ -255,7 +303,7 @@ BisectSubject ReplayBisection::makeSubject() {
         Plan.vary(std::move(*Options));
     if (!Variant)
       return Variant.takeError();
-    return addsOnlyFacts(**Variant, E);
+    return classifyChange(**Variant, E);
   };
   S.CanSchedule = [this] { return canSchedule(); };
   S.Say = O.Say;
@@ -264,6 +312,9 @@ BisectSubject ReplayBisection::makeSubject() {
   };
   S.WithIR = [this](const json::Object &Config, StringRef IR) {
     return withIR(Config, IR);
+  };
+  S.TakeSteps = [this](const json::Object &Config) {
+    return takeSteps(Config);
   };
   S.CountRewrites = [this](const json::Object &Config, PassStage Stage) {
     return countRewrites(Config, Stage);
@@ -291,7 +342,7 @@ static std::vector<PassExecution> orderEvidence(const BisectOutcome &Out) {
   std::vector<PassExecution> Shown = Out.Missing;
   auto Add = [&](auto Wanted) {
     for (const BisectCulprit &C : Out.Culprits)
-      if (Wanted(C))
+      if (Wanted(C) && !C.Execution.Required)
         Shown.push_back(C.Execution);
   };
   Add([](const BisectCulprit &C) { return C.InSkipSet; });
@@ -300,9 +351,29 @@ static std::vector<PassExecution> orderEvidence(const BisectOutcome &Out) {
   return Shown;
 }
 
+/// Adds the change of a required execution, whose IR was kept.
+Error ReplayBisection::addRequiredEvidence() {
+  const auto &[Before, After] = *R.Outcome.WrongStep;
+  std::unique_ptr<ReplayPlan> Plans[2];
+  for (auto [Step, Side] :
+       {std::pair(&Before, &Plans[0]), {&After, &Plans[1]}}) {
+    Expected<ReplayOptions> Options = applyTo(Step->Config);
+    if (!Options)
+      return Options.takeError();
+    if (Error E = Plan.vary(std::move(*Options)).moveInto(*Side))
+      return E;
+  }
+  R.Evidence.push_back(
+      makeStepEvidence(*Plans[0], *Plans[1], After.Execution, O.Output));
+  return Error::success();
+}
+
 Error ReplayBisection::addEvidence() {
   static constexpr size_t MaxEvidence = 8;
   const BisectOutcome &Out = R.Outcome;
+  if (Out.WrongStep)
+    if (Error E = addRequiredEvidence())
+      return E;
   Expected<ReplayOptions> Options =
       applyTo(Out.SpoiledConfig ? Out.Sides.Good : Out.BadConfig);
   if (!Options)
@@ -660,15 +731,58 @@ Expected<BisectReport> ReplayBisection::run() {
   return std::move(R);
 }
 
+/// Returns whether the GPU's code generator fails for the bad side and not for
+/// the good side. The host device does without it.
+static Expected<bool> failsForGPU(const ReplayPlan &Plan,
+                                  const BisectSides &Sides) {
+  std::optional<bool> Fails[2];
+  for (auto [Side, Out] :
+       {std::pair(&Sides.Good, &Fails[0]), {&Sides.Bad, &Fails[1]}}) {
+    ReplayOptions Options = Plan.options();
+    if (Error E = applySide(*Side, Options))
+      return std::move(E);
+    Options.Resources = true;
+    Expected<std::unique_ptr<ReplayPlan>> Variant =
+        Plan.vary(std::move(Options));
+    if (!Variant)
+      return Variant.takeError();
+    Expected<ReplayResult> Made = compileOnly(**Variant);
+    if (!Made)
+      return Made.takeError();
+    *Out = Made->V == Verdict::CompileError;
+  }
+  return !*Fails[0] && *Fails[1];
+}
+
 Expected<BisectReport> mneme::bisectReplay(const ReplayPlan &Plan,
                                            const ReplayBisectOptions &O) {
   Expected<BisectReport> R = ReplayBisection(Plan, O).run();
-  if (!R || R->Outcome.Random || !R->isContradicted())
+  if (!R)
     return R;
-  // The result depends on something that changes slowly, such as the time.
-  if (O.Say)
-    O.Say("the result varies: searching again with repeated replays");
+  ReplayOptions Options = Plan.options();
   ReplayBisectOptions Again = O;
-  Again.Bisect.Judge.AssumeRandom = true;
-  return ReplayBisection(Plan, Again).run();
+  if (R->Outcome.End == BisectOutcome::NothingToFind && R->What.isVerify() &&
+      R->Device == "host" && !Options.Resources && canBuildImage(Plan)) {
+    Expected<bool> Fails = failsForGPU(Plan, R->Outcome.Sides);
+    if (!Fails)
+      return Fails.takeError();
+    if (!*Fails)
+      return R;
+    if (O.Say)
+      O.Say("the GPU's code generator fails for the bad side: searching with "
+            "--resources");
+    Options.Resources = true;
+    Again.CommonWords.push_back("--resources");
+  } else if (!R->Outcome.Random && R->isContradicted()) {
+    // The result depends on something that changes slowly, such as the time.
+    if (O.Say)
+      O.Say("the result varies: searching again with repeated replays");
+    Again.Bisect.Judge.AssumeRandom = true;
+  } else {
+    return R;
+  }
+  Expected<std::unique_ptr<ReplayPlan>> Variant = Plan.vary(std::move(Options));
+  if (!Variant)
+    return Variant.takeError();
+  return ReplayBisection(**Variant, Again).run();
 }

@@ -139,7 +139,8 @@ void mneme::printRewrites(raw_ostream &OS, ArrayRef<BlamedRewrite> Rewrites) {
   for (const BlamedRewrite &W : Rewrites) {
     OS << left_justify("rewrite", 15) << ' ';
     if (!W.Missing.empty()) {
-      OS << formatv("unknown in execution {0}: {1}\n", W.Number, W.Missing);
+      OS << formatv("cannot narrow down execution {0} further: {1}\n", W.Number,
+                    W.Missing);
       continue;
     }
     OS << formatv("execution {0}, debug counter {1}: count {2} of {3}-{4}",

@@ -600,14 +600,16 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
 }
 
 /// Runs the external opt for a listing.
-Error KernelCompiler::runTool(std::unique_ptr<Module> &M,
-                              PassGate &Gate) const {
+Error KernelCompiler::runTool(std::unique_ptr<Module> &M, PassGate &Gate,
+                              double Seconds) const {
   static const PassListing None;
   const PassGate::Options &O = Gate.options();
   preprocess(*M);
   FixpointsDoNotMatter::allow(*M);
+  OptTool Limited = *ExternalOpt;
+  Limited.limitTime(Seconds);
   Expected<PassListing> L =
-      ExternalOpt->list(M, O.Selection, O.Numbers ? *O.Numbers : None);
+      Limited.list(M, O.Selection, O.Numbers ? *O.Numbers : None);
   FixpointsDoNotMatter::forget(*M);
   if (!L)
     return L.takeError();

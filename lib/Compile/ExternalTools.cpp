@@ -617,6 +617,90 @@ Expected<SmallVector<char, 0>> OptTool::runOn(const Module &M,
   return runTool(Tool, Target, std::move(Args), In, Out, Log, RemarksOut);
 }
 
+/// Returns which of \p Executions run, in the order of the program's numbers.
+/// Those that \p Numbers lacks are treated like their predecessors, or, if the
+/// program died or hung at the end of \p Numbers, run.
+/// \param Rest  set to whether executions behind these run.
+static std::vector<bool> selectExecutions(ArrayRef<PassExecution> Executions,
+                                          const PassSelection &Selection,
+                                          const PassListing &Numbers,
+                                          bool &Rest) {
+  auto Means = [](const PassSet &S, const PassExecution &E) {
+    return S.contains(E.Number) || S.names(E);
+  };
+  bool FollowsLast = Numbers.Failure.empty() || Selection.Run.has_value();
+  bool RunsNew = Selection.runs(Numbers.NumIR + 1);
+  std::vector<bool> Runs;
+  bool LastRun = Selection.runs(1);
+  size_t End = 0; // of those that are needed
+  for (const PassExecution &E : Executions) {
+    if (E.Number)
+      LastRun = (!Selection.Run || Means(*Selection.Run, E)) &&
+                !(Selection.Skip && Means(*Selection.Skip, E));
+    else if (!E.Required && !FollowsLast)
+      LastRun = RunsNew;
+    Runs.push_back(E.Required || LastRun);
+    if (!E.Required && LastRun)
+      End = Runs.size();
+  }
+  Rest = RunsNew && (!FollowsLast || End == Runs.size());
+  if (!Rest)
+    std::fill(Runs.begin() + End, Runs.end(), false);
+  return Runs;
+}
+
+/// Runs the selected executions. Skipping some may add and remove others, so
+/// that the rest gets other numbers than in \p Numbers. The program's own lines
+/// tell which executions ran; their numbers are corrected until these are the
+/// selected ones.
+/// \param Run  runs the program with an option for -opt-bisect, and sets Log.
+static Expected<SmallVector<char, 0>> runSelected(
+    const ToolInfo &Tool, const PassSelection &Selection,
+    const PassListing &Numbers, const std::string &Log, raw_ostream *Remarks,
+    function_ref<Expected<SmallVector<char, 0>>(StringRef, raw_ostream *)>
+        Run) {
+  static constexpr unsigned MaxRounds = 5;
+  if (Selection.empty() || !Numbers.NumIR)
+    return Run("", Remarks);
+  std::map<std::string, unsigned> NumberOf;
+  std::vector<PassExecution> Executions;
+  for (const PassExecution &E : Numbers.Executions)
+    if (E.Stage == PassStage::IR) {
+      NumberOf[E.spec()] = E.Number;
+      Executions.push_back(E);
+    }
+  for (unsigned Round = 0;; ++Round) {
+    bool Rest = false;
+    BisectionRanges Ranges;
+    std::vector<bool> Runs =
+        selectExecutions(Executions, Selection, Numbers, Rest);
+    for (auto [I, IsSelected] : enumerate(Runs))
+      if (IsSelected)
+        Ranges.add(I + 1);
+    if (Rest)
+      Ranges.addRest(Executions.size() + 1);
+    Expected<std::string> Option = Ranges.getOption(Tool, Numbers.NumIR);
+    if (!Option)
+      return Option.takeError();
+    Expected<SmallVector<char, 0>> Bytes = Run(*Option, /*Remarks=*/nullptr);
+    bool IsLast = runsOnlyPrefixes(Tool) || Round == MaxRounds ||
+                  (!Bytes && Bytes.errorIsA<ToolTimeout>());
+    bool IsDone = true;
+    Executions = parseBisection(Log);
+    for (PassExecution &E : Executions) {
+      E.Required = isNumberedWrapper(E.Pass);
+      auto It = NumberOf.find(E.spec());
+      E.Number = It == NumberOf.end() ? 0 : It->second;
+    }
+    Runs = selectExecutions(Executions, Selection, Numbers, Rest);
+    for (auto [E, IsSelected] : zip_equal(Executions, Runs))
+      IsDone &= E.Ran == IsSelected;
+    if (IsLast || IsDone)
+      return Bytes && Remarks ? Run(*Option, Remarks) : std::move(Bytes);
+    consumeError(Bytes.takeError());
+  }
+}
+
 static Expected<std::unique_ptr<Module>>
 readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
   Expected<std::unique_ptr<Module>> Result =
@@ -647,12 +731,12 @@ readResult(const ToolInfo &Tool, ArrayRef<char> Bytes, const Module &M) {
 
 Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
                    const PassListing &Numbers, raw_ostream *Remarks) const {
-  std::string Bisection;
-  if (!Selection.empty() && Numbers.NumIR)
-    if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
-      return E;
   std::string Log;
-  Expected<SmallVector<char, 0>> Bytes = runOn(*M, Bisection, Log, Remarks);
+  Expected<SmallVector<char, 0>> Bytes =
+      runSelected(Tool, Selection, Numbers, Log, Remarks,
+                  [&](StringRef Bisection, raw_ostream *RemarksOut) {
+                    return runOn(*M, Bisection, Log, RemarksOut);
+                  });
   if (!Bytes)
     return Bytes.takeError();
   for (StringRef Line : split(Log, '\n'))
@@ -672,14 +756,21 @@ Error OptTool::run(std::unique_ptr<Module> &M, const PassSelection &Selection,
 Expected<PassListing> OptTool::list(std::unique_ptr<Module> &M,
                                     const PassSelection &Selection,
                                     const PassListing &Numbers) const {
-  std::string Bisection = getWholeBisection().str();
-  if (!Selection.empty() && Numbers.NumIR)
-    if (Error E = getBisection(Selection, Numbers).moveInto(Bisection))
-      return std::move(E);
   std::string Log;
   PassListing Listing;
+  auto Run = [&](StringRef Bisection, raw_ostream *RemarksOut) {
+    return runOn(*M, Bisection, Log, RemarksOut);
+  };
   Expected<SmallVector<char, 0>> Bytes =
-      runOn(*M, Bisection, Log, /*Remarks=*/nullptr);
+      Selection.empty() || !Numbers.NumIR
+          ? Run(getWholeBisection(), nullptr)
+          : runSelected(Tool, Selection, Numbers, Log, nullptr, Run);
+  if (Error E = Bytes.takeError()) {
+    // The program cannot run this selection.
+    if (E.isA<PassSetError>())
+      return std::move(E);
+    Bytes = std::move(E);
+  }
   Listing.Executions = parseBisection(Log);
   if (!Bytes && Listing.Executions.empty()) {
     consumeError(Bytes.takeError()); // The option may be unknown.
@@ -688,9 +779,13 @@ Expected<PassListing> OptTool::list(std::unique_ptr<Module> &M,
       return Bytes.takeError();
     Listing.Unnumbered = describeUnnumbered(Tool);
   }
-  for (PassExecution &E : Listing.Executions)
+  for (PassExecution &E : Listing.Executions) {
     if (M->getFunction(E.Unit))
       E.Function = E.Unit;
+    E.Required = isNumberedWrapper(E.Pass);
+    if (E.Required)
+      E.Number = 0;
+  }
   Expected<std::unique_ptr<Module>> Result =
       Bytes ? readResult(Tool, *Bytes, *M) : Bytes.takeError();
   if (Result)
@@ -698,21 +793,4 @@ Expected<PassListing> OptTool::list(std::unique_ptr<Module> &M,
   else
     Listing.Failure = toString(Result.takeError());
   return std::move(Listing);
-}
-
-Expected<std::string> OptTool::getBisection(const PassSelection &Selection,
-                                            const PassListing &Numbers) const {
-  auto Means = [](const PassSet &S, const PassExecution &E) {
-    return S.contains(E.Number) || S.names(E);
-  };
-  BisectionRanges Ranges;
-  for (const PassExecution &E : Numbers.Executions)
-    if (E.Stage == PassStage::IR &&
-        (!Selection.Run || Means(*Selection.Run, E)) &&
-        !(Selection.Skip && Means(*Selection.Skip, E)))
-      Ranges.add(E.Number);
-  // More executions may follow the last known one.
-  if (Ranges.endsWith(Numbers.NumIR) && Selection.runs(Numbers.NumIR + 1))
-    Ranges.addRest(Numbers.NumIR + 1);
-  return Ranges.getOption(Tool, Numbers.NumIR);
 }

@@ -29,9 +29,9 @@ namespace {
 /// Runs an llc on one module.
 class LlcRunner {
 public:
-  LlcRunner(ToolInfo Tool, const Module &M, bool Object,
-            const ToolTarget &Target, raw_ostream *RemarksOut)
-      : Tool(std::move(Tool)), M(M), Object(Object), Target(Target),
+  LlcRunner(ToolInfo Tool, const Module &M, bool Object, ToolTarget Target,
+            raw_ostream *RemarksOut)
+      : Tool(std::move(Tool)), M(M), Object(Object), Target(std::move(Target)),
         RemarksOut(RemarksOut) {}
 
   /// Runs all passes, or those that an option selects. Prints the output.
@@ -43,7 +43,7 @@ private:
   ToolInfo Tool;
   const Module &M;
   bool Object;
-  const ToolTarget &Target;
+  ToolTarget Target;
   raw_ostream *RemarksOut;
 
   Expected<SmallVector<char, 0>> runQuietly(StringRef Bisection,
@@ -104,8 +104,12 @@ Expected<SmallVector<char, 0>> LlcRunner::run(StringRef Bisection) const {
 /// compilation that defines the numbers. Therefore, it first runs everything.
 Expected<SmallVector<char, 0>> LlcRunner::runGated(PassGate &Gate) const {
   std::string Log;
+  // If it does not end, the selected passes need the rest of the time.
+  LlcRunner Numbering = *this;
+  if (!Gate.options().Selection.empty())
+    Numbering.Target.Seconds /= 2;
   Expected<SmallVector<char, 0>> Whole =
-      runQuietly(getWholeBisection(), Log, /*RemarksOut=*/nullptr);
+      Numbering.runQuietly(getWholeBisection(), Log, /*RemarksOut=*/nullptr);
   std::vector<PassExecution> Executions = parseBisection(Log);
   if (Executions.empty()) {
     consumeError(Whole.takeError()); // another error may be the tool's own

@@ -717,6 +717,8 @@ void PassGate::Impl::end() {
     E.Changed = After.Digest != Before.Digest;
     E.InstructionDelta = After.Instructions - Before.Instructions;
     Now = After;
+    if (*E.Changed && O.SeeChange)
+      O.SeeChange(Stack.back().Index, *M);
   }
   tell(Stack.back().Index);
   Stack.pop_back();

@@ -14,6 +14,7 @@
 
 #include "CounterWatch.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
@@ -22,7 +23,9 @@
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
 #include "llvm/Target/TargetMachine.h"
 #include <chrono>
 #include <mutex>
@@ -84,6 +87,10 @@ private:
 };
 } // namespace
 
+std::string mneme::getSnapshotPath(StringRef Folder, size_t Index) {
+  return pathIn(Folder, utostr(Index) + ".bc");
+}
+
 /// Reads the output of \p C from \p FD until its end or for \p Limit seconds. A
 /// program has its own limit of \p ProgramLimit seconds in addition. \p Died:
 /// set if \p C crashed.
@@ -125,7 +132,9 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
   Context.setDiscardValueNames(M.getContext().shouldDiscardValueNames());
   std::unique_ptr<Module> Copy = copyModule(M, Context);
   CompileResult Scratch;
-  Error E = ExternalOpt ? runTool(Copy, Gate) : runGated(*Copy, Scratch, &Gate);
+  Error E = ExternalOpt
+                ? runTool(Copy, Gate, O.ToolLimit.value_or(Options.ToolSeconds))
+                : runGated(*Copy, Scratch, &Gate);
   if (E)
     return toString(std::move(E));
   const PassListing &L = Gate.listing();
@@ -139,6 +148,14 @@ std::string KernelCompiler::compileForListing(const Module &M, PassGate &Gate,
 PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
                                           const PassListOptions &O,
                                           bool &Died) const {
+  if (!O.Snapshots.empty())
+    GO.SeeChange = [&](size_t Index, const Module &Changed) {
+      // A reader reports that it is missing.
+      std::error_code EC;
+      raw_fd_ostream OS(getSnapshotPath(O.Snapshots, Index), EC);
+      if (!EC)
+        WriteBitcodeToFile(Changed, OS);
+    };
   auto CollectHere = [&] {
     PassGate Gate(std::move(GO));
     std::string Failure = compileForListing(M, Gate, O);
@@ -188,8 +205,8 @@ PassListing KernelCompiler::collectPasses(const Module &M, PassGate::Options GO,
     L.Failure = toString(C.takeError());
     return L;
   }
-  L.Failure =
-      readListing(Lines->Read.get(), *C, O.Limit, Options.ToolSeconds, L, Died);
+  L.Failure = readListing(Lines->Read.get(), *C, O.Limit,
+                          O.ToolLimit.value_or(Options.ToolSeconds), L, Died);
   return L;
 }
 
@@ -230,6 +247,9 @@ PassListing KernelCompiler::countPasses(const Module &M, bool CodeGen,
   O.CodeGen = CodeGen;
   O.Details = false;
   O.Limit = Options.NumberingLimit;
+  // A program that does not end must leave time for the compilation itself.
+  if (O.Limit > 0)
+    O.ToolLimit = O.Limit;
   // A rewrite that is skipped must not renumber the executions behind it.
   O.AllRewrites = true;
   auto Start = std::chrono::steady_clock::now();

@@ -147,6 +147,11 @@ Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
   ScratchFile Out;
   if (Error E = ScratchFile::create("log", Out))
     return E;
+  return runProgram(Args, Out, Log, Seconds);
+}
+
+Error mneme::runProgram(ArrayRef<StringRef> Args, ScratchFile &Out,
+                        std::string &Log, double Seconds) {
   Expected<int> Status = runToEnd(Args, Out, /*Err=*/nullptr, Seconds);
   Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
   if (!Text)

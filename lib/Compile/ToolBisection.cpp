@@ -25,6 +25,19 @@ bool mneme::isBisectionLine(StringRef Line) {
   return Line.starts_with(BisectPrefix);
 }
 
+bool mneme::isNumberedWrapper(StringRef Pass) {
+  // The class ModuleInlinerWrapperPass, which runs the whole CGSCC pipeline,
+  // has several names.
+  static constexpr StringLiteral Names[] = {
+      "inliner-wrapper",
+      "inliner-wrapper-no-mandatory-first",
+      "inliner-ml-advisor-development",
+      "inliner-ml-advisor-release",
+      "scc-oz-module-inliner",
+  };
+  return is_contained(Names, Pass);
+}
+
 /// Parses "BISECT: running pass (12) licm on loop %3 in function f".
 static std::optional<PassExecution> parseExecution(StringRef Line) {
   static const Regex Pattern(

@@ -62,7 +62,7 @@ Error ReportWriter::makeCommands() {
   auto Make = [&](const ReplayOptions &Side) {
     std::vector<std::string> Words = {Tool, Recording};
     llvm::append_range(Words, makeArguments(Side));
-    if (needsResources(O.Difference.By))
+    if (O.Difference.wantsResources())
       Words.push_back("--resources");
     return quoteCommand(Words);
   };
@@ -81,7 +81,7 @@ Error ReportWriter::makeCommands() {
 Error ReportWriter::replaySide(StringRef Name, ReplayOptions Side,
                                ReplayResult &R) {
   Side.IRFile.clear();
-  Side.Resources = needsResources(O.Difference.By);
+  Side.Resources = O.Difference.wantsResources();
   Side.OutputIR = path((Name + ".ll").str());
   Expected<std::unique_ptr<ReplayPlan>> One = Plan.vary(std::move(Side));
   if (!One)

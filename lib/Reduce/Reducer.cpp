@@ -62,6 +62,10 @@ static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
 /// Interval of progress messages while llvm-reduce runs.
 static constexpr std::chrono::seconds ProgressInterval(5);
 
+/// llvm-reduce ends if so many tests in a row find nothing smaller, and twice
+/// as many as there are instructions.
+static constexpr unsigned MaxIdleTests = 200;
+
 /// Minimum of the remaining time, as 0 would mean no limit.
 static constexpr double MinSeconds = 0.1;
 
@@ -137,7 +141,8 @@ private:
   Expected<bool> tryIR(StringRef Name, const Module &M);
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
-  Error runLLVMReduce(StringRef Name, StringRef Passes, unsigned Rounds);
+  Error runLLVMReduce(StringRef Name, StringRef Passes, unsigned NumPasses,
+                      unsigned Rounds);
 
   Expected<bool> tryPlan(std::unique_ptr<ReplayPlan> Candidate);
   Expected<bool> tryOptions(ReplayOptions Candidate);
@@ -151,7 +156,9 @@ private:
   void useLaunch(const ReplayOptions &Of);
   Error writeScript(StringRef Path, StringRef Recording);
   Expected<unsigned> countTests() const;
-  void sayProgress(StringRef IR);
+  unsigned countDeltaPasses() const;
+  struct RunningReducer;
+  void watch(RunningReducer &R);
   std::string workFile(StringRef Name) const { return Work.pathOf(Name); }
   void say(const Twine &Text) {
     if (O.Say)
@@ -447,7 +454,7 @@ Error Reduction::simplify() {
     Simplifier.SharedMem = Side.SharedMem;
     Simplifier.Passes = Passes.str();
     Simplifier.OutputIR = workFile("simplified.ll");
-    Simplifier.Verify = false;
+    Simplifier.Verify = Simplifier.Resources = false;
     Simplifier.Iterations = 1;
     Simplifier.Warmup = 0;
     Expected<std::unique_ptr<ReplayPlan>> Simple =
@@ -482,9 +489,11 @@ Error Reduction::writeScript(StringRef Path, StringRef Recording) {
     return Command.takeError();
   std::string Text =
       formatv("#!/bin/sh\n"
-              "echo >> {0}\n"
-              "exec {1} --ir=\"$1\" > /dev/null 2>&1\n",
-              quoteWord(workFile("tests")), quoteCommand(*Command))
+              "[ ! -e {0} ] || exit 1\n"
+              "echo >> {1}\n"
+              "exec {2} --ir=\"$1\" > /dev/null 2>&1\n",
+              quoteWord(workFile("stop")), quoteWord(workFile("tests")),
+              quoteCommand(*Command))
           .str();
   return mneme::writeScript(Path, Text);
 }
@@ -517,9 +526,9 @@ private:
 };
 } // namespace
 
-/// Counts the instructions in llvm-reduce's current result; empty while
+/// Returns ", N instructions" for llvm-reduce's current result; empty while
 /// llvm-reduce writes it.
-static std::string countInstructions(StringRef File) {
+static std::string describeSize(StringRef File) {
   ErrorOr<std::unique_ptr<MemoryBuffer>> Bitcode =
       MemoryBuffer::getFile(File, /*IsText=*/false,
                             /*RequiresNullTerminator=*/false,
@@ -573,22 +582,75 @@ static Error explainEnd(Error E, StringRef Log) {
   return createStringError(StringRef(How).split(": ").first + ": " + Last);
 }
 
-/// Called while llvm-reduce runs, from another thread.
-void Reduction::sayProgress(StringRef IR) {
+/// A run of llvm-reduce, as another thread sees it.
+struct Reduction::RunningReducer {
+  StringRef IR;           ///< The file.
+  const ScratchFile &Out; ///< Its output.
+  unsigned NumPasses;     ///< Of one round; 0: unknown.
+  unsigned FewestTests;   ///< Without success, before it ends.
+  std::chrono::steady_clock::time_point Begin =
+      std::chrono::steady_clock::now();
+  unsigned Successes = 0;
+  unsigned TestsBefore = 0; ///< Before the last success.
+  bool IsStopped = false;
+};
+
+/// Returns the number of delta passes of a round for IR; 0 if it is unknown.
+unsigned Reduction::countDeltaPasses() const {
+  StringRef Args[] = {Reducer, "--print-delta-passes"};
+  std::string Log;
+  if (Error E = runProgram(Args, Log, MinTimeout)) {
+    consumeError(std::move(E));
+    return 0;
+  }
+  auto [Head, OfIR] = StringRef(Log).split(" IR:\n");
+  unsigned Count = OfIR.split(" MIR:").first.count('\n');
+  unsigned NumSkipped = 1 + StringRef(SkippedPasses).count(',');
+  return Count > NumSkipped ? Count - NumSkipped : 0;
+}
+
+/// Says how far llvm-reduce is. Ends it if nothing has become smaller for a
+/// while: all further tests fail at once.
+void Reduction::watch(RunningReducer &R) {
   Expected<unsigned> Tests = countTests();
-  if (!Tests) {
+  Expected<SmallVector<char, 0>> Text = R.Out.read();
+  if (!Tests || !Text) {
     consumeError(Tests.takeError());
+    consumeError(Text.takeError());
     return;
   }
-  say(formatv("llvm-reduce: {0} tests{1} after {2:f0} s", *Tests,
-              countInstructions(IR), seconds())
+  StringRef Log = toStringRef(*Text);
+  unsigned Passes = Log.count("\n*** ") + Log.starts_with("*** ");
+  unsigned Successes = Log.count("**** SUCCESS");
+  if (Successes != R.Successes)
+    R.TestsBefore = *Tests;
+  R.Successes = Successes;
+  std::string Left;
+  if (Passes && R.NumPasses) {
+    unsigned Pass = (Passes - 1) % R.NumPasses + 1;
+    Left = formatv("; delta pass {0} of {1}, about {2:f0} s left", Pass,
+                   R.NumPasses,
+                   secondsSince(R.Begin) / Passes * (R.NumPasses - Pass))
+               .str();
+  }
+  say(formatv("llvm-reduce: {0} tests{1} after {2:f0} s{3}", *Tests,
+              describeSize(R.IR), seconds(), Left)
           .str());
+  if (R.IsStopped || *Tests - R.TestsBefore < R.FewestTests)
+    return;
+  R.IsStopped = true;
+  say(formatv("llvm-reduce: ending, as {0} tests found nothing smaller",
+              *Tests - R.TestsBefore)
+          .str());
+  if (Error E = writeFileAtomically(workFile("stop"), ""))
+    consumeError(std::move(E)); // it ends later by itself
 }
 
 /// Reduces the plan's IR in up to \p Rounds rounds of the passes in option
 /// \p Passes. Plans identify IR by its file name, so \p Name must be unique.
+/// \param NumPasses  number of passes in a round; 0: unknown.
 Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
-                               unsigned Rounds) {
+                               unsigned NumPasses, unsigned Rounds) {
   if (isOver())
     return Error::success();
   std::string IR = workFile(Name), Script = workFile("interesting.sh");
@@ -620,11 +682,20 @@ Error Reduction::runLLVMReduce(StringRef Name, StringRef Passes,
   // Its temporary files are in the working folder. It is killed with this
   // process.
   ScopedVariable TempDir("TMPDIR", Work.path());
+  ScratchFile Out;
+  if (Error E = ScratchFile::create("log", Out))
+    return E;
+  RunningReducer Running{IR, Out, NumPasses,
+                         MaxIdleTests +
+                             2 * unsigned(measureSize(*Plan).Instructions)};
+  if (Error E = countTests().moveInto(Running.TestsBefore))
+    return E;
+  sys::fs::remove(workFile("stop"));
   std::string Log;
   Error Failed = [&] {
-    Repeater Progress(ProgressInterval, [&] { sayProgress(IR); });
+    Repeater Progress(ProgressInterval, [&] { watch(Running); });
     double Left = O.Limit > 0 ? std::max(O.Limit - seconds(), MinSeconds) : 0;
-    return runProgram(Args, Log, Left);
+    return runProgram(Args, Out, Log, Left);
   }();
   // llvm-reduce keeps its best result in the file.
   IsLate |= Failed.isA<ToolTimeout>();
@@ -651,16 +722,19 @@ Error Reduction::reduceIR() {
   if (Error E = writeFileAtomically(workFile("tests"), ""))
     return E;
   std::string All = ("--skip-delta-passes=" + SkippedPasses).str();
-  if (Error E = runLLVMReduce("reduced.bc", All, 1))
+  unsigned NumPasses = countDeltaPasses();
+  uint64_t Before = measureSize(*Plan).Instructions;
+  if (Error E = runLLVMReduce("reduced.bc", All, NumPasses, 1))
     return E;
-  if (measureSize(*Plan).Instructions > FewInstructions)
-    if (Error E = runLLVMReduce("reduced-again.bc", All, MoreRounds))
+  uint64_t Now = measureSize(*Plan).Instructions;
+  if (Now > FewInstructions && Now < Before)
+    if (Error E = runLLVMReduce("reduced-again.bc", All, NumPasses, MoreRounds))
       return E;
   // Remove what later passes have left unused.
   if (Error E = runLLVMReduce(
           "cleaned.bc",
           "--delta-passes=functions,global-variables,basic-blocks,instructions",
-          MoreRounds))
+          /*NumPasses=*/4, MoreRounds))
     return E;
   ReducedSize Size = measureSize(*Plan);
   say(formatv("IR: {0} in {1} after {2}",

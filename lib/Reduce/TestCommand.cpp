@@ -103,12 +103,13 @@ mneme::makeTestCommand(const ReplayPlan &Bad, const ReduceOptions &O,
     Add("criterion", D.By);
     Add("threshold", printNumber(D.Threshold));
   }
+  if (D.Resources)
+    Words.push_back("--resources");
   if (D.Expected)
     Add("verdict", getVerdictName(*D.Expected));
   if (!O.Culprit.empty())
     Add("culprit", O.Culprit);
-  if (D.Checks != getAllCrossChecks())
-    Add("cross-checks", printCrossChecks(D.Checks));
+  Add("cross-checks", printCrossChecks(D.Checks));
   Add("exit-code", "interesting");
   return Words;
 }

@@ -312,6 +312,8 @@ json::Value mneme::toJSON(const ReplayResult &R) {
   O["compare_with_app"] = R.App ? toJSON(*R.App) : json::Value(nullptr);
   if (R.Features.kind() != json::Value::Null)
     O["features"] = R.Features;
+  if (!R.GPUFailure.empty())
+    O["gpu_failure"] = json::fixUTF8(R.GPUFailure);
   return O;
 }
 
@@ -354,6 +356,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
   R.Assembler = Ptxas.value_or("");
   if (const json::Value *Features = V.getAsObject()->get("features"))
     R.Features = *Features;
+  R.GPUFailure = V.getAsObject()->getString("gpu_failure").value_or("").str();
   return true;
 }
 
@@ -691,6 +694,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("object", Twine(R.ObjectSize) + " B");
   if (R.Resources)
     printResources(T, *R.Resources);
+  if (!R.GPUFailure.empty())
+    T.row("GPU code", "cannot be generated: " + R.GPUFailure);
   if (std::optional<Occupancy> O = getLaunchOccupancy(Plan, R))
     T.row("occupancy",
           formatv("{0} blocks, {1} of {2} {3} ({4:f0} %), limited by {5}",

@@ -23,6 +23,7 @@ using namespace llvm::mneme;
 void mneme::describeCode(const CompiledKernel &Code, ReplayResult &R) {
   R.HostStrategy = Code.HostStrategy;
   R.HostReason = Code.HostReason;
+  R.GPUFailure = Code.GPUFailure;
   R.Resources = Code.Resources;
   R.App = Code.App;
   R.ObjectSize = Code.ObjectSize;

@@ -249,6 +249,15 @@ struct BisectTest : testing::Test {
         -> Expected<std::optional<Evaluation>> { return Run(Config, Attempt); };
   }
 
+  void classify(std::map<unsigned, ChangeKind> Kinds) {
+    Subject.ClassifyChange =
+        [=](const json::Object &,
+            const PassExecution &E) -> Expected<ChangeKind> {
+      auto It = Kinds.find(E.Number);
+      return It == Kinds.end() ? ChangeKind::Code : It->second;
+    };
+  }
+
   static Evaluation makeHostResult(bool Wrong, StringRef Code = "code") {
     Evaluation V;
     V.CodeHash = Code.str();
@@ -348,14 +357,61 @@ TEST_F(BisectTest, ThatWhichAddsFactsIsTheCause) {
   for (bool OnlyFacts : {false, true}) {
     FakeCompiler C(1000);
     C.Fails = whenAll({100, 200, 700});
-    Subject.AddsOnlyFacts = [=](const json::Object &,
-                                const PassExecution &E) -> Expected<bool> {
-      return OnlyFacts && E.Number == 100;
-    };
+    classify({{100, OnlyFacts ? ChangeKind::Facts : ChangeKind::Code}});
     BisectOutcome Out = succeed(C);
     EXPECT_THAT(Out.SkipSet, ElementsAre(OnlyFacts ? 100 : 700));
     EXPECT_THAT(Out.RunSet, ElementsAre(100, 200, 700));
     EXPECT_EQ(Out.Healed.A, Answer::Good);
+  }
+}
+
+TEST_F(BisectTest, FactsThatAreDerivedFromFacts) {
+  // 200 adds a fact, from that of 100 or by itself.
+  for (bool IsDerived : {false, true}) {
+    FakeCompiler C(1000);
+    C.Fails = whenAll({100, 200, 700});
+    classify({{100, ChangeKind::Facts}, {200, ChangeKind::Facts}});
+    Subject.ListPasses = [&](const json::Object &Config) {
+      Expected<PassListing> L = C.list(Config);
+      if (L && IsDerived && !C.getRunning(Config)[100])
+        L->Executions[200].Changed = false;
+      return L;
+    };
+    BisectOutcome Out = succeed(C);
+    EXPECT_THAT(Out.SkipSet, ElementsAre(IsDerived ? 100 : 200));
+    EXPECT_THAT(Out.RunSet, ElementsAre(100, 200, 700));
+  }
+}
+
+TEST_F(BisectTest, WhatChangesNothingIsNotTheCause) {
+  // An analysis, which two passes use.
+  FakeCompiler C(1000);
+  C.Fails = whenAll({100, 200});
+  classify({{100, ChangeKind::Nothing}});
+  EXPECT_THAT(succeed(C).SkipSet, ElementsAre(200));
+  FakeCompiler Two(1000);
+  Two.Fails = [](const BitVector &Running, const json::Object &) {
+    return Running[100] && (Running[200] || Running[300]) ? "Mismatch" : "";
+  };
+  EXPECT_THAT(succeed(Two).SkipSet, ElementsAre(200, 300));
+}
+
+TEST_F(BisectTest, WhatMakesTheInputOfAPassIsNotTheCause) {
+  // Both are p26.
+  for (bool OnlyFacts : {false, true}) {
+    FakeCompiler C(1000);
+    C.Fails = [](const BitVector &Running, const json::Object &) {
+      return Running[5] && (Running[100] || Running[137]) ? "Mismatch" : "";
+    };
+    // 137 does the work of 100 only if that is skipped.
+    C.Changes.reset(137);
+    classify({{5, OnlyFacts ? ChangeKind::Facts : ChangeKind::Code}});
+    BisectOutcome Out = succeed(C);
+    if (OnlyFacts)
+      EXPECT_THAT(Out.SkipSet, ElementsAre(5));
+    else
+      EXPECT_THAT(Out.SkipSet, ElementsAre(100, 137));
+    EXPECT_THAT(Out.RunSet, ElementsAre(5, 100));
   }
 }
 
@@ -941,6 +997,19 @@ TEST_F(BisectTest, OneThatTakesRegisters) {
   EXPECT_EQ(Out.Bad.Value, 40);
   EXPECT_EQ(Out.Healed.Value, 32);
   EXPECT_DOUBLE_EQ(Out.Bad.Ratio->Value, 1.25);
+}
+
+TEST_F(BisectTest, ACauseOfRegistersBeforeTheirUsers) {
+  FakeCompiler C(1000);
+  setMetric("regs");
+  C.Metrics = [](const BitVector &Running, const json::Object &,
+                 StringMap<double> &Values) {
+    bool IsUsed = Running[400] || Running[600] || Running[800];
+    Values["reg_usage"] = Running[100] && IsUsed ? 60 : 20;
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(100));
+  EXPECT_THAT(Out.RunSet, ElementsAre(100, 400));
 }
 
 TEST_F(BisectTest, SpillsWhereThereWereNone) {

@@ -156,7 +156,7 @@ TEST(CounterSearchTest, SeveralTogether) {
 TEST(CounterSearchTest, NoCounterIsAReason) {
   FakeCounters C;
   C.HasCounter = false;
-  EXPECT_THAT(search(C).Missing, HasSubstr("queries no debug counter"));
+  EXPECT_THAT(search(C).Missing, HasSubstr("has no debug counter"));
 }
 
 TEST(CounterSearchTest, ACounterThatDoesNotMatterIsAReason) {

@@ -157,15 +157,37 @@ static constexpr StringLiteral WrongFact = "wrong-fact";
 
 static void assume(Function &F, unsigned) { F.addFnAttr(WrongFact); }
 
+/// Another fact, which follows from the first.
+static constexpr StringLiteral DerivedFact = "derived-fact";
+
+static bool hasInModule(Function &F, StringRef Fact) {
+  return any_of(*F.getParent(),
+                [&](Function &Other) { return Other.hasFnAttribute(Fact); });
+}
+
+static void derive(Function &F, unsigned) {
+  if (hasInModule(F, WrongFact))
+    F.addFnAttr(DerivedFact);
+}
+
+static void believe(Function &F, unsigned) {
+  if (hasInModule(F, DerivedFact))
+    miscompile(F, 0);
+}
+
+/// Wrong in code without variables in memory, which another pass has promoted;
+/// if \p Always, in any code.
+static void lowerWrongly(Function &F, unsigned Always) {
+  if (Always || findAll(F, Instruction::Alloca).empty())
+    miscompile(F, 0);
+}
+
 /// Takes the wrong fact back.
 static void repair(Function &F, unsigned) { F.removeFnAttr(WrongFact); }
 
 static void exploit(Function &F, unsigned) {
-  for (Function &Other : *F.getParent())
-    if (Other.hasFnAttribute(WrongFact)) {
-      miscompile(F, 0);
-      return;
-    }
+  if (hasInModule(F, WrongFact))
+    miscompile(F, 0);
 }
 
 /// Wrong, and next to that other attributes and type tags: new numbers of
@@ -331,6 +353,15 @@ static void loop(Function &F, unsigned) {
   B.CreateBr(Loop);
 }
 
+/// Changes nothing; the code generator of no GPU knows it, and that of the CPU
+/// does.
+static void addUnselectable(Function &F, unsigned) {
+  IRBuilder<> B(F.getContext());
+  B.SetInsertPoint(&F.getEntryBlock(), findBegin(F));
+  constexpr unsigned ToNearest = 1;
+  B.CreateIntrinsic(Intrinsic::set_rounding, {B.getInt32(ToNearest)});
+}
+
 /// As a failed assertion does; sanitizers catch other signals.
 static void crash(Function &, unsigned) { std::raise(SIGABRT); }
 
@@ -402,6 +433,7 @@ struct FaultInfo {
   StringLiteral Name, Class;
   void (*Act)(Function &, unsigned N);
   unsigned Default; ///< N, where the text does not say.
+  bool IsRequired = false;
 };
 } // namespace
 
@@ -413,6 +445,10 @@ static constexpr FaultInfo Faults[] = {
     {"fault-assume", "FaultAssumePass", assume, 0},
     {"fault-repair", "FaultRepairPass", repair, 0},
     {"fault-exploit", "FaultExploitPass", exploit, 0},
+    {"fault-derive", "FaultDerivePass", derive, 0},
+    {"fault-believe", "FaultBelievePass", believe, 0},
+    {"fault-lowering", "FaultLoweringPass", lowerWrongly, 0, true},
+    {"fault-dying", "FaultDyingPass", crash, 0, true},
     {"fault-range", "FaultRangePass", addWrongRange, 0},
     {"fault-counted", "FaultCountedPass", rewriteCounted, 0},
     {"fault-random", "FaultRandomPass", miscompileAtRandom, 50},
@@ -434,6 +470,7 @@ static constexpr FaultInfo Faults[] = {
     {"fault-loop", "FaultLoopPass", loop, 0},
     {"fault-unseen", "FaultUnseenPass", miscompileUnseen, 0},
     {"fault-invalid", "FaultInvalidPass", breakIR, 0},
+    {"fault-unselectable", "FaultUnselectablePass", addUnselectable, 0},
     {"fault-crash", "FaultCrashPass", crash, 0},
     {"fault-hang", "FaultHangPass", hang, 0},
 };
@@ -454,6 +491,7 @@ public:
       : What(std::move(What)) {}
 
   static StringRef name() { return Faults[Kind].Class; }
+  static bool isRequired() { return Faults[Kind].IsRequired; }
 
   PreservedAnalyses run(Function &F, FunctionAnalysisManager &) {
     if (!What || F.getName() != What->Function)

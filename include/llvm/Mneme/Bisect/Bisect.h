@@ -37,6 +37,21 @@ struct BisectProbe {
                        ///< ptxas".
 };
 
+/// A point in a pipeline.
+struct PipelineStep {
+  /// The execution that changed the IR last; of the first step, an empty one.
+  PassExecution Execution;
+  json::Object Config; ///< Compiles the IR at this point, without any pass.
+};
+
+/// What a pass execution changes in the IR.
+enum class ChangeKind {
+  Nothing, ///< At most an analysis.
+  /// Facts (flags, attributes, metadata), which later passes may exploit.
+  Facts,
+  Code,
+};
+
 /// The functions that the search needs for a kernel.
 struct BisectSubject {
   /// Lists the pass executions of a configuration. Empty: passes cannot be
@@ -54,11 +69,16 @@ struct BisectSubject {
   /// chosen. Empty: it is not.
   std::function<bool()> CanSchedule;
   std::vector<BisectProbe> Probes;
-  /// Returns true if an execution of this configuration only adds facts to the
-  /// IR (flags, attributes, metadata), which later passes may exploit. Unset:
+  /// Returns what an execution of this configuration changes in the IR. Unset:
   /// unknown.
-  std::function<Expected<bool>(const json::Object &, const PassExecution &)>
-      AddsOnlyFacts;
+  std::function<Expected<ChangeKind>(const json::Object &,
+                                     const PassExecution &)>
+      ClassifyChange;
+  /// Returns the points in the pipeline of a configuration between which the IR
+  /// changes, from its input to its output. Unset: required executions are not
+  /// searched.
+  std::function<Expected<std::vector<PipelineStep>>(const json::Object &)>
+      TakeSteps;
   /// Like ListPasses, with the queries of debug counters by each execution
   /// (PassExecution::Counters), at least of this stage. Unset: counters are not
   /// searched. An error is the reason why they cannot be.
@@ -188,18 +208,24 @@ struct BisectOutcome : PassAnswer {
   /// searched.
   json::Object BadConfig;
   Judgement Healed, Smallest;          ///< For PassAnswer's configurations.
-  /// The members of both sets: first those of SkipSet, each in order.
+  /// The members of both sets: first those of SkipSet, each in order. A
+  /// required execution that makes the IR wrong heads the list, or, if it
+  /// exploits a fact, ends it.
   std::vector<BisectCulprit> Culprits;
   /// For the executions of SmallestConfig, or, if there is none, of BadConfig.
   std::vector<BlamedRewrite> Rewrites;
   /// At most one: of the only execution of SmallestConfig.
   std::optional<BlamedChange> Change;
+  /// The points before and behind the execution that makes the IR wrong, if it
+  /// is a required one.
+  std::optional<std::pair<PipelineStep, PipelineStep>> WrongStep;
 
   FaultyHalf Half = FaultyHalf::Unknown;
   std::string HalfReason;          ///< Why it is unknown, or the host's result.
   std::vector<std::string> Blamed; ///< Culprits found by the probes.
-  /// Required passes that changed the module, if no skippable pass is
-  /// responsible.
+  /// Required executions that may be responsible: those that changed the module
+  /// behind the culprits, or at all if there are none, and that in which the
+  /// compiler died.
   std::vector<PassExecution> Required;
 
   /// The schedule of the host device that makes the fault deterministic; both

@@ -82,6 +82,8 @@ struct CompilerReport {
   double Seconds = 0;
 
   const CompilerTest *find(StringRef Name) const;
+  /// Returns true if all commands that ran showed the expected result.
+  bool isConfirmed() const;
 };
 
 /// Runs the search. Call it in a process with one thread that has not used a

@@ -49,7 +49,7 @@ struct BisectCommand {
 
 /// The effect of a pass execution on its code.
 struct PassEvidence {
-  unsigned Number = 0;
+  unsigned Number = 0;               ///< 0: of a required execution.
   bool IsAssembly = false;           ///< In the code generator.
   std::string BeforeFile, AfterFile; ///< Empty if not kept.
   /// The code itself, for other tools. Not part of the JSON.

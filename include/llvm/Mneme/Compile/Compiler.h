@@ -108,12 +108,22 @@ struct PassListOptions {
   bool Details = true;
   bool Isolate = true; ///< Run in a child process, as it may crash.
   double Limit = 0;    ///< Time limit of the child process in seconds; 0: none.
+  /// Time limit of a program, which counts in addition to Limit. Unset:
+  /// CompileOptions::ToolSeconds.
+  std::optional<double> ToolLimit = std::nullopt;
   /// Count the queries of debug counters by each execution. In the code
   /// generator, this requires Details. Requires Isolate.
   bool Counters = false;
   /// Run the rewrites that -debug-counter excludes. Requires Isolate.
   bool AllRewrites = false;
+  /// Folder for the module behind each execution of the pipeline that changed
+  /// it: getSnapshotPath(). Empty: not written. Requires Details.
+  std::string Snapshots = {};
 };
+
+/// Returns the path of a module in PassListOptions::Snapshots.
+/// \param Index  of the execution in PassListing::Executions.
+std::string getSnapshotPath(StringRef Folder, size_t Index);
 
 /// Compiles modules of one target: those with the triple and architecture
 /// passed to create().
@@ -207,7 +217,8 @@ private:
   CompileConfig resolvedConfig() const;
   void retarget(Module &M) const;
   void limitRegisters(Module &M) const;
-  Error runTool(std::unique_ptr<Module> &M, PassGate &Gate) const;
+  Error runTool(std::unique_ptr<Module> &M, PassGate &Gate,
+                double Seconds) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;

@@ -67,6 +67,10 @@ bool isOfOlderLLVM(const ToolInfo &Tool);
 /// not any set of them.
 bool runsOnlyPrefixes(const ToolInfo &Tool);
 
+/// Returns true for the name of a pass that only runs others, although opt
+/// numbers it like them.
+bool isNumberedWrapper(StringRef Pass);
+
 /// Returns a string that identifies the program: its path, its contents and its
 /// reported version. Returns only the path if the program is missing.
 std::string getToolIdentity(StringRef Program);
@@ -124,6 +128,9 @@ public:
 
   const ToolInfo &program() const { return Tool; }
 
+  /// Sets the time limit of the following runs; 0: none.
+  void limitTime(double Seconds) { Target.Seconds = Seconds; }
+
   /// Replaces \p M by the optimized module. The output of the program goes to
   /// standard error.
   /// \param Selection  selects among the executions in \p Numbers, which list()
@@ -151,8 +158,6 @@ private:
   void addOption(std::vector<std::string> &Args, const Twine &Option) const;
   Error check(const Module &M) const;
   Error checkReader(const Module &M, StringRef In) const;
-  Expected<std::string> getBisection(const PassSelection &Selection,
-                                     const PassListing &Numbers) const;
   Expected<SmallVector<char, 0>> runOn(const Module &M, StringRef Bisection,
                                        std::string &Log,
                                        raw_ostream *Remarks) const;

@@ -192,6 +192,9 @@ public:
     /// Called when an execution begins or is skipped, and again when it has
     /// ended. Indices of executions are stable.
     std::function<void(size_t Index, const PassExecution &E)> Observe;
+    /// Called when an execution of the pipeline has changed the module.
+    /// Requires Details.
+    std::function<void(size_t Index, const Module &M)> SeeChange;
   };
   explicit PassGate(Options O);
   PassGate(PassSelection Selection, std::shared_ptr<const PassListing> Numbers);

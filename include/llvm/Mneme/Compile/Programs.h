@@ -51,6 +51,10 @@ struct ScratchFile {
 /// (ExternalTools.h) on timeout.
 Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
                  double Seconds = 0);
+/// The same with the file that receives the output, which another thread may
+/// read meanwhile.
+Error runProgram(ArrayRef<StringRef> Args, ScratchFile &Out, std::string &Log,
+                 double Seconds);
 
 /// Runs a program whose exit code is a result. Discards its standard error.
 /// \returns the exit code; unset if a signal killed the program.

@@ -17,6 +17,7 @@
 #define LLVM_MNEME_REDUCE_DIFFERENTIAL_H
 
 #include "llvm/Mneme/Replay/Capture.h"
+#include "llvm/Mneme/Replay/Metrics.h"
 
 namespace llvm {
 namespace mneme {
@@ -62,6 +63,8 @@ struct DifferentialOptions {
   std::vector<CrossCheck> Checks = getAllCrossChecks();
   /// Also build the GPU's image on the host device, as metrics of it do.
   bool Resources = false;
+
+  bool wantsResources() const { return Resources || needsResources(By); }
 };
 
 /// The result of compareSides().
@@ -87,6 +90,12 @@ Error checkCriterion(StringRef By);
 /// set up; failures of compilers and kernels are in the result.
 Expected<DifferentialResult> compareSides(const ReplayPlan &Bad,
                                           const DifferentialOptions &O);
+
+/// Like compareSides(), but omits cross-checks by another compilation whose
+/// fault may be that of the bad side: those that the recorded kernel fails,
+/// too, although its good side leaves the recorded memory.
+Expected<DifferentialResult> compareWithRecorded(const ReplayPlan &Bad,
+                                                 DifferentialOptions O);
 
 } // namespace mneme
 } // namespace llvm

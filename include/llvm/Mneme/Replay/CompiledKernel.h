@@ -53,6 +53,8 @@ struct CompiledKernel {
   /// For InstrumentOptions::Dataset. Not serialized.
   json::Value Features = nullptr;
   std::string HostStrategy, HostReason;
+  /// Why ReplayOptions::TriesGPUCode failed. Not serialized.
+  std::string GPUFailure;
   /// CompileError or Timeout if compilation failed.
   Verdict V = Verdict::NotVerified;
   std::string Error;

@@ -69,6 +69,9 @@ struct ReplayOptions : KernelConfig {
   bool Execute = true;
   bool Resources = false; ///< Also compile for the GPU if the host runs the
                           ///< kernel.
+  /// If the host runs the kernel, try meanwhile whether the GPU's code can be
+  /// generated (ReplayResult::GPUFailure).
+  bool TriesGPUCode = false;
   bool Verify = true;
   /// Find the bytes that a launch writes without reading them first, and
   /// initialize them to a wrong value (Poison.h).

@@ -165,6 +165,9 @@ struct ReplayResult {
   std::string Device;               ///< The device that ran the kernel.
   std::optional<ReplayGPU> GPU;
   std::string HostStrategy, HostReason;
+  /// Why the GPU's code generator fails, although the host ran the kernel.
+  /// Empty if it does not, or was not tried.
+  std::string GPUFailure;
   /// After a mismatch: whether the recorded kernel gives different results for
   /// different fill values of memory it has not written. Unset: unknown.
   std::optional<bool> ReadsUninitialized;
