@@ -10,7 +10,9 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/AliasAnalysis.h"
+#include "llvm/Analysis/MemoryBuiltins.h"
 #include "llvm/Analysis/MemorySSA.h"
+#include "llvm/Analysis/TargetLibraryInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/IRBuilder.h"
@@ -132,15 +134,19 @@ static bool isSynchronization(const Instruction &I) {
                                }));
 }
 
-/// Library functions that write to no memory of the program but their own, and
-/// to files.
-static bool isPrint(const Instruction &I) {
+/// Whether an instruction calls a function that writes to no memory that the
+/// code reads later: one of a library that only has memory of its own, or one
+/// that does not return.
+static bool isHarmlessCall(const Instruction &I, const TargetLibraryInfo &TLI) {
   auto *Call = dyn_cast<CallBase>(&I);
-  const Function *F = Call ? Call->getCalledFunction() : nullptr;
+  if (!Call)
+    return false;
+  if (isAllocationFn(Call, &TLI) || getFreedOperand(Call, &TLI) ||
+      (isa<CallInst>(Call) && Call->doesNotReturn()))
+    return true;
+  const Function *F = Call->getCalledFunction();
   return F && F->isDeclaration() &&
-         is_contained({"vprintf", "printf", "puts", "putchar", "__assertfail",
-                       "__assert_fail"},
-                      F->getName());
+         is_contained({"vprintf", "printf", "puts", "putchar"}, F->getName());
 }
 
 /// Whether an instruction writes through a pointer to memory of a block or
@@ -173,9 +179,10 @@ std::string FieldsPass::findChange(Function &F, const MnemeJitField &Field,
   }
   AAResults &AA = FAM.getResult<AAManager>(F);
   MemorySSA &SSA = FAM.getResult<MemorySSAAnalysis>(F).getMSSA();
+  const TargetLibraryInfo &TLI = FAM.getResult<TargetLibraryAnalysis>(F);
   auto Mods = make_filter_range(instructions(F), [&](Instruction &I) {
     return I.mayWriteToMemory() && !(IsKernel && isSynchronization(I)) &&
-           !isPrint(I) && !(IsKernel && writesOwnMemory(I)) &&
+           !isHarmlessCall(I, TLI) && !(IsKernel && writesOwnMemory(I)) &&
            isModSet(AA.getModRefInfo(&I, Loc));
   });
   for (Instruction &I : Mods)

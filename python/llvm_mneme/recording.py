@@ -15,7 +15,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Optional, TypeVar, Union
 
 from .config import Config
-from .errors import RecordingError, check_path, nearest, opening, show
+from .errors import RecordingError, check_path, nearest, need, opening, show
 
 if TYPE_CHECKING:
     from .ir import Module
@@ -72,16 +72,17 @@ def _element_type(numpy: Any, dtype: Any) -> Any:
 
 
 def _element_format(dtype: Any) -> str:
-    """Returns the format of struct for a type of NumPy or of an annotation."""
+    """Returns the format of a memoryview for a type of NumPy or of an annotation, or raises an error that NumPy is needed."""
     formats = dict(_TYPES.values())
     name = dtype.lstrip("<=|") if isinstance(dtype, str) else ""
     kind = {"i": "int", "u": "uint", "f": "float"}.get(name[:1])
-    if kind and name[1:] in ("1", "2", "4", "8"):
+    if kind and name[1:] in ("1", "2", "4", "8", "16"):
         name = f"{kind}{8 * int(name[1:])}"
-    found = formats.get(name) or _TYPES.get(name, ("", ""))[1]
-    if not found:
-        raise _unknown_type(dtype)
-    return found
+    elif name in _TYPES:
+        name = _TYPES[name][0]
+    if formats.get(name, "e") == "e":  # of half precision, which a memoryview does not have
+        need("numpy", "numpy")
+    return formats[name]
 
 
 class Dim3(NamedTuple):

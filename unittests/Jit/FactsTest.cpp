@@ -126,6 +126,8 @@ std::string readAfter(StringRef Before, StringRef Attributes = "",
   return ("@g = external global i32\n"
           "@shared = internal addrspace(3) global i32 poison\n"
           "declare i32 @vprintf(ptr, ptr)\n"
+          "declare noalias ptr @malloc(i64) allockind(\"alloc,uninitialized\") "
+          "\"alloc-family\"=\"malloc\"\n"
           "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n"
           "define internal void @touch(i32 %n) noinline {\n"
           "  store i32 %n, ptr @g\n  ret void\n}\n"
@@ -173,6 +175,8 @@ TEST_F(FactsTest, ContentsThatChangeBeforeTheyAreRead) {
       readAfter("%a = alloca i32\n  store volatile i32 %n, ptr %a")));
   EXPECT_TRUE(
       IsConstant(readAfter("%r = call i32 @vprintf(ptr @g, ptr null)")));
+  EXPECT_TRUE(IsConstant(
+      readAfter("%m = call ptr @malloc(i64 8)\n  store i32 %n, ptr %m")));
   EXPECT_TRUE(IsConstant(readAfter("store i32 %n, ptr %q", "noalias")));
   EXPECT_TRUE(IsConstant(readAfter("call void @unknown(ptr %q)", "noalias")));
   EXPECT_FALSE(IsConstant(readAfter("call void @unknown(ptr %p)", "noalias")));

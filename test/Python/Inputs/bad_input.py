@@ -80,7 +80,7 @@ check("asks", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=NoP
 check("point", lambda: mneme.tune(Space({"block_x": [64]}), executor, sampler=NaNPoints(), trials=1))
 check("derived", lambda: mneme.tune(Space({"block_x": [64]}, derived=lambda p: float("nan")), executor, trials=1))
 check("constraint", lambda: mneme.tune(Space({"block_x": [64, 32]}, constraint=lambda p: False), executor, trials=1))
-check("dataset", lambda: mneme.dataset.write("x.csv", []))
+check("dataset", lambda: mneme.dataset.write("x.xml", []))
 check("rows", lambda: next(mneme.dataset.rows([5])))
 
 sys.stdout.flush()

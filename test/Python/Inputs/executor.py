@@ -19,7 +19,7 @@ with mneme.Executor(kernel, device="host") as executor:
     print(len(done), [f.result().config.block_x for f in futures])
     print([r.config.grid_x for r in executor.map({"grid.x": n} for n in (16, 20, 24))])
     wrong = executor.evaluate(grid_x=8)
-    print(wrong.verified, wrong.failure, wrong.time)
+    print(wrong.verified, wrong.failure, wrong.time, wrong.verdict, result.verdict)
     print(executor.evaluate(passes="nonsense").failure, executor.evaluate(block_x=5000).failure)
 
     async def main():
@@ -28,6 +28,9 @@ with mneme.Executor(kernel, device="host") as executor:
     print([r.config.maxnreg for r in asyncio.run(main())])
     compared = executor.compare({}, {"passes": "default<O1>"}, pairs=6)
     print(len(compared.samples), len(compared.samples[0]) >= 6, compared.interval[0] <= compared.speedup <= compared.interval[1])
+    # One pair is no evidence.
+    single = executor.compare({}, {}, pairs=1)
+    print(len(single.samples[0]), single.interval, single.is_faster, "no interval" in repr(single), "no interval" in single._repr_html_())
     try:
         executor.compare({}, {"grid.x": 8})
     except mneme.RequestError as error:
