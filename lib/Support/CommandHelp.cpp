@@ -116,17 +116,17 @@ static Error checkSubCommandWords(ArrayRef<const char *> Words) {
   return Error::success();
 }
 
-/// Returns the descriptions of the required positional arguments, for an error.
-static std::string describeMissingArguments() {
-  SmallVector<StringRef> Missing;
+/// Returns the descriptions of the chosen subcommand's required positional
+/// arguments. LLVM assigns none if one is missing.
+static std::string describeRequiredArguments() {
+  SmallVector<StringRef> Required;
   for (const cl::SubCommand *Command : cl::getRegisteredSubcommands())
     if (*Command)
       for (const cl::Option *O : Command->PositionalOpts)
         if (is_contained({cl::Required, cl::OneOrMore},
-                         O->getNumOccurrencesFlag()) &&
-            !O->getNumOccurrences())
-          Missing.push_back(O->HelpStr);
-  return join(Missing, " ");
+                         O->getNumOccurrencesFlag()))
+          Required.push_back(O->HelpStr);
+  return join(Required, " ");
 }
 
 void mneme::parseCommandLine(int Argc, const char *const *Argv,
@@ -144,8 +144,8 @@ void mneme::parseCommandLine(int Argc, const char *const *Argv,
   raw_string_ostream OS(Text);
   bool IsValid = cl::ParseCommandLineOptions(Argc, Argv, Overview, &OS);
   if (!IsValid && StringRef(Text).contains("Not enough positional"))
-    if (std::string Missing = describeMissingArguments(); !Missing.empty())
-      Fail("expected " + Missing + " (see --help)");
+    if (std::string Required = describeRequiredArguments(); !Required.empty())
+      Fail("expected " + Required + " (see --help)");
   errs() << Text;
   if (!IsValid)
     std::exit(1);

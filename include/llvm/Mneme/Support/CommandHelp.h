@@ -40,7 +40,7 @@ Error checkSubCommand(ArrayRef<const cl::OptionCategory *> Categories);
 
 /// Parses the command line like cl::ParseCommandLineOptions(), and exits with 1
 /// if it is invalid. Its errors name the subcommand that was probably meant,
-/// and the positional arguments that are missing.
+/// and the positional arguments that are required.
 void parseCommandLine(int Argc, const char *const *Argv, StringRef Overview);
 
 /// Returns the error for the value \p Text of an option with the values of
