@@ -212,7 +212,6 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
     if (Error Failed = Watching.seeHostCode(
             StringRef(Code.Image.Object.data(), Code.Image.Object.size())))
       return std::move(Failed);
-  }
   return std::move(Code);
 }
 
