@@ -107,9 +107,9 @@ private:
     return isMapped(Text) &&
            memchr(Text, 0, Last.End - reinterpret_cast<uint64_t>(Text));
   }
-  /// As the pass selects them.
+  /// As the pass selects them, or a function of the headers in include/mneme.
   static bool isRuntimeFunction(const char *Name) {
-    for (const char *Prefix : {"cu", "hip", "__cuda", "__hip"})
+    for (const char *Prefix : {"cu", "hip", "__cuda", "__hip", "__mneme"})
       if (startsWith(Name, Prefix))
         return true;
     return false;
