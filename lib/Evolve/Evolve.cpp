@@ -14,6 +14,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Evolve/Operators.h"
 #include "llvm/Mneme/Farm/Farm.h"
+#include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Report/Export.h"
 #include "llvm/Mneme/Source/UnitText.h"
 #include "llvm/Mneme/Support/Clock.h"
