@@ -453,7 +453,8 @@ static Expected<int> runEvolve() {
   if (!Quiet)
     O.Note = [](StringRef Text) { errs() << printableLines(Text) << '\n'; };
   for (int Signal : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(Signal, handleInterrupt);
+    if (std::signal(Signal, handleInterrupt) == SIG_IGN && Signal == SIGHUP)
+      std::signal(Signal, SIG_IGN); // nohup
   Expected<EvolveOutcome> R = evolve(std::move(O));
   if (!R)
     return R.takeError();

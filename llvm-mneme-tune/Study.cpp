@@ -57,7 +57,8 @@ static void catchInterrupts() {
   // before ours are installed.
   sys::SetInterruptFunction([] {});
   for (int Signal : {SIGINT, SIGTERM, SIGHUP})
-    std::signal(Signal, handleInterrupt);
+    if (std::signal(Signal, handleInterrupt) == SIG_IGN && Signal == SIGHUP)
+      std::signal(Signal, SIG_IGN); // nohup
 }
 
 //===----------------------------------------------------------------------===//

@@ -84,15 +84,14 @@ Error mneme::parseDeviceMatch(StringRef Text, PackOptions &O) {
 // best.json
 //===----------------------------------------------------------------------===//
 
-/// Reads the configuration and the code of a winner on one launch. The common
-/// winner on the first launch is already read. Returns nothing if one is
-/// missing.
-static std::optional<InstanceWinner> readOnInstance(const json::Object *O,
-                                                    const BestFile &B) {
+/// Reads the configuration and the code of a winner on one launch; all else is
+/// as in \p Like. Returns nothing if one is missing.
+static std::optional<InstanceWinner>
+readOnInstance(const json::Object *O, const MeasuredWinner &Like) {
   const json::Object *Config = O ? O->getObject("config") : nullptr;
   if (!Config || !O->getString("record_id") || !O->getString("code_hash"))
     return std::nullopt;
-  InstanceWinner Own{O->getString("record_id")->str(), *Config, B.Winner};
+  InstanceWinner Own{O->getString("record_id")->str(), *Config, Like};
   Own.Winner.CodeHash = O->getString("code_hash")->str();
   Own.Winner.Provenance["config"] = json::Object(*Config);
   Own.Winner.Provenance["code_hash"] = Own.Winner.CodeHash;
@@ -100,8 +99,9 @@ static std::optional<InstanceWinner> readOnInstance(const json::Object *O,
 }
 
 /// Adds a winner that differs from the common one.
-static bool readInstanceWinner(const json::Object *O, BestFile &B) {
-  std::optional<InstanceWinner> Own = readOnInstance(O, B);
+static bool readInstanceWinner(const json::Object *O,
+                               const MeasuredWinner &Like, BestFile &B) {
+  std::optional<InstanceWinner> Own = readOnInstance(O, Like);
   const json::Object *Speedup = O ? O->getObject("speedup") : nullptr;
   if (!Own || !Speedup || !O->getInteger("trial"))
     return false;
@@ -189,12 +189,19 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
                         "level", "toolchain", "arch", "opt_level", "launches"})
     if (const json::Value *V = Best.get(Key))
       B.Winner.Provenance[Key] = *V;
+  const MeasuredWinner Other = B.Winner; // Of instances: other code.
+  if (const json::Array *Tested = Best.getArray("tested")) {
+    for (const json::Value &V : *Tested)
+      if (!readTested(V, B.Winner))
+        return Fail("is damaged: an entry of 'tested' is incomplete");
+    B.Winner.Provenance["tested"] = json::Array(*Tested);
+  }
   if (B.RecordIds.size() == 1)
     B.Common = {{B.RecordIds.front(), B.Config, B.Winner}};
   else if (const json::Array *Configs = Best.getArray("instance_configs"))
     for (const json::Value &V : *Configs)
       if (std::optional<InstanceWinner> Own =
-              readOnInstance(V.getAsObject(), B))
+              readOnInstance(V.getAsObject(), B.Winner))
         B.Common.push_back(std::move(*Own));
   if (!equal(B.Common, B.RecordIds,
              [](const InstanceWinner &Own, const std::string &Id) {
@@ -204,15 +211,8 @@ Expected<BestFile> mneme::readBest(const json::Object &Best, StringRef Path) {
                 "run the study again with this version");
   if (const json::Array *Own = Best.getArray("instance_winners"))
     for (const json::Value &V : *Own)
-      if (!readInstanceWinner(V.getAsObject(), B))
+      if (!readInstanceWinner(V.getAsObject(), Other, B))
         return Fail("is damaged: a winner in 'instance_winners' is incomplete");
-  // Those are other code.
-  if (const json::Array *Tested = Best.getArray("tested")) {
-    for (const json::Value &V : *Tested)
-      if (!readTested(V, B.Winner))
-        return Fail("is damaged: an entry of 'tested' is incomplete");
-    B.Winner.Provenance["tested"] = json::Array(*Tested);
-  }
   return B;
 }
 

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "ReplayRun.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
@@ -408,7 +409,7 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"host_schedule", RanOnHost ? json::Value(Plan.schedule().toString())
                                   : json::Value(nullptr)},
       {"warmup", OrAuto(O.Warmup, O.HostWarmup)},
-      {"iterations", OrAuto(O.Iterations, O.HostIterations)},
+      {"iterations", OrAuto(O.Iterations, getHostIterations(O))},
       {"cache",
        O.Cache ? json::Value(getCacheModeName(*O.Cache)) : json::Value("auto")},
       {"baseline", O.Compared == Baseline::None

@@ -163,6 +163,13 @@ Error ReplayRun::describeOnGPU(DeviceKernel &Kernel) {
 // Measuring
 //===----------------------------------------------------------------------===//
 
+unsigned mneme::getHostIterations(const ReplayOptions &O) {
+  constexpr unsigned Pairs = 10;
+  static_assert(Pairs >= MinIntervalSamples);
+  return O.Iterations.value_or(O.Compared == Baseline::None ? O.HostIterations
+                                                            : Pairs);
+}
+
 MeasureRules ReplayRun::getRules() const {
   MeasureRules Rules = !Options.Quick ? MeasureRules()
                        : GPU          ? MeasureRules::quickOnGPU()
@@ -172,7 +179,7 @@ MeasureRules ReplayRun::getRules() const {
   Rules.StopAbove = Options.StopAbove;
   if (GPU || Options.Adaptive || Options.Quick)
     return Rules;
-  Rules.Samples = Options.Iterations.value_or(Options.HostIterations);
+  Rules.Samples = getHostIterations(Options);
   Rules.Warmup = Options.Warmup.value_or(Options.HostWarmup);
   return Rules;
 }

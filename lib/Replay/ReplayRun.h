@@ -18,6 +18,10 @@
 
 namespace llvm {
 namespace mneme {
+/// Returns the number of timed launches on the host device, unless it is
+/// adaptive. The default is larger with a baseline, for an interval.
+unsigned getHostIterations(const ReplayOptions &O);
+
 /// One run of a compiled kernel in a session.
 class ReplayRun {
 public:

@@ -90,7 +90,8 @@ TEST_F(SummaryTest, SaysWhichChangesFollow) {
                                  "1.550x"));
   Outcome.Why->Changes.clear();
   EXPECT_THAT(print(), HasSubstr("reason        the recorded configuration, "
-                                 "compiled again  1.550x"));
+                                 "compiled again  keeps 97 % of the win: "
+                                 "1.550x"));
 }
 
 TEST_F(SummaryTest, SaysWhatLimitsTheResults) {

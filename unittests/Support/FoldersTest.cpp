@@ -196,29 +196,32 @@ TEST_F(FoldersTest, RemovesWhatKilledProcessesLeft) {
 TEST_F(FoldersTest, SignalsRemovePrivateFolders) {
   for (int Signal : {SIGINT, SIGTERM, SIGHUP}) {
     make("below");
-    Child Owner = cantFail(Child::fork([&] {
-      auto Create = [&] {
-        return cantFail(PrivateFolder::create(path("below"), "work-"));
-      };
-      PrivateFolder First = Create();
-      { PrivateFolder Removed = Create(); }
-      PrivateFolder Second = Create(), Moved = std::move(First);
-      if (sys::fs::create_directories(Moved.pathOf("a/b")))
-        ::_exit(1);
-      // More than one listing takes.
-      for (int I = 0; I != 300; ++I)
-        cantFail(writeFileAtomically(
-            Moved.pathOf("a/b/long-name-of-a-file-" + std::to_string(I)), "x"));
-      pid_t Heir = ::fork();
-      if (Heir == 0)
-        ::raise(Signal);
-      ::waitpid(Heir, nullptr, 0);
-      if (!sys::fs::exists(Moved.pathOf("a/b")) ||
-          !sys::fs::exists(Second.path()))
-        ::_exit(2);
-      ::raise(Signal);
-      ::_exit(3);
-    }));
+    Child Owner = cantFail(Child::fork(
+        [&] {
+          auto Create = [&] {
+            return cantFail(PrivateFolder::create(path("below"), "work-"));
+          };
+          PrivateFolder First = Create();
+          { PrivateFolder Removed = Create(); }
+          PrivateFolder Second = Create(), Moved = std::move(First);
+          if (sys::fs::create_directories(Moved.pathOf("a/b")))
+            ::_exit(1);
+          // More than one listing takes.
+          for (int I = 0; I != 300; ++I)
+            cantFail(writeFileAtomically(
+                Moved.pathOf("a/b/long-name-of-a-file-" + std::to_string(I)),
+                "x"));
+          pid_t Heir = ::fork();
+          if (Heir == 0)
+            ::raise(Signal);
+          ::waitpid(Heir, nullptr, 0);
+          if (!sys::fs::exists(Moved.pathOf("a/b")) ||
+              !sys::fs::exists(Second.path()))
+            ::_exit(2);
+          ::raise(Signal);
+          ::_exit(3);
+        },
+        ChildOptions()));
     int Status = Owner.wait();
     EXPECT_TRUE(WIFSIGNALED(Status)) << describeExit(Status);
     EXPECT_EQ(WTERMSIG(Status), Signal);

@@ -117,15 +117,15 @@ TEST(StatisticsTest, WritesAndReadsIntervals) {
   RatioEstimate None = RatioEstimate::withoutInterval(1.25);
   EXPECT_EQ(describeInterval(None), "no interval: fewer than 6 pairs");
   EXPECT_EQ(describeInterval({1.5, 1.25, 1.75}, 2), "1.25 to 1.75");
-  EXPECT_EQ(json::Value(toArray(None)),
-            json::Value(json::Array({1.25, nullptr, nullptr})));
+  EXPECT_EQ(llvm::json::Value(toArray(None)),
+            llvm::json::Value(llvm::json::Array({1.25, nullptr, nullptr})));
   RatioEstimate Read{1.25};
   EXPECT_TRUE(readInterval(makeInterval(None), Read));
   EXPECT_FALSE(Read.hasInterval());
-  EXPECT_TRUE(readInterval(json::Array{1.0, 1.5}, Read));
+  EXPECT_TRUE(readInterval(llvm::json::Array{1.0, 1.5}, Read));
   EXPECT_EQ(Read.High, 1.5);
-  EXPECT_FALSE(readInterval(json::Array{1.0}, Read));
-  EXPECT_FALSE(readInterval(json::Array{1.0, nullptr}, Read));
+  EXPECT_FALSE(readInterval(llvm::json::Array{1.0}, Read));
+  EXPECT_FALSE(readInterval(llvm::json::Array{1.0, nullptr}, Read));
 }
 
 TEST(StatisticsTest, RatioIsRepeatable) {

@@ -10,6 +10,9 @@ folder, command = sys.argv[1], sys.argv[2:]
 os.makedirs(folder, exist_ok=True)
 if os.path.exists("runs"):
     os.remove("runs")
+# A test may run in the background of a shell, which ignores SIGINT there.
+for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+    signal.signal(number, signal.SIG_DFL)
 tool = subprocess.Popen(["sh", "-c", 'echo $$ > tool; exec "$@"', "sh", *command], env=dict(os.environ, TMPDIR=folder),
                         stdout=subprocess.DEVNULL)
 status = tool.wait()
