@@ -76,7 +76,8 @@ bool mneme::loadsPointers(Module &M, StringRef Kernel) {
     if (!F.isDeclaration() && F.getName() != Kernel)
       F.setLinkage(GlobalValue::InternalLinkage);
   // Before, most pointers are loaded from local variables.
-  runPasses(M, "cgscc(inline),function(sroa,early-cse,instcombine),globaldce");
+  runPasses(M, "cgscc(inline),function(sroa,early-cse,"
+               "instcombine<no-verify-fixpoint>),globaldce");
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
       if (const auto *Load = dyn_cast<LoadInst>(&I))

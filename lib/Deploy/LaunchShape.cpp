@@ -325,8 +325,8 @@ std::string mneme::findShapeDependence(Module &M, StringRef Kernel) {
       F.setLinkage(GlobalValue::InternalLinkage);
   // What the source says in several functions and variables is then in one
   // expression. Transformations are correct for all launches.
-  runPasses(M, "cgscc(inline),function(sroa,early-cse,instcombine,simplifycfg),"
-               "globaldce");
+  runPasses(M, "cgscc(inline),function(sroa,early-cse,"
+               "instcombine<no-verify-fixpoint>,simplifycfg),globaldce");
   for (const GlobalVariable &G : M.globals())
     if (isShared(G.getType()))
       return "uses shared memory";

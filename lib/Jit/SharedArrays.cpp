@@ -46,7 +46,7 @@ void llvm::mneme::resolveSharedArrays(Module &M) {
     return;
   // The sizes may come through other functions.
   runPasses(M, "function(sroa,early-cse),cgscc(inline),ipsccp,"
-               "function(sroa,early-cse,instcombine)");
+               "function(sroa,early-cse,instcombine<no-verify-fixpoint>)");
   constexpr unsigned Shared = 3;
   for (Function *F : Markers) {
     F->removeFnAttr(llvm::Attribute::NoInline);
