@@ -14,7 +14,8 @@
 using namespace mneme;
 
 const char *mneme::describeFallback(Fallback F) {
-  static const char *const Texts[] = {"",
+  static const char *const Texts[] = {
+      "",
 #define REASON(Id, Text) Text,
 #include "Reasons.def"
   };
@@ -94,26 +95,40 @@ static bool passesArgument(const MnemePackageGuard &G, const LaunchFacts &L) {
   return passesTest(G, readNumber(Arg + G.Offset, G.Size), G.Size);
 }
 
+bool KnownBuffers::find(uint64_t Pointer, const DeployDevice &D,
+                        MemoryExtent &E) {
+  for (size_t I = 0; I != Size; ++I)
+    if (Known[I].Pointer == Pointer) {
+      E = Known[I].Extent;
+      return true;
+    }
+  if (!D.FindAllocation || !D.FindAllocation(Pointer, E))
+    return false;
+  if (Size != sizeof(Known) / sizeof(*Known))
+    Known[Size++] = {Pointer, E};
+  return true;
+}
+
 /// Finds the allocation of the pointer at \p Offset of an argument.
 static bool findBuffer(const LaunchFacts &L, const DeployDevice &D,
-                       uint32_t Index, uint32_t Offset, uint64_t &Pointer,
-                       MemoryExtent &E) {
-  if (!L.Args || !L.Args[Index] || !D.FindAllocation)
+                       KnownBuffers &Buffers, uint32_t Index, uint32_t Offset,
+                       uint64_t &Pointer, MemoryExtent &E) {
+  if (!L.Args || !L.Args[Index])
     return false;
   Pointer = readAs<uint64_t>(static_cast<const char *>(L.Args[Index]) + Offset);
-  return D.FindAllocation(Pointer, E);
+  return Buffers.find(Pointer, D, E);
 }
 
 static bool passesBuffer(const MnemePackageGuard &G, const LaunchFacts &L,
-                         const DeployDevice &D) {
+                         const DeployDevice &D, KnownBuffers &Buffers) {
   uint64_t Pointer = 0, Other = 0;
   MemoryExtent E, OtherE;
-  if (!findBuffer(L, D, G.Index, G.Offset, Pointer, E))
+  if (!findBuffer(L, D, Buffers, G.Index, G.Offset, Pointer, E))
     return false;
   uint64_t Value =
       G.What == MNEME_GUARD_BEFORE ? Pointer - E.Begin : E.End - Pointer;
   if (G.What == MNEME_GUARD_SAME_BUFFER) {
-    if (!findBuffer(L, D, G.Other, G.Size, Other, OtherE))
+    if (!findBuffer(L, D, Buffers, G.Other, G.Size, Other, OtherE))
       return false;
     Value = E.Begin == OtherE.Begin;
   }
@@ -121,7 +136,8 @@ static bool passesBuffer(const MnemePackageGuard &G, const LaunchFacts &L,
 }
 
 static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
-                          const LaunchFacts &L, const DeployDevice &D) {
+                          const LaunchFacts &L, const DeployDevice &D,
+                          KnownBuffers &Buffers) {
   auto Decide = [](bool Passes, Fallback F) {
     return Passes ? Fallback::None : F;
   };
@@ -147,7 +163,7 @@ static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
   case MNEME_GUARD_BEFORE:
   case MNEME_GUARD_BEHIND:
   case MNEME_GUARD_SAME_BUFFER:
-    return Decide(passesBuffer(G, L, D), Fallback::Buffer);
+    return Decide(passesBuffer(G, L, D, Buffers), Fallback::Buffer);
   }
   // The reader refuses other kinds.
   return Fallback::Argument;
@@ -164,12 +180,13 @@ static bool isIgnored(const MnemePackageGuard &G, const DeployPolicy &Policy) {
 
 /// Hard guards come first: their reasons say more.
 static Fallback testGuards(const VariantTables &V, const LaunchFacts &L,
-                           const DeployDevice &D, const DeployPolicy &Policy) {
+                           const DeployDevice &D, const DeployPolicy &Policy,
+                           KnownBuffers &Buffers) {
   Fallback Soft = Fallback::None;
   for (const MnemePackageGuard &G : V.Guards) {
     if (isIgnored(G, Policy) || (isSoft(G) && Soft != Fallback::None))
       continue;
-    Fallback F = testGuard(V.From, G, L, D);
+    Fallback F = testGuard(V.From, G, L, D, Buffers);
     if (F == Fallback::None)
       continue;
     if (!isSoft(G))
@@ -203,7 +220,7 @@ void GuardTable::add(VariantTables &V, const DeployPolicy &Policy) {
 uint64_t GuardTests::getFailed(uint64_t Guards) {
   for (uint64_t Left = Guards & ~Known; Left; Left &= Left - 1) {
     const GuardTable::Entry &E = T.Entries[__builtin_ctzll(Left)];
-    Fallback F = testGuard(E.From, *E.Guard, L, D);
+    Fallback F = testGuard(E.From, *E.Guard, L, D, Buffers);
     if (F == Fallback::None)
       continue;
     Failed |= Left & -Left;
@@ -297,8 +314,8 @@ static bool fits(const MnemePackageVariant &V, const LaunchFacts &L,
 
 static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
                            const DeployDevice &D, LaunchPlan &Plan) {
-  uint64_t Shared = V.DynamicShared == MNEME_SHARED_SAME ? L.DynamicShared
-                                                         : V.DynamicShared;
+  uint64_t Shared =
+      V.DynamicShared == MNEME_SHARED_SAME ? L.DynamicShared : V.DynamicShared;
   bool IsChanged = V.Launch != MNEME_LAUNCH_SAME || Shared != L.DynamicShared;
   if (IsChanged && L.HasClusters)
     return Fallback::Clusters;
@@ -333,7 +350,8 @@ Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
     return Fallback::LaunchShape;
   if (V.Fields->Code > Policy.MaxCode)
     return Fallback::Code;
-  if (Fallback F = V.IsInTable ? Tests.test(V) : testGuards(V, L, D, Policy);
+  if (Fallback F = V.IsInTable ? Tests.test(V)
+                               : testGuards(V, L, D, Policy, Tests.buffers());
       F != Fallback::None)
     return F;
   if (L.Cooperative && !V.Fields->Cooperative)

@@ -79,7 +79,7 @@ struct DeployDevice {
 
 /// The launches that may be served, as the user set them.
 struct DeployPolicy {
-  bool ServesAll = false; ///< Also launches that were not measured.
+  bool ServesAll = false;       ///< Also launches that were not measured.
   bool ServesOtherGPUs = false; ///< Also GPUs that were not measured.
   uint32_t MaxGrade = MNEME_GRADE_PROVEN;
   uint32_t MaxCode = MNEME_CODE_VERIFIED;
@@ -114,6 +114,20 @@ private:
   std::vector<Entry> Entries;
 };
 
+/// Allocations that guards have looked up for a launch, as several guards look
+/// at each pointer.
+class KnownBuffers {
+public:
+  bool find(uint64_t Pointer, const DeployDevice &D, MemoryExtent &E);
+
+private:
+  struct {
+    uint64_t Pointer;
+    MemoryExtent Extent;
+  } Known[8]; ///< The first Size ones.
+  size_t Size = 0;
+};
+
 /// Tests each guard of a table at most once for a launch.
 class GuardTests {
 public:
@@ -121,6 +135,7 @@ public:
       : T(T), L(L), D(D) {}
   /// As testGuards(). The variant is in the table.
   Fallback test(const VariantTables &V);
+  KnownBuffers &buffers() { return Buffers; }
 
 private:
   uint64_t getFailed(uint64_t Guards);
@@ -128,6 +143,7 @@ private:
   const GuardTable &T;
   const LaunchFacts &L;
   const DeployDevice &D;
+  KnownBuffers Buffers;
   uint64_t Known = 0, Failed = 0;
   Fallback Reasons[GuardTable::MaxGuards]; ///< Of the failed ones.
 };
