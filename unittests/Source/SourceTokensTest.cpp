@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/ADT/STLExtras.h"
 #include "gmock/gmock.h"
+#include "llvm/ADT/Twine.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
