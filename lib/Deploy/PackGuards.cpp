@@ -691,8 +691,7 @@ CompileOptions mneme::makeCompileOptions(StringRef Kernel,
 }
 
 StringRef mneme::findUnguardedPass(StringRef Pipeline) {
-  for (StringRef Pass :
-       {"mneme-specialize", "mneme-fill", "mneme-fault", "mneme-trace"})
+  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
     if (Pipeline.contains(Pass))
       return Pass;
   return "";

@@ -79,8 +79,8 @@ bool isSpecialized(const KernelConfig &C);
 /// or has launch bounds from the block.
 bool needsLaunch(const KernelConfig &C);
 
-/// Returns the pass of a pipeline that specializes the code or changes what it
-/// does, for which no guards are known; empty if there is none.
+/// Returns the pass of a pipeline that specializes or initializes the code, for
+/// which no guards are known; empty if there is none.
 StringRef findUnguardedPass(StringRef Pipeline);
 
 /// Reads the object \p Key of \p O: three numbers, of at least 1. \returns
