@@ -473,7 +473,7 @@ void RecordKeeper::print(raw_ostream &OS) const {
     Table.add({printable(demangleSymbol(Key.first)), utostr(R.Instances),
                Reports ? utostr(R.Launches) : "-", formatBytes(R.Raw),
                formatBytes(R.Stored)});
-  Table.fit(getLineWidth(errs()));
+  Table.fit(getLineWidth(/*OnStandardError=*/true));
   if (!Table.empty())
     Table.print(OS, "lrrrr");
   if (Reports || !Processes)

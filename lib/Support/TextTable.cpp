@@ -14,9 +14,9 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-size_t mneme::getLineWidth(raw_ostream &OS) {
-  size_t Width = &OS == &errs() ? sys::Process::StandardErrColumns()
-                                : sys::Process::StandardOutColumns();
+size_t mneme::getLineWidth(bool OnStandardError) {
+  size_t Width = OnStandardError ? sys::Process::StandardErrColumns()
+                                 : sys::Process::StandardOutColumns();
   return Width ? Width : 120;
 }
 

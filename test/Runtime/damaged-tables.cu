@@ -3,7 +3,7 @@
 //
 // REQUIRES: cuda-toolkit, device-host
 // RUN: rm -rf %t && mkdir %t
-// RUN: %cuda_cc_static -O2 -no-pie %s -o %t/app
+// RUN: %cuda_cc_static -O2 -no-pie %s -o %t/app %cuda_static_libs
 // RUN: %python %S/Inputs/damage-tables.py %t/app %t llvm-mneme-record --any-executable --check-code=0 --device=host -o %t/rec -- | FileCheck %s
 // CHECK: {{[0-9]+}} programs
 //

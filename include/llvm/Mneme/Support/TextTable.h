@@ -26,7 +26,7 @@ namespace mneme {
 
 /// Returns the width of lines on standard output or standard error: that of its
 /// terminal; 120 for a file or pipe.
-size_t getLineWidth(raw_ostream &OS);
+size_t getLineWidth(bool OnStandardError);
 
 /// A table whose columns are as wide as their widest cell.
 class TextTable {
