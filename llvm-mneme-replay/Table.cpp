@@ -331,7 +331,9 @@ static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
     Table.add(makeCells(R));
     Table.color(3, R.color());
   }
-  Table.fit(getLineWidth(/*OnStandardError=*/false));
+  // Scripts read whole names.
+  if (outs().is_displayed())
+    Table.fit(getLineWidth(/*OnStandardError=*/false));
   Table.print(OS, "lllllrl");
   for (const Row &R : Rows)
     if (!R.Result.Error.empty())
