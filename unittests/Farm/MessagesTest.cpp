@@ -133,7 +133,9 @@ The farm protocol
    :depth: 1
 
 Messages between the coordinator of a farm, its compile and run processes, and workers on other machines
-(:doc:`DeveloperGuide`). A message is a line, followed by bytes for some kinds::
+(:doc:`DeveloperGuide`). A message is a line, followed by bytes for some kinds:
+
+.. code-block:: text
 
   KIND BYTES JSON
 

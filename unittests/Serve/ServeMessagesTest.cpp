@@ -95,7 +95,9 @@ The serve protocol
    :depth: 1
 
 Messages between a client, such as the Python package (:doc:`Python`), and ``llvm-mneme-replay serve``. Any language with
-JSON and Unix sockets can speak it. A message is a line with a JSON object, in UTF-8, nested at most 64 levels::
+JSON and Unix sockets can speak it. A message is a line with a JSON object, in UTF-8, nested at most 64 levels:
+
+.. code-block:: text
 
   {"type": "submit", "id": 5, "config": {"passes": "default<O3>", "block.x": 128}}
   {"type": "result", "id": 5, "failure": "", "metrics": {"time": 11520}, "samples": [11520, 11498, 11601], ...}
