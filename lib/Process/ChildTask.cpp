@@ -105,6 +105,13 @@ Expected<std::string> ChildTask::finish() {
   return createStringError(Message);
 }
 
+Expected<std::string> ChildTask::wait() {
+  while (!poll())
+    if (Error E = waitFor(fd(), POLLIN, Deadline()))
+      return std::move(E);
+  return finish();
+}
+
 uint64_t ChildTask::elapsedNanoseconds() const {
   return std::chrono::duration_cast<std::chrono::nanoseconds>(
              std::chrono::steady_clock::now() - Start)
@@ -116,8 +123,5 @@ Expected<std::string> mneme::runInChild(StringRef Name, ChildTask::WorkFn Work,
   Expected<ChildTask> T = ChildTask::start(Name, Work, Limits);
   if (!T)
     return T.takeError();
-  while (!T->poll())
-    if (Error E = waitFor(T->fd(), POLLIN, Deadline()))
-      return std::move(E);
-  return T->finish();
+  return T->wait();
 }

@@ -13,34 +13,18 @@
 #include "llvm/Mneme/Compile/Fatbin.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
-#include "llvm/Mneme/Process/Child.h"
-#include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
-/// Generates the GPU's assembly in another process, which may crash, while this
-/// one compiles for the host.
-class GPUCodeTrial {
-public:
-  void start(const KernelCompiler &Compiler, const Module &M,
-             const CompileResult &Compiled);
-  /// Returns why it failed; empty if it did not, or was not started.
-  std::string finish(double Seconds);
-
-private:
-  std::optional<Pipe> Lines;
-  std::optional<Child> Running;
-};
-
 /// One compilation of a plan's kernel.
 class Compilation {
 public:
@@ -73,6 +57,8 @@ private:
   std::string hashIR(const Module &M, const CompileResult &Optimized) const;
   std::string hashAssembly(const Module &M, StringRef PTX) const;
   void hashImage(StringRef Bytes);
+  std::optional<ChildTask> tryGPUCode(const Module &M,
+                                      const CompileResult &Compiled) const;
   Error emitForGPU(const Module &M, CompileResult &Compiled);
   Error emitForHost(Module &M);
   Error compareWithApp(StringRef Image);
@@ -94,49 +80,6 @@ private:
   }
 };
 } // namespace
-
-void GPUCodeTrial::start(const KernelCompiler &Compiler, const Module &M,
-                         const CompileResult &Compiled) {
-  auto Start = [&]() -> Error {
-    if (Error E = Pipe::create().moveInto(Lines))
-      return E;
-    int FD = Lines->Write.get();
-    ChildOptions O;
-    O.Err = NullStream;
-    O.Kept = {FD};
-    Expected<Child> C = Child::fork(
-        [&] {
-          json::Object Result;
-          if (Error E = Compiler.emitAssembly(M, &Compiled).takeError())
-            Result["error"] = json::fixUTF8(toString(std::move(E)));
-          writeLineOrExit(FD, std::move(Result));
-        },
-        O);
-    Lines->Write.reset();
-    if (!C)
-      return C.takeError();
-    Running.emplace(std::move(*C));
-    return Error::success();
-  };
-  consumeError(Start()); // the replay does not need it
-}
-
-std::string GPUCodeTrial::finish(double Seconds) {
-  if (!Running)
-    return "";
-  Deadline End = Deadline::ofLimit(Seconds);
-  Expected<std::string> Line = LineReader(Lines->Read.get()).next(End);
-  if (!Line) {
-    consumeError(Line.takeError());
-    if (End.hasPassed())
-      return formatv("it did not end within {0} s", Seconds);
-    return "it " + describeExit(Running->wait());
-  }
-  Expected<json::Value> Result = json::parse(*Line);
-  if (Result)
-    return Result->getAsObject()->getString("error").value_or("").str();
-  return toString(Result.takeError());
-}
 
 Expected<CompiledKernel> Compilation::run() {
   begin(ReplayStage::Optimize);
@@ -198,21 +141,44 @@ Expected<CompiledKernel> Compilation::compile(LLVMContext &Context,
   if (Error Failed =
           compareWithApp(StringRef(Compared.data(), Compared.size())))
     return std::move(Failed);
-  GPUCodeTrial Trial;
-  if (Target == CodeTarget::Host && Options.TriesGPUCode && !wantsGPUImage() &&
-      Options.OutputAsm.empty() && Plan.hasIR())
-    Trial.start(Plan.compiler(), *M, Compiled);
+  std::optional<ChildTask> Trial = tryGPUCode(*M, Compiled);
   if (Target == CodeTarget::Host) {
     begin(ReplayStage::HostCodegen);
     if (Error E = emitForHost(*M))
       return fail(std::move(E));
   }
-  Code.GPUFailure = Trial.finish(Options.Timeout);
+  if (Trial)
+    if (Error E = Trial->wait().takeError())
+      Code.GPUFailure = toString(std::move(E));
   if (Target == CodeTarget::Host)
     if (Error Failed = Watching.seeHostCode(
             StringRef(Code.Image.Object.data(), Code.Image.Object.size())))
       return std::move(Failed);
   return std::move(Code);
+}
+
+/// Begins to generate the GPU's assembly in another process, which may crash,
+/// while this one compiles for the host. Returns nothing if that is not wanted,
+/// or for lack of resources: the replay does not need it.
+std::optional<ChildTask>
+Compilation::tryGPUCode(const Module &M, const CompileResult &Compiled) const {
+  if (Target != CodeTarget::Host || !Options.TriesGPUCode || wantsGPUImage() ||
+      !Options.OutputAsm.empty() || !Plan.hasIR())
+    return std::nullopt;
+  ChildLimits Limits;
+  Limits.Seconds = Options.Timeout;
+  Expected<ChildTask> Task = ChildTask::start(
+      "it",
+      [&]() -> Expected<std::string> {
+        if (Error E = Plan.compiler().emitAssembly(M, &Compiled).takeError())
+          return std::move(E);
+        return "";
+      },
+      Limits);
+  if (Task)
+    return std::move(*Task);
+  consumeError(Task.takeError());
+  return std::nullopt;
 }
 
 bool Compilation::stopsAt(CodeStage Stage, std::string Hash) {

@@ -53,6 +53,8 @@ public:
   /// the work, or describe how the process ended, with its last message to
   /// standard error.
   Expected<std::string> finish();
+  /// Waits for the end, and returns the result like finish().
+  Expected<std::string> wait();
   uint64_t elapsedNanoseconds() const;
 
 private:
