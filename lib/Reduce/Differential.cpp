@@ -282,19 +282,15 @@ void Comparison::judgeMetric(const ReplayPlan &Good, const ReplayPlan &Bad) {
 /// Measures both in turns, so that other load of the machine affects both.
 Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
   unsigned Rounds = Base.options().Iterations.value_or(MinRounds);
-  auto Body =
-      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
-    Expected<std::unique_ptr<ReplaySession>> Session =
-        ReplaySession::create(Bad, Report);
-    if (!Session)
-      return Session.takeError();
-    Expected<CompiledKernel> GoodCode = (*Session)->compile(Good, Report);
+  auto Body = [&](ReplaySession &Session,
+                  ReplaySession::StageFn Report) -> Expected<ReplayResult> {
+    Expected<CompiledKernel> GoodCode = Session.compile(Good, Report);
     if (!GoodCode)
       return GoodCode.takeError();
-    Expected<CompiledKernel> BadCode = (*Session)->compile(Bad, Report);
+    Expected<CompiledKernel> BadCode = Session.compile(Bad, Report);
     if (!BadCode)
       return BadCode.takeError();
-    Expected<PairedResult> Paired = (*Session)->compare(
+    Expected<PairedResult> Paired = Session.compare(
         {{&Good, &*GoodCode}, {&Bad, &*BadCode}}, Rounds, RoundSeed, Report);
     if (!Paired)
       return Paired.takeError();
@@ -315,7 +311,7 @@ Error Comparison::measureBoth(const ReplayPlan &Good, const ReplayPlan &Bad) {
                                     Paired->Measured[0].Nanoseconds);
     return R;
   };
-  if (Error E = runIsolated(Bad, Body).moveInto(Result.Bad))
+  if (Error E = ReplaySession::runIsolated(Bad, Body).moveInto(Result.Bad))
     return E;
   const ReplayResult &R = Result.Bad;
   if (!R.verified() || !R.Compared || !R.Compared->Speedup) {
@@ -396,16 +392,12 @@ Error Comparison::checkGood() {
     if (Error E = Expecting->vary(V.Side).moveInto(Plans.back()))
       return E;
   }
-  auto Body =
-      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
-    Expected<std::unique_ptr<ReplaySession>> Session =
-        ReplaySession::create(*Plans.front(), Report);
-    if (!Session)
-      return Session.takeError();
+  auto Body = [&](ReplaySession &Session,
+                  ReplaySession::StageFn Report) -> Expected<ReplayResult> {
     ReplayResult Last;
     for (const std::unique_ptr<ReplayPlan> &Plan : Plans) {
       *Reached = &Plan - &Plans.front();
-      Expected<ReplayResult> R = (*Session)->evaluate(*Plan, Report);
+      Expected<ReplayResult> R = Session.evaluate(*Plan, Report);
       if (!R || !R->verified())
         return R;
       Last = std::move(*R);
@@ -413,7 +405,7 @@ Error Comparison::checkGood() {
     return Last;
   };
   ReplayResult R;
-  if (Error E = runIsolated(*Plans.front(), Body).moveInto(R))
+  if (Error E = ReplaySession::runIsolated(*Plans.front(), Body).moveInto(R))
     return E;
   if (R.verified())
     return Error::success();

@@ -350,8 +350,7 @@ static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
     return R;
   R->Compared.emplace();
   R->Compared->Kind = Kind;
-  R->Compared->V =
-      Died.V == Verdict::Crash ? Verdict::CompileError : Died.V;
+  R->Compared->V = Died.V == Verdict::Crash ? Verdict::CompileError : Died.V;
   R->Compared->Error = Died.Error;
   return R;
 }
@@ -481,9 +480,9 @@ Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
   return runInChild(Plan, Body, Last, Kept);
 }
 
-Expected<ReplayResult>
-mneme::replayScheduled(const ReplayPlan &Plan, ArrayRef<HostSchedule> Schedules,
-                       ScheduleChecks Checks) {
+Expected<ReplayResult> mneme::replayScheduled(const ReplayPlan &Plan,
+                                              ArrayRef<HostSchedule> Schedules,
+                                              ScheduleChecks Checks) {
   ReplayOptions Base = Plan.options();
   Base.Device = "host";
   Base.Compared = Baseline::None;
@@ -501,12 +500,8 @@ mneme::replayScheduled(const ReplayPlan &Plan, ArrayRef<HostSchedule> Schedules,
     if (Error E = Plan.vary(std::move(O)).moveInto(Plans.emplace_back()))
       return std::move(E);
   }
-  auto Body =
-      [&](function_ref<void(ReplayStage)> Report) -> Expected<ReplayResult> {
-    Expected<std::unique_ptr<ReplaySession>> Session =
-        ReplaySession::create(*Plans.front(), Report);
-    if (!Session)
-      return Session.takeError();
+  auto Body = [&](ReplaySession &Session,
+                  ReplaySession::StageFn Report) -> Expected<ReplayResult> {
     // Random schedules run other code, but all of them the same.
     std::optional<CompiledKernel> Codes[2];
     ReplayResult R;
@@ -514,12 +509,12 @@ mneme::replayScheduled(const ReplayPlan &Plan, ArrayRef<HostSchedule> Schedules,
       bool IsRandom = P->schedule().Order == HostSchedule::Random;
       std::optional<CompiledKernel> &Code = Codes[IsRandom];
       if (!Code) {
-        Expected<CompiledKernel> New = (*Session)->compile(*P, Report);
+        Expected<CompiledKernel> New = Session.compile(*P, Report);
         if (!New)
           return New.takeError();
         Code = std::move(*New);
       }
-      if (Error E = (*Session)->run(*P, *Code, Report).moveInto(R))
+      if (Error E = Session.run(*P, *Code, Report).moveInto(R))
         return std::move(E);
       if (!R.verified()) {
         R.Error = P->options().HostSchedule + ": " + R.Error;
@@ -528,7 +523,7 @@ mneme::replayScheduled(const ReplayPlan &Plan, ArrayRef<HostSchedule> Schedules,
     }
     return R;
   };
-  return runIsolated(*Plans.front(), Body);
+  return ReplaySession::runIsolated(*Plans.front(), Body);
 }
 
 Expected<ReplayResult> mneme::replay(const ReplayPlan &Plan) {

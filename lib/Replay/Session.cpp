@@ -74,6 +74,18 @@ ReplaySession::create(const ReplayPlan &Plan, StageFn Report) {
   return Session;
 }
 
+Expected<ReplayResult> ReplaySession::runIsolated(
+    const ReplayPlan &Plan,
+    function_ref<Expected<ReplayResult>(ReplaySession &, StageFn)> Body) {
+  auto Run = [&](StageFn Report) -> Expected<ReplayResult> {
+    Expected<std::unique_ptr<ReplaySession>> Session = create(Plan, Report);
+    if (!Session)
+      return Session.takeError();
+    return Body(**Session, Report);
+  };
+  return mneme::runIsolated(Plan, Run);
+}
+
 Expected<std::unique_ptr<ReplaySession>>
 ReplaySession::create(const ReplayPlan &Plan, std::unique_ptr<Device> D) {
   std::unique_ptr<ReplaySession> Session(new ReplaySession(Plan));

@@ -68,6 +68,11 @@ public:
   /// session. Fails if there is no such device or it cannot run the recording.
   static Expected<std::unique_ptr<ReplaySession>> create(const ReplayPlan &Plan,
                                                          StageFn Report);
+  /// Makes a session for \p Plan in a forked process under its time limits and
+  /// calls \p Body there (see mneme::runIsolated()).
+  static Expected<ReplayResult> runIsolated(
+      const ReplayPlan &Plan,
+      function_ref<Expected<ReplayResult>(ReplaySession &, StageFn)> Body);
   /// Takes an open device; null to only compile.
   static Expected<std::unique_ptr<ReplaySession>>
   create(const ReplayPlan &Plan, std::unique_ptr<Device> D);
