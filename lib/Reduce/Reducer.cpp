@@ -62,8 +62,8 @@ static constexpr unsigned FewInstructions = 20, MoreRounds = 4;
 /// Interval of progress messages while llvm-reduce runs.
 static constexpr std::chrono::seconds ProgressInterval(5);
 
-/// llvm-reduce ends if so many tests in a row find nothing smaller, and twice
-/// as many as there are instructions.
+/// llvm-reduce is stopped after this number of consecutive tests without a
+/// smaller kernel, plus twice the number of instructions.
 static constexpr unsigned MaxIdleTests = 200;
 
 /// Minimum of the remaining time, as 0 would mean no limit.

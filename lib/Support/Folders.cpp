@@ -236,7 +236,8 @@ bool PrivateFolder::isName(StringRef Name, StringRef Prefix) {
 /// freed, but used again: a handler may run at any moment, in any thread.
 struct PrivateFolder::Registered {
   std::atomic<bool> IsUsed{true};
-  std::atomic<char *> Path{nullptr}; ///< Whoever takes it removes the folder.
+  /// Null if there is no folder, or a thread has taken it to remove it.
+  std::atomic<char *> Path{nullptr};
   pid_t Owner = 0;                   ///< Not a child that has inherited this.
   Registered *Next = nullptr;
 
