@@ -22,7 +22,6 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -177,18 +176,6 @@ static cl::opt<bool> Serve(
 static ReplayFlags &getFlags() {
   static ReplayFlags Flags(/*OfStudy=*/true);
   return Flags;
-}
-
-static std::atomic<int> Interrupts{0};
-
-/// The first interrupt ends the search, the second the re-test, the third the
-/// tool.
-static void handleInterrupt(int Signal) {
-  if (++Interrupts < 3)
-    return;
-  PrivateFolder::removeAll();
-  std::signal(Signal, SIG_DFL);
-  std::raise(Signal);
 }
 
 //===----------------------------------------------------------------------===//
@@ -439,7 +426,6 @@ static Expected<int> runEvolve() {
   O.MinEffect = MinEffect;
   O.Explain = Explain == OnOff::On;
   O.Resume = Resume;
-  O.Interrupts = &Interrupts;
   if (Error E = readSpace(O))
     return std::move(E);
   if (Error E = readOperators(O))
@@ -452,9 +438,8 @@ static Expected<int> runEvolve() {
   }
   if (!Quiet)
     O.Note = [](StringRef Text) { errs() << printableLines(Text) << '\n'; };
-  for (int Signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(Signal, handleInterrupt) == SIG_IGN && Signal == SIGHUP)
-      std::signal(Signal, SIG_IGN); // nohup
+  // The first interrupt ends the search, the second the re-test.
+  O.Interrupts = &countInterrupts();
   Expected<EvolveOutcome> R = evolve(std::move(O));
   if (!R)
     return R.takeError();

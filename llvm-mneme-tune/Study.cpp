@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
@@ -17,7 +18,6 @@
 #include "llvm/Mneme/StudyLog/Journal.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -27,39 +27,12 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/Signals.h"
-#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 /// Time limit for looking at the packages of a Python.
 static constexpr double PythonSeconds = 60;
-
-//===----------------------------------------------------------------------===//
-// Interrupts
-//===----------------------------------------------------------------------===//
-
-static std::atomic<int> Interrupts{0};
-
-/// The first interrupt ends the search, the second the re-test, the third the
-/// tool.
-static void handleInterrupt(int Signal) {
-  if (++Interrupts < 3)
-    return;
-  PrivateFolder::removeAll();
-  std::signal(Signal, SIG_DFL);
-  std::raise(Signal);
-}
-
-static void catchInterrupts() {
-  // LLVM installs its own handlers with the first temporary file; make it do so
-  // before ours are installed.
-  sys::SetInterruptFunction([] {});
-  for (int Signal : {SIGINT, SIGTERM, SIGHUP})
-    if (std::signal(Signal, handleInterrupt) == SIG_IGN && Signal == SIGHUP)
-      std::signal(Signal, SIG_IGN); // nohup
-}
 
 //===----------------------------------------------------------------------===//
 // The parts of a study
@@ -304,8 +277,7 @@ static bool isOnHost(const StudyRecord &R) {
 static void addCommands(const TuneOptions &O, const TunedKernel &K,
                         StringRef Dir, StudyRecord &R) {
   const Trial *Winner = R.winner();
-  json::Object Settings =
-      R.withBase(Winner ? Winner->Config : json::Object());
+  json::Object Settings = R.withBase(Winner ? Winner->Config : json::Object());
   ReplayOptions Base = O.Replay;
   Base.Device = ReplayOptions().Device;
   if (StringRef Device = O.Resources.Devices.front();
@@ -348,7 +320,8 @@ static Expected<std::vector<std::string>>
 writeAndCount(const TuneOptions &O, StringRef Dir, const ReplayPlan &Plan,
               StudyRecord &R, StudyOutcome &Outcome) {
   Expected<std::vector<std::string>> Files = writeResults(O, Dir, R);
-  if (!Files || Interrupts > 1 || !canCountInstructions(Plan, isOnHost(R), R))
+  if (!Files || *O.Tuner.Interrupts > 1 ||
+      !canCountInstructions(Plan, isOnHost(R), R))
     return Files;
   if (Error E = countInstructions(Plan, R))
     Outcome.Notes.push_back("instructions were not counted: " +
@@ -421,7 +394,6 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
   O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
     return createSampler(O.Sampler, Context);
   };
-  O.Tuner.Interrupts = &Interrupts;
   ProgressPrinter Progress(errs(), getProgressStyle(O), steadySeconds);
   Tuner T(Instances, E, Log.get(), &Progress, O.Tuner);
   Expected<StudyOutcome> Outcome = T.run();
@@ -463,9 +435,10 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
   if (Error E =
           checkSpaces(O, *Spaces.front(), (*Farm)->plans().front()->compiler()))
     return std::move(E);
-  catchInterrupts();
+  // The first interrupt ends the search, the second the re-test.
+  O.Tuner.Interrupts = &countInterrupts();
   Expected<StudyVerification> Verification =
-      checkVerification(O, K, **Farm, Interrupts);
+      checkVerification(O, K, **Farm, *O.Tuner.Interrupts);
   if (!Verification)
     return Verification.takeError();
   std::unique_ptr<ApplicationJudge> Judge;

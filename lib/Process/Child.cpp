@@ -20,6 +20,7 @@
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
 #include <cmath>
+#include <csignal>
 #include <cstring>
 #include <fcntl.h>
 #include <sched.h>
@@ -52,6 +53,26 @@ static bool IgnoresChildren = false;
 void mneme::prepareSignals() {
   IgnoresChildren = ::signal(SIGCHLD, SIG_DFL) == SIG_IGN;
   PrivateFolder::removeOnSignals();
+}
+
+static std::atomic<int> Interrupts{0};
+
+static void handleInterrupt(int Signal) {
+  if (++Interrupts < 3)
+    return;
+  PrivateFolder::removeAll();
+  std::signal(Signal, SIG_DFL);
+  std::raise(Signal);
+}
+
+const std::atomic<int> &mneme::countInterrupts() {
+  // LLVM installs its own handlers with the first temporary file; make it do so
+  // before ours are installed.
+  sys::SetInterruptFunction([] {});
+  for (int Signal : {SIGINT, SIGTERM, SIGHUP})
+    if (std::signal(Signal, handleInterrupt) == SIG_IGN && Signal == SIGHUP)
+      std::signal(Signal, SIG_IGN); // nohup
+  return Interrupts;
 }
 
 void mneme::restoreChildSignals() {

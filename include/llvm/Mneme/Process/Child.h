@@ -20,6 +20,7 @@
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <atomic>
 #include <csignal>
 #include <cstdint>
 #include <memory>
@@ -39,9 +40,14 @@ class Jail;
 
 /// Prepares the signals of a tool, at the beginning of main(), after InitLLVM.
 /// Signals that end it remove its private folders. It can wait for its children
-/// even if it inherited an ignored SIGCHLD, for example from a daemon; otherwise,
-/// their exit statuses would be lost.
+/// even if it inherited an ignored SIGCHLD, for example from a daemon;
+/// otherwise, their exit statuses would be lost.
 void prepareSignals();
+
+/// From now on, counts the signals that would end a search (SIGINT, SIGTERM,
+/// and SIGHUP unless it was ignored). The third one removes the private folders
+/// and ends the process. \returns the counter.
+const std::atomic<int> &countInterrupts();
 
 /// Ignores SIGCHLD again, in a process about to execute another program.
 void restoreChildSignals();
