@@ -37,29 +37,21 @@ public:
 private:
   StringRef File, Launch;
   const HostOptions &Recorded;
-
-  Expected<std::unique_ptr<ReplayPlan>> plan(HostFinish Finish,
-                                             double Seconds) const;
 };
 } // namespace
 
-Expected<std::unique_ptr<ReplayPlan>>
-CheckedLaunch::plan(HostFinish Finish, double Seconds) const {
+Expected<std::string> CheckedLaunch::findDifference(double Seconds) const {
   ReplayOptions O;
   O.RecordId = Launch.str();
   O.Device = "host";
   O.Host = Recorded;
-  O.Host.Finish = Finish;
+  O.Host.Finish = HostFinish::None;
   O.Passes = "";
   O.Envelope.Replays = 0;
   O.Iterations = O.Warmup = 0;
   O.Timeout = Seconds;
   O.ShowsOutput = false;
-  return ReplayPlan::create(File, std::move(O));
-}
-
-Expected<std::string> CheckedLaunch::findDifference(double Seconds) const {
-  auto Plan = plan(HostFinish::None, Seconds);
+  Expected<std::unique_ptr<ReplayPlan>> Plan = ReplayPlan::create(File, O);
   if (!Plan)
     return Plan.takeError();
   Expected<ReplayResult> Plain = replay(**Plan);
@@ -70,10 +62,12 @@ Expected<std::string> CheckedLaunch::findDifference(double Seconds) const {
   if (Plain->verified() || Plain->V == Verdict::Unsupported ||
       Plain->ReadsUninitialized.value_or(false))
     return "";
-  std::string Kernel = demangleSymbol((*Plan)->kernel().KernelName);
-  if (Error E = plan(Recorded.Finish, Seconds).moveInto(Plan))
-    return std::move(E);
-  Expected<ReplayResult> Same = replay(**Plan);
+  // Shares the memory that was read.
+  O.Host.Finish = Recorded.Finish;
+  Expected<std::unique_ptr<ReplayPlan>> Optimized = (*Plan)->vary(std::move(O));
+  if (!Optimized)
+    return Optimized.takeError();
+  Expected<ReplayResult> Same = replay(**Optimized);
   if (!Same)
     return Same.takeError();
   if (!Same->verified())
@@ -85,8 +79,8 @@ Expected<std::string> CheckedLaunch::findDifference(double Seconds) const {
                  "the difference: llvm-mneme-replay {3} --record-id={4} "
                  "--passes= --host-finish=none. Record the other results: "
                  "llvm-mneme-record --host-finish=none",
-                 Kernel, getHostFinishName(Recorded.Finish), Plain->Error, File,
-                 Launch)
+                 demangleSymbol((*Plan)->kernel().KernelName),
+                 getHostFinishName(Recorded.Finish), Plain->Error, File, Launch)
       .str();
 }
 
