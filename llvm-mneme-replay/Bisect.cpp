@@ -55,7 +55,8 @@ static cl::opt<std::string> BadTool("bad-tool",
                                     cl::desc("Like --good-tool, for the bad "
                                              "side"),
                                     cl::value_desc("path"),
-                                    cl::sub(getBisectCommand()), cl::cat(BisectCat));
+                                    cl::sub(getBisectCommand()),
+                                    cl::cat(BisectCat));
 static cl::opt<unsigned>
     Workers("workers",
             cl::desc("Processes that run kernels on the host device and share "
@@ -127,12 +128,13 @@ Error mneme::readProcessCounts(FarmResources &R) {
 //===----------------------------------------------------------------------===//
 
 static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
-                                       const cl::opt<std::string> &Tool) {
+                                       const cl::opt<std::string> &Tool,
+                                       StringRef RecordId) {
   auto Name = [](const cl::opt<std::string> &O, Error E) {
     return createStringError(
         formatv("--{0}: {1}", O.ArgStr, toString(std::move(E))).str());
   };
-  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
+  Expected<json::Object> Config = parseSide(Side, RecordId, allowsPrograms());
   if (!Config)
     return Name(Side, Config.takeError());
   if (Tool.empty())
@@ -145,11 +147,11 @@ static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
   return Config;
 }
 
-static Expected<BisectSides> readSides() {
+static Expected<BisectSides> readSides(StringRef RecordId) {
   BisectSides Sides;
-  if (Error E = readSide(BadSide, BadTool).moveInto(Sides.Bad))
+  if (Error E = readSide(BadSide, BadTool, RecordId).moveInto(Sides.Bad))
     return std::move(E);
-  if (Error E = readSide(GoodSide, GoodTool).moveInto(Sides.Good))
+  if (Error E = readSide(GoodSide, GoodTool, RecordId).moveInto(Sides.Good))
     return std::move(E);
   Sides.GoodIsNoPass = GoodSide.empty() && GoodTool.empty();
   if (!Sides.GoodIsNoPass)
@@ -252,7 +254,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Error E = checkOverOptions())
     return std::move(E);
   if (!isBisectedOverCompilers())
-    if (Error E = readSides().moveInto(O.Sides))
+    if (Error E = readSides(Plan.instance().DynamicHash).moveInto(O.Sides))
       return std::move(E);
   const ReplayOptions &Base = Plan.options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);

@@ -171,8 +171,9 @@ static bool isCommon(StringRef Key) {
 }
 
 static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
+                                        StringRef RecordId,
                                         ReplayOptions Base) {
-  Expected<json::Object> Config = parseSide(Side, allowsPrograms());
+  Expected<json::Object> Config = parseSide(Side, RecordId, allowsPrograms());
   if (!Config)
     return Config.takeError();
   for (auto &[Key, Value] : *Config)
@@ -186,12 +187,12 @@ static Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
   return Base;
 }
 
-/// \p Base are the options of the command line, \p Bad those of the bad side.
-static Expected<ReplayOptions> makeGoodSide(const ReplayOptions &Base,
-                                            const ReplayOptions &Bad) {
+/// \p Bad is the plan of the bad side, \p Base the options of the command line.
+static Expected<ReplayOptions> makeGoodSide(const ReplayPlan &Bad,
+                                            const ReplayOptions &Base) {
   if (!GoodSide.empty())
-    return makeSide(GoodSide, Base);
-  ReplayOptions Good = Bad;
+    return makeSide(GoodSide, Bad.instance().DynamicHash, Base);
+  ReplayOptions Good = Bad.options();
   Good.RunPasses = "none";
   return Good;
 }
@@ -217,7 +218,7 @@ static Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
     return What.takeError();
   if (!What->isVerify())
     D.By = What->Metric;
-  if (Error E = makeGoodSide(Base, Plan.options()).moveInto(D.Good))
+  if (Error E = makeGoodSide(Plan, Base).moveInto(D.Good))
     return std::move(E);
   if (Culprit.getNumOccurrences()) {
     if (Error E = PassSet::parse(Culprit).takeError())
@@ -250,7 +251,8 @@ static json::Value makeReport(const DifferentialResult &R) {
 
 Expected<int> mneme::runCompare(const ReplayPlan &Plan, bool Text) {
   std::unique_ptr<ReplayPlan> Good, Bad;
-  Expected<ReplayOptions> BadOptions = makeSide(BadSide, Plan.options());
+  Expected<ReplayOptions> BadOptions =
+      makeSide(BadSide, Plan.instance().DynamicHash, Plan.options());
   if (!BadOptions)
     return BadOptions.takeError();
   if (Error E = Plan.vary(std::move(*BadOptions)).moveInto(Bad))

@@ -91,18 +91,22 @@ struct TableKernel {
 
 class TableMaker {
 public:
-  TableMaker(const ReplayOptions &Base)
-      : Base(Base), HasRegisters(!errorToBool(checkPTXCompiler(
-                        Base.Assembler, Base.CudaPath, Base.Ptxas))) {}
+  TableMaker(const ReplayOptions &Base, const std::optional<ConfigFile> &File)
+      : Base(Base), File(File),
+        HasRegisters(!errorToBool(
+            checkPTXCompiler(Base.Assembler, Base.CudaPath, Base.Ptxas))) {}
   Error add(const TableKernel &K);
   ArrayRef<Row> rows() const { return Rows; }
 
 private:
   const ReplayOptions &Base;
+  const std::optional<ConfigFile> &File;
   const bool HasRegisters;
   std::vector<Row> Rows;
 
   static constexpr unsigned Rounds = 15;
+  EvaluationRequest makeRequest(const Row &R, unsigned Id,
+                                unsigned Instance) const;
   Error evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
                  unsigned NumPipelines);
   Error compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
@@ -177,16 +181,23 @@ static Error checkPipelines(const TableKernel &K, ReplayOptions O) {
   return Error::success();
 }
 
+EvaluationRequest TableMaker::makeRequest(const Row &R, unsigned Id,
+                                          unsigned Instance) const {
+  EvaluationRequest Request;
+  Request.Id = Id;
+  Request.Instance = Instance;
+  // Some settings of a study of several launches follow from the launch.
+  if (File && !File->OfLaunches.empty())
+    Request.Config = File->configOf(R.RecordId);
+  Request.Config["passes"] = R.Passes;
+  return Request;
+}
+
 Error TableMaker::evaluate(ReplayFarm &Farm, MutableArrayRef<Row> New,
                            unsigned NumPipelines) {
-  for (auto [I, R] : enumerate(New)) {
-    EvaluationRequest Request;
-    Request.Id = I;
-    Request.Instance = I / NumPipelines;
-    Request.Config["passes"] = R.Passes;
-    if (Error E = Farm.submit(std::move(Request)))
+  for (auto [I, R] : enumerate(New))
+    if (Error E = Farm.submit(makeRequest(R, I, I / NumPipelines)))
       return E;
-  }
   for (size_t Left = New.size(); Left;) {
     Expected<std::vector<Evaluation>> Some = Farm.wait(/*Seconds=*/1);
     if (!Some)
@@ -217,12 +228,8 @@ Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
       Compared.push_back({&R, Same->second});
       continue;
     }
-    EvaluationRequest Request;
-    Request.Id = Requests.size();
-    Request.Instance = Instance;
-    Request.Config["passes"] = R.Passes;
     Compared.push_back({&R, Requests.size()});
-    Requests.push_back(std::move(Request));
+    Requests.push_back(makeRequest(R, Requests.size(), Instance));
   }
   if (Requests.size() < 2 || Compared.front().first != OfLaunch.begin())
     return Error::success();
@@ -299,10 +306,9 @@ static json::Value toJSON(const Row &R) {
       It != R.Result.Metrics.end())
     O["reg_usage"] = It->second;
   if (R.Speedup)
-    O["speedup"] =
-        json::Object{{"value", R.Speedup->Value},
-                     {"interval", makeInterval(*R.Speedup)},
-                     {"significant", R.Speedup->isSignificant()}};
+    O["speedup"] = json::Object{{"value", R.Speedup->Value},
+                                {"interval", makeInterval(*R.Speedup)},
+                                {"significant", R.Speedup->isSignificant()}};
   return O;
 }
 
@@ -365,7 +371,7 @@ Expected<int> mneme::runTable(StringRef Path, ReplayOptions O,
       return std::move(E);
   if (Error E = checkPipelines(Kernels->front(), O))
     return std::move(E);
-  TableMaker Maker(O);
+  TableMaker Maker(O, File);
   StatusLine Status;
   for (auto [I, K] : enumerate(*Kernels)) {
     Status.set(formatv("kernel {0} of {1}: {2}", I + 1, Kernels->size(),

@@ -304,19 +304,26 @@ static Error readPositional(std::string &Path, ReplayOptions &O) {
   return Error::success();
 }
 
-/// Checks only settings of the file that the command line does not override.
-static Error checkPrograms(ConfigFile File) {
-  if (allowsPrograms())
-    return Error::success();
+/// Removes the settings that the command line overrides, and checks the others.
+static Error dropOverridden(ConfigFile &File) {
   ReplayOptions Own;
   std::string Database;
   if (Error E = readOptions(Own))
     return E;
   if (Error E = readPositional(Database, Own))
     return E;
-  for (const auto &KV : makeConfig(Own))
-    File.Config.erase(KV.first);
-  return refuseSideEffects(File.Path, findSideEffects(File.Config));
+  SmallVector<json::Object *, 4> Configs{&File.Config};
+  for (auto &[Id, Config] : File.OfLaunches)
+    Configs.push_back(&Config);
+  for (json::Object *Config : Configs) {
+    for (const auto &KV : makeConfig(Own))
+      Config->erase(KV.first);
+    if (allowsPrograms())
+      continue;
+    if (Error E = refuseSideEffects(File.Path, findSideEffects(*Config)))
+      return E;
+  }
+  return Error::success();
 }
 
 namespace {
@@ -343,7 +350,10 @@ static Expected<Request> readRequest() {
                        "' has no settings: the recorded "
                        "configuration is replayed")
           << '\n';
-    if (Error E = applyConfig(R.File->Config, R.Options))
+    if (Error E = applyConfig(R.File->configOf(RecordId.getNumOccurrences()
+                                                   ? RecordId.getValue()
+                                                   : R.File->RecordId),
+                              R.Options))
       return createFileError(Config, std::move(E));
   }
   if (Error E = readOptions(R.Options))
@@ -355,7 +365,7 @@ static Expected<Request> readRequest() {
   if (Error E = readPositional(R.Path, R.Options))
     return std::move(E);
   if (R.File)
-    if (Error E = checkPrograms(*R.File))
+    if (Error E = dropOverridden(*R.File))
       return std::move(E);
   return std::move(R);
 }

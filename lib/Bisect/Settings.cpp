@@ -24,20 +24,29 @@ using namespace llvm::mneme;
 
 bool mneme::isOfHostOnly(StringRef Key) { return Key == HostFinishKey; }
 
-static Error addFile(json::Object &Config, StringRef Path, bool AllowPrograms) {
+namespace {
+/// What a file's settings depend on.
+struct FileRules {
+  StringRef RecordId;
+  bool AllowPrograms;
+};
+} // namespace
+
+static Error addFile(json::Object &Config, StringRef Path, FileRules Rules) {
   Expected<ConfigFile> File = readConfigFile(Path);
   if (!File)
     return File.takeError();
-  if (!AllowPrograms)
-    if (Error E = refuseSideEffects(Path, findSideEffects(File->Config)))
+  const json::Object &Own = File->configOf(Rules.RecordId);
+  if (!Rules.AllowPrograms)
+    if (Error E = refuseSideEffects(Path, findSideEffects(Own)))
       return E;
-  for (const auto &KV : File->Config)
+  for (const auto &KV : Own)
     Config[KV.first] = KV.second;
   return Error::success();
 }
 
 static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
-                         size_t &I, bool AllowPrograms) {
+                         size_t &I, FileRules Rules) {
   StringRef Word = Words[I];
   auto [Name, Value] = Word.ltrim('-').split('=');
   bool HasValue = Word.contains('=');
@@ -55,7 +64,7 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
     Value = Words[++I];
   }
   if (IsFile)
-    return addFile(Config, Value, AllowPrograms);
+    return addFile(Config, Value, Rules);
   if (IsFinish) {
     Config[Key] = json::fixUTF8(Value);
     return Error::success();
@@ -63,16 +72,18 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
   return addOption(Config, Name, Value);
 }
 
-Expected<json::Object> mneme::parseSide(StringRef Text, bool AllowPrograms) {
+Expected<json::Object> mneme::parseSide(StringRef Text, StringRef RecordId,
+                                        bool AllowPrograms) {
+  const FileRules Rules{RecordId, AllowPrograms};
   json::Object Config;
   std::vector<std::string> Words = splitWords(Text);
   for (size_t I = 0; I != Words.size(); ++I) {
     StringRef Word = Words[I];
     Error E = Error::success();
     if (Word.starts_with("-"))
-      E = parseOption(Config, Words, I, AllowPrograms);
+      E = parseOption(Config, Words, I, Rules);
     else if (Word.consume_front("@") || Word.ends_with(".json"))
-      E = addFile(Config, Word, AllowPrograms);
+      E = addFile(Config, Word, Rules);
     else if (Config.get("passes"))
       E = createStringError(formatv("unexpected '{0}'", Word).str());
     else

@@ -141,6 +141,38 @@ static Expected<json::Object> convertUpstream(const json::Object &Upstream) {
   return std::move(Config);
 }
 
+/// Reads "instance_configs" of a best.json. Errors are KeyErrors.
+static Error readLaunchConfigs(const json::Object &Best, ConfigFile &File) {
+  constexpr StringLiteral Key = "instance_configs";
+  const json::Array *Launches = Best.getArray(Key);
+  if (!Launches)
+    return Error::success();
+  for (const json::Value &V : *Launches) {
+    const json::Object *Own = V.getAsObject();
+    std::optional<StringRef> Id =
+        Own ? Own->getString("record_id") : std::nullopt;
+    const json::Object *Config = Own ? Own->getObject("config") : nullptr;
+    if (!Id || Id->empty() || !Config)
+      return make_error<KeyError>(
+          Key,
+          formatv("'{0}': a launch has no 'record_id' or 'config'", Key).str());
+    if (Error E = checkConfig(*Config))
+      return make_error<KeyError>(Key, formatv("'{0}': launch {1}: {2}", Key,
+                                               *Id, toString(std::move(E)))
+                                           .str());
+    File.OfLaunches[Id->str()] = *Config;
+  }
+  return Error::success();
+}
+
+const json::Object &ConfigFile::configOf(StringRef Beginning) const {
+  auto It = Beginning.empty() ? OfLaunches.end()
+                              : OfLaunches.lower_bound(Beginning.str());
+  return It != OfLaunches.end() && StringRef(It->first).starts_with(Beginning)
+             ? It->second
+             : Config;
+}
+
 Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(Path);
   if (!Buffer)
@@ -175,8 +207,12 @@ Expected<ConfigFile> mneme::readConfigFile(StringRef Path) {
         "version", "'version': expected 1: another version of Mneme wrote it"));
   ConfigFile File;
   File.Path = Path.str();
+  bool IsBest = O->getString("format") == "mneme-best";
+  if (IsBest)
+    if (Error E = readLaunchConfigs(*O, File))
+      return Refuse(std::move(E));
   if (const json::Object *Options = O->getObject("options");
-      Options && O->getString("format") == "mneme-best") {
+      Options && IsBest) {
     File.Options = *Options;
     ReplayOptions Scratch;
     if (Error E = applyResultOptions(File.Options, Scratch)) {

@@ -24,10 +24,11 @@ bool isOfHostOnly(StringRef Key);
 
 /// Parses one side of a bisection: options ("--passes='default<O1>'
 /// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
-/// ("best.json", "@best"). Errors quote the option. Rejects settings in a file
-/// that run programs or access files (findSideEffects()) unless
-/// \p AllowPrograms.
-Expected<json::Object> parseSide(StringRef Text, bool AllowPrograms = false);
+/// ("best.json", "@best"), of which the settings for the launch \p RecordId
+/// count. Errors quote the option. Rejects settings in a file that run programs
+/// or access files (findSideEffects()) unless \p AllowPrograms.
+Expected<json::Object> parseSide(StringRef Text, StringRef RecordId = {},
+                                 bool AllowPrograms = false);
 
 /// Returns the setting for another opt (or clang), llc or ptxas, by the name of
 /// the program, or for all of these in a folder.

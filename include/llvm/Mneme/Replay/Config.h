@@ -58,15 +58,22 @@ Error applySide(const json::Object &Side, ReplayOptions &O);
 json::Object makeSideConfig(const ReplayOptions &O);
 
 /// A file with a configuration: {"config": {...}}, optionally with
-/// "static_hash" and "record_id" of the launch it was made for. A best.json also
-/// has the options of the study. Other keys are ignored. A replay report is also
+/// "static_hash" and "record_id" of the launch it was made for. A best.json
+/// also has the options of the study and, of a study of several launches, the
+/// configuration of each. Other keys are ignored. A replay report is also
 /// a valid file, and so are a configuration, a replay's output and best.json of
 /// LLNL's Mneme.
 struct ConfigFile {
   std::string Path;
   json::Object Config;
   json::Object Options; ///< For applyResultOptions().
+  /// By record id: some settings follow from the launch. May be empty.
+  std::map<std::string, json::Object> OfLaunches;
   std::string StaticHash, RecordId; ///< May be empty.
+
+  /// Returns the configuration for the launch whose record id begins with
+  /// \p Beginning.
+  const json::Object &configOf(StringRef Beginning) const;
 };
 
 /// Reads a configuration file. Errors quote it, with a caret.
