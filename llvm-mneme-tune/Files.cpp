@@ -110,6 +110,8 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
                        : X.Path;
     std::string Path = X.Path.empty() ? pathIn(Dir, Name) : X.Path;
     if (exportsOnlyWinner(X.Format) && !R.winner()) {
+      if (O.OfApplication)
+        continue;
       if (Error E = sayNoExport(X, Path,
                                 "there is no winner to export for " + X.Format))
         return std::move(E);
@@ -117,7 +119,9 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
     }
     Error E = handleErrors(
         Add(Name, exportStudy(X.Format, R, Path)), [&](const PackRefusal &No) {
-          return sayNoExport(X, Path, "no package: " + No.message());
+          return O.OfApplication
+                     ? Error::success()
+                     : sayNoExport(X, Path, "no package: " + No.message());
         });
     if (E)
       return std::move(E);

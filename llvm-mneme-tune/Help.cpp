@@ -26,6 +26,7 @@ static constexpr CommandHelp Help[] = {
      "--results-dir=launch\n"
      "llvm-mneme-tune rec --device=none --hosts=node1,node2\n"
      "llvm-mneme-tune rec --judge-by=app --export=package:app.mneme -- ./app\n"
+     "llvm-mneme-tune rec --all-kernels --budget=1800 --results-dir=tuned\n"
      "llvm-mneme-tune rec --resume --results-dir=blocks\n",
      "0    the study finished, with or without a winner\n1    error\n2    "
      "nothing verified, not even the baseline\n"},

@@ -54,6 +54,13 @@ static cl::opt<bool>
     AllInstances("all-instances",
                  cl::desc("Tune for all recorded launches of the kernel"),
                  cl::cat(Cat));
+static cl::opt<bool> AllKernels(
+    "all-kernels",
+    cl::desc("Tune all kernels of the recording, each for all its launches, "
+             "and write one package. --budget is for everything. With an "
+             "application after '--': record it, if no recording is given, and "
+             "prove the package on it"),
+    cl::cat(Cat));
 static cl::list<std::string>
     Weights("weight", cl::CommaSeparated,
             cl::desc("Weight of a launch when tuning for several. Default: "
@@ -94,7 +101,7 @@ static ReplayFlags *CommonFlags;
 static JudgeFlags *Judging;
 
 void mneme::takeApplication(SmallVectorImpl<const char *> &Arguments) {
-  Judging->takeCommand(Arguments);
+  Judging->takeCommand(Arguments, AllKernels.ArgStr);
 }
 
 void mneme::registerOptions() {
@@ -374,7 +381,7 @@ static Error readPositional(TuneOptions &O) {
   }
   bool NeedsNone = O.Mode >= TuneMode::ListSamplers ||
                    O.Mode == TuneMode::Worker || O.Mode == TuneMode::PrintStudy;
-  if (O.Database.empty() && !NeedsNone)
+  if (O.Database.empty() && !NeedsNone && !O.Application)
     return createStringError(
         "no recording: give a kernel's JSON file or its folder");
   return Error::success();
@@ -518,6 +525,12 @@ static Error readExports(TuneOptions &O) {
         return E;
     O.Exports.push_back({Name.str(), Path.str()});
   }
+  for (auto [Given, Own] : {std::pair(&Scope, &O.Serve.Scope),
+                            {&LaunchShape, &O.Serve.LaunchShape},
+                            {&Code, &O.Serve.Code},
+                            {&DeviceMatch, &O.Serve.DeviceMatch}})
+    if (Given->getNumOccurrences())
+      *Own = *Given;
   if (Error E = parseScope(Scope, O.Pack))
     return E;
   if (Error E = parseLaunchShape(LaunchShape, O.Pack))
@@ -607,17 +620,42 @@ static Error findSources(TuneOptions &O) {
   return Error::success();
 }
 
+/// Refuses options that concern one kernel.
+static Error checkAllKernels(const TuneOptions &O) {
+  auto Refuse = [](StringRef Option) {
+    return createStringError("--all-kernels and --" + Option +
+                             " are mutually exclusive");
+  };
+  if (!RecordIds.empty())
+    return Refuse("record-id");
+  if (!Weights.empty())
+    return Refuse("weight");
+  if (O.Mode != TuneMode::Run)
+    return createStringError("--all-kernels tunes: leave out the option that "
+                             "prints instead");
+  for (const std::string &Text : Exports)
+    if (StringRef(Text).contains(':'))
+      return createStringError(
+          formatv("--export={0} with --all-kernels: leave out the file, each "
+                  "kernel's is in its folder",
+                  Text)
+              .str());
+  return Error::success();
+}
+
 Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   TuneOptions O;
   O.ToolPath = ToolPath.str();
   O.Mode = Worker.empty() ? TuneMode(Mode) : TuneMode::Worker;
-  if (Error E = readPositional(O))
-    return std::move(E);
   O.RecordIds.assign(RecordIds.begin(), RecordIds.end());
   O.AllInstances = AllInstances;
   if (AllInstances && !RecordIds.empty())
     return createStringError(
         "--all-instances and --record-id are mutually exclusive");
+  O.AllKernels = AllKernels;
+  if (AllKernels)
+    if (Error E = checkAllKernels(O))
+      return std::move(E);
   if (Error E = readWeights(O))
     return std::move(E);
   readSpace(O);
@@ -635,6 +673,12 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   O.AllowPrograms = CommonFlags->allowsPrograms();
   O.ReplayText = CommonFlags->describe();
   if (Error E = readJudge(O))
+    return std::move(E);
+  if (AllKernels)
+    if (Error E = Judging->readApplication(O.Replay, O.ToolPath.c_str())
+                      .moveInto(O.Application))
+      return std::move(E);
+  if (Error E = readPositional(O))
     return std::move(E);
   O.Replay.Resources = Resources;
   if (Error E = readFarm(O))

@@ -33,7 +33,7 @@ static std::string listRecords(ArrayRef<TunedKernel> Kernels) {
   return Text;
 }
 
-static Expected<std::vector<TunedKernel>> readKernels(StringRef Path) {
+Expected<std::vector<TunedKernel>> mneme::readKernels(StringRef Path) {
   std::vector<std::string> Files = {Path.str()};
   if (sys::fs::is_directory(Path)) {
     Expected<std::vector<std::string>> All = findKernelFiles(Path);
@@ -120,8 +120,10 @@ Expected<TunedKernel> mneme::chooseRecording(TuneOptions &O) {
   }
   if (Found.size() > 1 && O.RecordIds.empty())
     return Refuse(O.AllInstances
-                      ? "holds several kernels: name the file of one"
-                      : "holds several records: choose with --record-id");
+                      ? "holds several kernels: name the file of one, or tune "
+                        "--all-kernels"
+                      : "holds several records: choose with --record-id, or "
+                        "tune --all-kernels");
   if (Found.size() > 1)
     return Refuse("several kernels have this record: name the kernel's file");
   TunedKernel &K = *Found.front();

@@ -38,8 +38,7 @@ static constexpr double PythonSeconds = 60;
 // The parts of a study
 //===----------------------------------------------------------------------===//
 
-/// Returns a symbol with characters replaced that are unsuitable in file names.
-static std::string makeFileName(StringRef Kernel) {
+std::string mneme::makeFileName(StringRef Kernel) {
   std::string Name = Kernel.take_front(64).str();
   for (char &C : Name)
     if (!isAlnum(C) && C != '_' && C != '-' && C != '.')
@@ -336,6 +335,8 @@ static Expected<int> report(const TuneOptions &O, StringRef Dir,
                             StudyOutcome &Outcome) {
   Expected<std::vector<std::string>> Files =
       writeAndCount(O, Dir, Plan, R, Outcome);
+  if (O.OfApplication)
+    return Files ? Expected<int>(getExitCode(R.Outcome)) : Files.takeError();
   // Print the results even if they could not be written.
   if (O.JSON)
     jsonOuts() << formatv("{0:2}\n", makeSummary(R));
@@ -383,11 +384,10 @@ static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
   sys::fs::remove(pathIn(Dir, "study.log"));
 }
 
-static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
-                          ReplayFarm &Farm, Evaluator &E,
-                          std::unique_ptr<Journal> Log,
-                          StudyVerification Verification,
-                          ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
+static Expected<StudyResult>
+tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
+     Evaluator &E, std::unique_ptr<Journal> Log, StudyVerification Verification,
+     ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::vector<StudyInstance> Instances;
   for (size_t I = 0; I != Spaces.size(); ++I)
     Instances.push_back({K.Instances[I].DynamicHash, K.Weights[I], *Spaces[I]});
@@ -407,21 +407,34 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, StringRef Dir,
     printWarning(toString(std::move(Failed)));
   StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm,
                              std::move(Verification));
-  if (!O.Quiet)
+  // An application's kernels have the same.
+  if (!O.Quiet && !O.OfApplication)
     for (const std::string &Text : R.Caveats)
       printWarning(Text);
   R.Options = makeResultOptions(O.Replay, isOnHost(R));
   addCommands(O, K, Dir, R);
   if (const Trial *Winner = R.winner(); Winner && !isOnHost(R))
     R.GPU = findGPUName(Farm.describe(), Winner->Device);
+  StudyResult Result;
   R.WritePackage = [&](StringRef Path) {
-    return writeWinner(O, Dir, Farm.plans(), R, Path);
+    return handleErrors(writeWinner(O, Dir, Farm.plans(), R, Path),
+                        [&](std::unique_ptr<PackRefusal> No) {
+                          Result.NoPackage = No->message();
+                          return Error(std::move(No));
+                        });
   };
-  return report(O, Dir, *Farm.plans().front(), R, *Outcome);
+  if (Error Failed = report(O, Dir, *Farm.plans().front(), R, *Outcome)
+                         .moveInto(Result.ExitCode))
+    return std::move(Failed);
+  Result.Trials = Outcome->Complete + Outcome->Pruned + Outcome->Failed;
+  if (Outcome->Final.isSignificant())
+    Result.Speedup = Outcome->Final.Confirmed->Speedup;
+  return Result;
 }
 
-static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
-                          ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
+static Expected<StudyResult>
+tune(TuneOptions &O, const TunedKernel &K, const Study &S,
+     ArrayRef<std::unique_ptr<SearchSpace>> Spaces) {
   std::string Dir = O.ResultsDir.empty()
                         ? "mneme-study." + makeFileName(K.Kernel.KernelName)
                         : O.ResultsDir;
@@ -474,14 +487,14 @@ static Expected<int> tune(TuneOptions &O, const TunedKernel &K, const Study &S,
               Spaces);
 }
 
-Expected<int> mneme::runStudy(TuneOptions O) {
+Expected<StudyResult> mneme::runStudy(TuneOptions O) {
   Expected<Study> S = makeStudy(O);
   if (!S)
     return S.takeError();
   if (O.Mode == TuneMode::PrintStudy) {
     if (Error E = printStudyText(textOuts(), *S))
       return std::move(E);
-    return 0;
+    return StudyResult();
   }
   Expected<TunedKernel> K = chooseRecording(O);
   if (!K)
@@ -490,7 +503,11 @@ Expected<int> mneme::runStudy(TuneOptions O) {
       bindStudy(*S, *K);
   if (!Spaces)
     return Spaces.takeError();
-  if (O.Mode != TuneMode::Run)
-    return runDry(O, *K, *S, *Spaces->front());
+  if (O.Mode != TuneMode::Run) {
+    StudyResult Result;
+    if (Error E = runDry(O, *K, *S, *Spaces->front()).moveInto(Result.ExitCode))
+      return std::move(E);
+    return Result;
+  }
   return tune(O, *K, *S, *Spaces);
 }

@@ -18,6 +18,7 @@
 #define LLVM_MNEME_TOOLS_TUNE_H
 
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Deploy/Application.h"
 #include "llvm/Mneme/Deploy/ApplicationJudge.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
@@ -49,6 +50,11 @@ struct TuneOptions {
   std::string Database;
   std::vector<std::string> RecordIds;
   bool AllInstances = false;
+  bool AllKernels = false;
+  bool OfApplication = false; ///< The study is one of several: print less.
+  /// With AllKernels, what to record, unless there is a recording, and to prove.
+  std::optional<ApplicationOptions> Application;
+  ServeSettings Serve; ///< As the options of an exported package.
   StringMap<double> InstanceWeights; ///< By record id.
 
   std::string Preset, StudyFile;
@@ -106,6 +112,8 @@ struct TunedKernel {
   std::vector<std::string> recordIds() const;
 };
 Expected<TunedKernel> chooseRecording(TuneOptions &O);
+/// Reads all kernels of a recording, without their selected launches.
+Expected<std::vector<TunedKernel>> readKernels(StringRef Path);
 
 /// Makes the study from preset, file and options.
 Expected<Study> makeStudy(const TuneOptions &O);
@@ -130,8 +138,20 @@ Error printFirstPoints(raw_ostream &OS, const TuneOptions &O,
 json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
                           const SearchSpace &Space);
 
-/// \returns the exit code.
-Expected<int> runStudy(TuneOptions O);
+/// What a study found, for its application.
+struct StudyResult {
+  int ExitCode = 0;
+  uint64_t Trials = 0;
+  /// Of the winner, in the re-test; unset without a winner.
+  std::optional<RatioEstimate> Speedup;
+  std::string NoPackage; ///< Why the winner could not be packed.
+};
+Expected<StudyResult> runStudy(TuneOptions O);
+/// Tunes all kernels of a recording; \returns the exit code.
+Expected<int> tuneAllKernels(TuneOptions O);
+
+/// Returns a symbol with characters replaced that are unsuitable in file names.
+std::string makeFileName(StringRef Kernel);
 
 /// Determines how much verification can catch. Fails for a vacuous launch,
 /// unless the user has allowed it.

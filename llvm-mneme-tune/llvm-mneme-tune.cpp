@@ -68,7 +68,12 @@ static Expected<int> run(StringRef ToolPath) {
       return std::move(E);
     return 0;
   default:
-    return runStudy(std::move(*O));
+    if (O->AllKernels)
+      return tuneAllKernels(std::move(*O));
+    Expected<StudyResult> R = runStudy(std::move(*O));
+    if (!R)
+      return R.takeError();
+    return R->ExitCode;
   }
 }
 

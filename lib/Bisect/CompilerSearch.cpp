@@ -102,6 +102,18 @@ static StringRef getStem(StringRef Path) {
   return sys::path::filename(Path).take_while(isAlpha);
 }
 
+/// Returns true if a tool is a link to a program of another name, such as
+/// /usr/lib/ccache/clang: that is no other build.
+static bool isWrapper(const CompilerTest &T) {
+  for (const auto &KV : json::Object(T.Config)) {
+    SmallString<128> Real;
+    StringRef Path = *KV.second.getAsString();
+    if (!sys::fs::real_path(Path, Real) && getStem(Real) != getStem(Path))
+      return true;
+  }
+  return false;
+}
+
 /// Returns the entries of the same folder that may also be builds.
 static std::vector<std::string> listSiblings(StringRef Path) {
   StringRef Parent = sys::path::parent_path(Path);
@@ -175,10 +187,10 @@ listBuilds(const CompilerSearchOptions &S) {
     for (StringRef End : {Good, Bad})
       for (const std::string &Path : listSiblings(End)) {
         Expected<CompilerTest> T = openBuild(Path, S.Kind);
-        if (T)
-          All.push_back(std::move(*T));
-        else
+        if (!T)
           consumeError(T.takeError());
+        else if (!isWrapper(*T))
+          All.push_back(std::move(*T));
       }
   std::set<std::string> Seen;
   erase_if(All, [&](const CompilerTest &T) {

@@ -60,12 +60,15 @@ JudgeFlags::JudgeFlags(cl::SubCommand &Command, cl::OptionCategory &Category)
     : O(std::make_unique<Options>(Command, Category)) {}
 JudgeFlags::~JudgeFlags() = default;
 
-void JudgeFlags::takeCommand(SmallVectorImpl<const char *> &Arguments) {
+void JudgeFlags::takeCommand(SmallVectorImpl<const char *> &Arguments,
+                             StringRef Other) {
   auto Separator =
       find_if(Arguments, [](StringRef Word) { return Word == "--"; });
   ArrayRef<const char *> Own(Arguments.begin(), Separator);
-  bool IsByApp = any_of(Own, [](StringRef Word) {
-    return Word.starts_with("-") && Word.ltrim('-') == "judge-by=app";
+  bool IsByApp = any_of(Own, [&](StringRef Word) {
+    StringRef Name = Word.ltrim('-');
+    return Word.starts_with("-") &&
+           (Name == "judge-by=app" || (!Name.empty() && Name == Other));
   });
   for (size_t I = 1; I < Own.size(); ++I)
     IsByApp |= StringRef(Own[I]) == "app" &&
@@ -78,6 +81,8 @@ void JudgeFlags::takeCommand(SmallVectorImpl<const char *> &Arguments) {
 
 Expected<std::optional<ApplicationOptions>>
 JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
+  if (O->By == JudgedBy::Memory && !Command.empty())
+    return std::nullopt; // The application is not there to judge.
   if (O->By == JudgedBy::Memory) {
     using AnyOption = std::reference_wrapper<const cl::Option>;
     for (const cl::Option &Option :
@@ -102,6 +107,13 @@ JudgeFlags::read(const ReplayOptions &R, const char *Argv0) const {
   if (Command.empty())
     return createStringError(
         "--judge-by=app: no application: give it after '--'");
+  return readApplication(R, Argv0);
+}
+
+Expected<std::optional<ApplicationOptions>>
+JudgeFlags::readApplication(const ReplayOptions &R, const char *Argv0) const {
+  if (Command.empty())
+    return std::nullopt;
   if (Error E = checkSeconds("app-timeout", O->Timeout))
     return std::move(E);
   ApplicationOptions A;

@@ -21,7 +21,10 @@ using namespace llvm::mneme;
 static std::string formatBest(const StudyProgress &P) {
   if (!P.BestTrial)
     return "";
-  std::string Text = P.BestSpeedup ? formatSpeedup(*P.BestSpeedup)
+  // That a search has no interval yet would be said in each line.
+  std::string Text = P.BestSpeedup && !P.BestSpeedup->hasInterval()
+                         ? formatv("{0:f3}x", P.BestSpeedup->Value).str()
+                     : P.BestSpeedup ? formatSpeedup(*P.BestSpeedup)
                      : P.Metric == "time"
                          ? formatNanoseconds(P.BestValue)
                          : P.Metric + " " + formatMetric(P.BestValue);

@@ -32,14 +32,20 @@ public:
   JudgeFlags(cl::SubCommand &Command, cl::OptionCategory &Category);
   ~JudgeFlags();
 
-  /// With --judge-by=app, removes "--" and all words after it, which are the
-  /// application's. Call it before parsing the command line.
-  void takeCommand(SmallVectorImpl<const char *> &Arguments);
+  /// With --judge-by=app or \p Other, an option without a value, removes "--" and
+  /// all words after it, which are the application's. Call it before parsing the
+  /// command line.
+  void takeCommand(SmallVectorImpl<const char *> &Arguments,
+                   StringRef Other = "");
 
   /// Returns the application; none if memory is compared. Fails if an option
   /// has no meaning without the others, or \p R compares within tolerances.
   Expected<std::optional<ApplicationOptions>> read(const ReplayOptions &R,
                                                    const char *Argv0) const;
+  /// Returns the application after "--", whether it judges or not; none if there
+  /// is no command.
+  Expected<std::optional<ApplicationOptions>>
+  readApplication(const ReplayOptions &R, const char *Argv0) const;
 
 private:
   struct Options;
