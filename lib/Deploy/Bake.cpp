@@ -116,6 +116,13 @@ Error KernelBaker::checkConfig() const {
       !Pass.empty())
     return fail("no guards are known for the pass '" + Pass +
                 "' of the pipeline: tune without it");
+  if (std::string Changed =
+          findMeaningChange(Config, Config.Passes.value_or(""), false);
+      !Changed.empty())
+    return fail(Changed +
+                " can change results for other data than the "
+                "recorded: " +
+                UsePackage);
   return Error::success();
 }
 

@@ -19,10 +19,10 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// The pragmas for loops that promise nothing: those for parallel accesses have
-/// metadata of other names.
-static constexpr StringRef LoopHints[] = {
-    "llvm.loop.unroll", "llvm.loop.vectorize", "llvm.loop.interleave"};
+/// The pragmas for loops that promise nothing. Those for parallel accesses have
+/// metadata of other names, and those for vectors also permit the order of
+/// floating-point additions to change.
+static constexpr StringRef LoopHints[] = {"llvm.loop.unroll"};
 
 /// Launch bounds are guarded by the size of the block.
 static constexpr StringLiteral FunctionHints[] = {

@@ -202,6 +202,12 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
       !Pass.empty())
     return createStringError("no guards are known for the pass '" + Pass +
                              "' of the pipeline");
+  if (std::string Changed =
+          findMeaningChange(O.Config, O.Config.Passes.value_or(""), false);
+      !Changed.empty())
+    return createStringError(Changed +
+                             " can change results for other data: nothing was "
+                             "verified");
   if (!O.OnHost && StringRef(P.Arch).starts_with("sm_"))
     if (Error E =
             checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))

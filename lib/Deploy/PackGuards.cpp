@@ -393,10 +393,13 @@ Error GuardMaker::chooseLaunch() {
   return Error::success();
 }
 
-/// Decides why code is correct that was not made from the recorded IR by
-/// passes.
+/// Decides why code is correct that was not made from the recorded IR by passes
+/// that keep its meaning.
 Error GuardMaker::chooseCode() {
-  if (Plan.irDigest().empty())
+  const std::string Changed =
+      findMeaningChange(Plan.compiler().options(), Plan.compiler().pipeline(),
+                        !Plan.options().Plugins.empty());
+  if (Plan.irDigest().empty() && Changed.empty())
     return Error::success();
   ReplayOptions Recorded = Plan.options();
   Recorded.Source.clear();
@@ -414,7 +417,8 @@ Error GuardMaker::chooseCode() {
         LLVMContext Context, OwnContext;
         std::unique_ptr<Module> Version = Plan.cloneModule(Context);
         std::unique_ptr<Module> Recorded = (*Own)->cloneModule(OwnContext);
-        if ((*Own)->hasIR() && differInHintsOnly(*Version, *Recorded))
+        if (Changed.empty() && (*Own)->hasIR() &&
+            differInHintsOnly(*Version, *Recorded))
           return IsSame.str();
         return loadsPointers(*Version, Plan.kernel().KernelName)
                    ? LoadsPointers.str()
@@ -425,9 +429,12 @@ Error GuardMaker::chooseCode() {
     return Found.takeError();
   if (*Found == IsSame)
     return Error::success();
-  constexpr StringLiteral Other =
-      "another source than the recorded one was verified for the recorded "
-      "launch only";
+  const std::string Other =
+      Changed.empty() ? "another source than the recorded one was verified for "
+                        "the recorded launch only"
+                      : Changed + " can change results for other data: the "
+                                  "code was verified for the recorded launch "
+                                  "only";
   uint32_t Grade = getTests() ? MNEME_CODE_TESTED : MNEME_CODE_VERIFIED;
   if (O.Code < Grade)
     return make_error<PackRefusal>(Other + ": serve launches like it with "
@@ -688,6 +695,58 @@ CompileOptions mneme::makeCompileOptions(StringRef Kernel,
     CO.Specialize.MinBlocks = C.MinBlocks;
   }
   return CO;
+}
+
+/// Passes after which a kernel means something else.
+static constexpr StringLiteral ChangingPasses[] = {"forceattrs",
+                                                   "lower-atomic"};
+
+/// Options of LLVM that change rounding, or assume what the code does not say.
+static constexpr StringLiteral ChangingOptions[] = {
+    "denormal-fp-math",
+    "denormal-fp-math-f32",
+    "enable-double-float-shrink",
+    "enable-no-infs-fp-math",
+    "enable-no-nans-fp-math",
+    "enable-no-signed-zeros-fp-math",
+    "enable-unsafe-globalsmodref-alias-results",
+    "force-attribute",
+    "force-remove-attribute",
+    "forceattrs-csv-path",
+    "fp-contract",
+    "hints-allow-reordering",
+    "limit-float-precision",
+    "loop-flatten-assume-no-overflow",
+    "matrix-allow-contract",
+    "nvptx-approx-log2f32",
+    "nvptx-fma-level",
+    "nvptx-prec-divf32",
+    "nvptx-prec-sqrtf32",
+    "nvptx-rsqrt-approx-opt",
+    "nvvm-reflect-add",
+    "nvvm-reflect-enable",
+};
+
+/// Options of ptxas: contraction, and the order of atomic additions.
+static constexpr StringLiteral ChangingPtxasOptions[] = {
+    "fmad", "optimize-float-atomics", "opt-fp-atomics"};
+
+std::string mneme::findMeaningChange(const CompileConfig &C, StringRef Pipeline,
+                                     bool HasPlugins) {
+  if (HasPlugins)
+    return "a pass plugin";
+  for (StringRef Pass : ChangingPasses)
+    if (Pipeline.contains(Pass))
+      return ("the pass '" + Pass + "'").str();
+  for (const LLVMOption &O : C.LLVMOptions)
+    if (is_contained(ChangingOptions, O.Name))
+      return "-" + O.Name;
+  if (!C.FPContract.empty())
+    return "--fp-fusion=" + C.FPContract;
+  for (StringRef Word : C.PtxasOptions)
+    if (is_contained(ChangingPtxasOptions, Word.ltrim('-').split('=').first))
+      return "--ptxas-options=" + Word.str();
+  return "";
 }
 
 StringRef mneme::findUnguardedPass(StringRef Pipeline) {

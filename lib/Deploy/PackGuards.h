@@ -79,6 +79,12 @@ bool isSpecialized(const KernelConfig &C);
 /// or has launch bounds from the block.
 bool needsLaunch(const KernelConfig &C);
 
+/// Returns what in a configuration may change results for other data than the
+/// recorded, as "the pass 'lower-atomic'"; empty if nothing does. \p Pipeline is
+/// the whole pipeline.
+std::string findMeaningChange(const CompileConfig &C, StringRef Pipeline,
+                              bool HasPlugins);
+
 /// Returns the pass of a pipeline that specializes or initializes the code, for
 /// which no guards are known; empty if there is none.
 StringRef findUnguardedPass(StringRef Pipeline);

@@ -15,6 +15,7 @@
 #include "llvm/IR/DebugInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/IR/TypeFinder.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -194,12 +195,75 @@ const GlobalVariable &mneme::addTargetTable(Module &M) {
       ConstantArray::get(Type, Targets), "mneme.targets");
 }
 
+namespace {
+/// How functions use a variable.
+struct VariableUse {
+  bool Reads = false, Writes = false;
+};
+} // namespace
+
+/// Adds the uses of the pointer \p V to \p Inside for functions in \p Closure,
+/// to \p Outside for others. A pointer that escapes may be read and written.
+static void findUses(const Value &V, const GlobalSet &Closure,
+                     VariableUse &Inside, VariableUse &Outside) {
+  for (const Use &U : V.uses()) {
+    if (isa<GEPOperator, AddrSpaceCastOperator, BitCastOperator>(U.getUser())) {
+      findUses(*U.getUser(), Closure, Inside, Outside);
+      continue;
+    }
+    const auto *I = dyn_cast<Instruction>(U.getUser());
+    const auto *G = dyn_cast<GlobalValue>(U.getUser());
+    if (!I && !G) {
+      findUses(*U.getUser(), Closure, Inside, Outside);
+      continue;
+    }
+    VariableUse &Of =
+        Closure.contains(I ? I->getFunction() : G) ? Inside : Outside;
+    bool IsStore = I && isa<StoreInst>(I) &&
+                   U.getOperandNo() == StoreInst::getPointerOperandIndex();
+    Of.Reads |= !IsStore;
+    Of.Writes |= !I || !isa<LoadInst>(I);
+  }
+}
+
+/// Keeps the optimizer from taking the kernels of \p Closure for all there are:
+/// a variable that only other kernels write has not its initial value in each
+/// launch, and one that only others read is not dead. \returns the latter.
+static SmallVector<GlobalValue *>
+keepSharedVariables(Module &M, const GlobalSet &Closure) {
+  SmallVector<GlobalValue *> Read;
+  for (GlobalVariable &G : M.globals()) {
+    if (!Closure.contains(&G) || !G.hasLocalLinkage() || !G.hasInitializer() ||
+        G.isConstant() || isa<UndefValue>(G.getInitializer()))
+      continue;
+    VariableUse Inside, Outside;
+    findUses(G, Closure, Inside, Outside);
+    if (Outside.Writes)
+      G.setExternallyInitialized(true);
+    if (Outside.Reads && Inside.Writes)
+      Read.push_back(&G);
+  }
+  return Read;
+}
+
+/// Orders globals as in the module: the hash of a kernel must not depend on the
+/// steps in which it was extracted.
+static void sortGlobals(const Module &M, SmallVectorImpl<GlobalValue *> &List) {
+  SmallPtrSet<const GlobalValue *, 8> Members(List.begin(), List.end());
+  List.clear();
+  for (const GlobalValue &G : M.global_values())
+    if (Members.contains(&G))
+      List.push_back(const_cast<GlobalValue *>(&G));
+}
+
 void mneme::pruneTo(Module &M, ArrayRef<const Constant *> Roots) {
   // Prune in place, keeping the order: a clone would sometimes be compiled to
   // different code.
   GlobalSet Closure = findClosure(Roots);
   SmallVector<GlobalValue *> Used = collectKeptUsed(M, false, Closure);
   SmallVector<GlobalValue *> CompilerUsed = collectKeptUsed(M, true, Closure);
+  append_range(CompilerUsed, keepSharedVariables(M, Closure));
+  sortGlobals(M, CompilerUsed);
   for (StringRef Name : {"llvm.used", "llvm.compiler.used", "llvm.global_ctors",
                          "llvm.global_dtors"})
     if (GlobalVariable *G = M.getNamedGlobal(Name))

@@ -61,9 +61,13 @@ void TunedKernels::start() {
                      Strict);
         Ok &= choose(MNEME_ENV_TUNED_LAUNCH_SHAPE,
                      {"proven", "verified", "unproven"}, Shape, Strict);
-        Ok &=
-            choose(MNEME_ENV_TUNED_CODE,
-                   {"proven", "tested", "verified", "unproven"}, Code, Strict);
+        // A typing error must not admit more than was meant.
+        if (!choose(MNEME_ENV_TUNED_CODE,
+                    {"proven", "tested", "verified", "unproven"}, Code,
+                    Strict)) {
+          Code = MNEME_CODE_PROVEN;
+          Ok = false;
+        }
         Ok &=
             choose(MNEME_ENV_TUNED_CAPTURE, {"shape", "all"}, Capture, Strict);
         double First = 0, Limit = 0;
