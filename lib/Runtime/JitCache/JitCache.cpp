@@ -179,12 +179,6 @@ static std::string digestFile(int Fd, struct stat &Status) {
   return digestOf(State);
 }
 
-std::string mneme::jitFileDigest(const std::string &Path) {
-  OwnedDescriptor Fd(openInput(Path));
-  struct stat Status;
-  return digestFile(Fd, Status);
-}
-
 static std::string pathFrom(const std::string &Folder,
                             const std::string &Path) {
   return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
