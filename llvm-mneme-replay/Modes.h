@@ -18,7 +18,6 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/StringSaver.h"
 
 namespace llvm {
 namespace mneme {
@@ -103,12 +102,6 @@ void showLLVMPrinters();
 /// Returns the requested instruments, both LLVM's and the tool's. Resets LLVM's
 /// options.
 InstrumentOptions takeInstruments();
-
-/// Returns \p Args with a subcommand instead of the old option for the same
-/// task: --bisect=time becomes bisect --criterion=time. Fails if the options
-/// require several subcommands.
-Expected<SmallVector<const char *, 0>>
-replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver);
 
 } // namespace mneme
 } // namespace llvm

@@ -30,6 +30,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Process.h"
+#include "llvm/Support/StringSaver.h"
 #include "llvm/Support/WithColor.h"
 #include <csignal>
 
@@ -567,19 +568,16 @@ int main(int argc, char **argv) {
   addHelp(argc, argv);
   BumpPtrAllocator Storage;
   StringSaver Saver(Storage);
-  SmallVector<const char *, 0> Given;
-  if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Given))
+  SmallVector<const char *, 0> Args;
+  if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Args))
     return 1;
-  Given.insert(Given.begin(), argv[0]);
-  if (Error E = refuseLevels(Given))
+  Args.insert(Args.begin(), argv[0]);
+  if (Error E = refuseLevels(Args))
     return fail(std::move(E));
-  Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
-  if (!Args)
-    return fail(Args.takeError());
-  getJudgeFlags().takeCommand(*Args);
+  getJudgeFlags().takeCommand(Args);
   parseCommandLine(
-      Args->size(), Args->data(),
+      Args.size(), Args.data(),
       "Mneme: replay a recorded kernel launch under any pass pipeline\n");
-  Expected<int> Status = run(*Args);
+  Expected<int> Status = run(Args);
   return Status ? *Status : fail(Status.takeError());
 }
