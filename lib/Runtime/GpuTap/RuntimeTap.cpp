@@ -36,15 +36,6 @@ using namespace mneme;
 // Streams
 //===----------------------------------------------------------------------===//
 
-static CUstream toDriver(CudaStream *S) {
-  return reinterpret_cast<CUstream>(S);
-}
-
-/// For functions whose stream 0 is the thread's own.
-static CUstream toDriverPtsz(CudaStream *S) {
-  return S ? toDriver(S) : ThreadStream;
-}
-
 /// The stream among a function's parameters.
 template <typename... Params>
 static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
@@ -319,7 +310,6 @@ static int allocateInOrderForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
   return noteForeign(Original(), Ptr, Size);
 }
 
-static CUstream toPtsz(CUstream S) { return S ? S : ThreadStream; }
 
 static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
                                  size_t Size, CUstream S) {
@@ -555,20 +545,9 @@ static int onExtLaunchMultiKernelMultiDevice(const CudaRuntime &R,
   });
 }
 
-/// What the attributes of a launch say. \returns why the launch cannot be
-/// recorded, or null.
-static const char *readAttributes(const CudaLaunchAttribute *Attributes,
-                                  unsigned Count, bool &Cooperative) {
-  const char *Obstacle = nullptr;
-  for (unsigned I = 0; Attributes && I != Count; ++I) {
-    const CudaLaunchAttribute &A = Attributes[I];
-    if (A.Id == CudaLaunchAttributeCooperative)
-      Cooperative = A.Words[0];
-    if (A.Id == CudaLaunchAttributeClusterDim &&
-        (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
-      Obstacle = "launched with clusters of blocks";
-  }
-  return Obstacle;
+/// Returns why a launch cannot be recorded, or null.
+static const char *findObstacle(const LaunchAttributes &A) {
+  return A.HasClusters ? "launched with clusters of blocks" : nullptr;
 }
 
 /// cudaLaunchKernelExC in the driver's \p Stream.
@@ -576,16 +555,14 @@ template <typename Fn>
 static int launchWithAttributes(const CudaRuntime &R, const CudaLaunchConfig &C,
                                 const void *Stub, void **Args, CUstream Stream,
                                 Fn Original) {
-  bool Cooperative = false;
-  const char *Obstacle =
-      readAttributes(C.Attributes, C.NumAttributes, Cooperative);
+  LaunchAttributes A(C.Attributes, C.NumAttributes);
   return TapSession::get().launch(
       {R,
        Stub,
-       {C.Grid, C.Block, C.DynamicShared, Cooperative},
+       {C.Grid, C.Block, C.DynamicShared, A.Cooperative},
        Stream,
        Args,
-       Obstacle},
+       findObstacle(A)},
       Original);
 }
 
@@ -733,20 +710,18 @@ template <typename Fn>
 static int launchWithConfig(const CudaRuntime &R, const CUlaunchConfig &C,
                             CUfunction F, CUstream S, void **Args, void **Extra,
                             Fn Original) {
-  bool Cooperative = false;
   // CUlaunchAttribute and cudaLaunchAttribute are the same.
-  const char *Obstacle =
-      readAttributes(static_cast<const CudaLaunchAttribute *>(C.Attributes),
-                     C.NumAttributes, Cooperative);
+  LaunchAttributes A(static_cast<const CudaLaunchAttribute *>(C.Attributes),
+                     C.NumAttributes);
   return TapSession::get().launchFunction({R,
                                            F,
                                            {{C.GridX, C.GridY, C.GridZ},
                                             {C.BlockX, C.BlockY, C.BlockZ},
                                             C.DynamicShared,
-                                            Cooperative},
+                                            A.Cooperative},
                                            S,
                                            Args,
-                                           Obstacle},
+                                           findObstacle(A)},
                                           Extra, Original);
 }
 
