@@ -17,7 +17,6 @@
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -63,9 +62,7 @@ Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
     return std::move(E);
   FarmOptions F;
   F.Devices = {Plan.options().Device};
-  F.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
-  };
+  F.Message = [](StringRef Text) { printWarning(Text); };
   F.Database = Database.str();
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();

@@ -25,7 +25,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -240,9 +239,8 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
 // The command
 //===----------------------------------------------------------------------===//
 
-static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
-                                                 StringRef Database,
-                                                 ArrayRef<const char *> Args) {
+static Expected<ReplayBisectOptions>
+readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
   ReplayBisectOptions O;
   O.Database = Database.str();
   Expected<double> Threshold = readThreshold();
@@ -291,10 +289,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     O.Bisect.Judge.LaunchTimeout = Base.launchTimeout();
   O.Resources.Devices = {Base.Device};
   O.Resources.CompileTimeout = Base.Timeout;
-  O.Resources.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay")
-        << printableLines(Text) << '\n';
-  };
+  O.Resources.Message = [](StringRef Text) { printWarning(Text); };
   O.Output = OutputFolder;
   if (ErrorOr<std::string> Path = sys::findProgramByName(
           AliveTV.empty() ? StringRef("alive-tv") : StringRef(AliveTV)))
@@ -315,7 +310,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
 }
 
 Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
-                               ArrayRef<const char *> Args, bool Text) {
+                               ToolArgs Args, bool Text) {
   Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
   if (!O)
     return O.takeError();

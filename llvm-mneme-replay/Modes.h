@@ -15,9 +15,9 @@
 #ifndef LLVM_MNEME_REPLAY_TOOL_MODES_H
 #define LLVM_MNEME_REPLAY_TOOL_MODES_H
 
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Support/CommandLine.h"
 
 namespace llvm {
 namespace mneme {
@@ -66,7 +66,7 @@ int getErrorExitCode();
 /// \p Database is the plan's database, \p Args all words of the command line.
 Expected<int> runAssess(const ReplayPlan &Plan, StringRef Database, bool Text);
 Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
-                        ArrayRef<const char *> Args, bool Text);
+                        ToolArgs Args, bool Text);
 Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
 Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
 /// Returns true for `serve --describe`, which needs no recording.
@@ -92,9 +92,8 @@ void collectPipelines();
 /// the file of --config, whose settings \p O includes.
 Expected<int> runTable(StringRef Path, ReplayOptions O,
                        const std::optional<ConfigFile> &File, bool Text);
-/// Adds examples and exit codes to --help. Must be called before the command
-/// line is parsed.
-void addHelp(int Argc, const char *const *Argv);
+/// Returns examples and exit codes for --help.
+ArrayRef<CommandHelp> getHelp();
 
 /// Lists LLVM's options that print the compilation among the tool's options.
 /// Must be called before the command line is parsed.

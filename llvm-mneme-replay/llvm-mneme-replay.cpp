@@ -15,7 +15,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
-#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -23,21 +22,13 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/StringSaver.h"
-#include "llvm/Support/WithColor.h"
-#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr char ToolName[] = "llvm-mneme-replay";
 
 cl::OptionCategory &mneme::getReplayCategory() {
   static cl::OptionCategory Category("Replay options");
@@ -346,11 +337,8 @@ static Expected<Request> readRequest() {
     R.Options.RecordId = R.File->RecordId;
     // As a study without a winner writes it.
     if (R.File->Config.empty())
-      WithColor::note(errs(), ToolName)
-          << printable("'" + Config.getValue() +
-                       "' has no settings: the recorded "
-                       "configuration is replayed")
-          << '\n';
+      printNote("'" + Config.getValue() +
+                "' has no settings: the recorded configuration is replayed");
     if (Error E = applyConfig(R.File->configOf(RecordId.getNumOccurrences()
                                                    ? RecordId.getValue()
                                                    : R.File->RecordId),
@@ -377,7 +365,7 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   if (!Plan)
     return Plan;
   if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
-    WithColor::warning(errs(), ToolName) << Text << '\n';
+    printWarning(Text);
   if (R.File)
     if (Error E = checkConfigFile(*R.File, (*Plan)->kernel()))
       return std::move(E);
@@ -447,21 +435,17 @@ static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
   if (!Result)
     return Result.takeError();
   if (!Result->GPUFailure.empty())
-    WithColor::warning(errs(), ToolName)
-        << "the GPU's code generator fails for this code, which only the host "
-           "device can run: "
-        << printableLines(Result->GPUFailure) << '\n';
+    printWarning("the GPU's code generator fails for this code, which only the "
+                 "host device can run: " +
+                 Result->GPUFailure);
   if (Result->Power.isVacuous() && Result->verified())
-    WithColor::warning(errs(), ToolName)
-        << describePower(Result->Power) << '\n';
+    printWarning(describePower(Result->Power));
   if (Error E = appendToDataset(Plan, *Result))
     return std::move(E);
   return print(Plan, *Result, Text);
 }
 
-static Expected<int> run(ArrayRef<const char *> Args) {
-  if (Error E = checkSubCommand(getToolCategories()))
-    return std::move(E);
+static Expected<int> run(ToolArgs Args) {
   if (ListDevices) {
     listDevices(textOuts());
     return 0;
@@ -526,14 +510,8 @@ static Expected<int> run(ArrayRef<const char *> Args) {
   return runReplay(**Plan, Text);
 }
 
-static int fail(Error E) {
-  WithColor::error(errs(), ToolName)
-      << printableLines(toString(std::move(E))) << '\n';
-  return getErrorExitCode();
-}
-
 /// Rejects -O3 and the like, which are options of opt.
-static Error refuseLevels(ArrayRef<const char *> Args) {
+static Error refuseLevels(ToolArgs Args) {
   StringRef Before;
   for (StringRef Word : Args.drop_front()) {
     if (Word == "--")
@@ -550,34 +528,33 @@ static Error refuseLevels(ArrayRef<const char *> Args) {
   return Error::success();
 }
 
+/// Replaces response files, which may name a subcommand, and takes the words of
+/// the application that judges.
+static Error prepare(SmallVectorImpl<const char *> &Args) {
+  static BumpPtrAllocator Storage;
+  StringSaver Saver(Storage);
+  SmallVector<const char *, 0> Expanded;
+  if (!cl::expandResponseFiles(Args.size(), Args.data(), /*EnvVar=*/nullptr,
+                               Saver, Expanded))
+    std::exit(1);
+  Args.resize(1);
+  append_range(Args, Expanded);
+  if (Error E = refuseLevels(Args))
+    return E;
+  getJudgeFlags().takeCommand(Args);
+  return Error::success();
+}
+
 int main(int argc, char **argv) {
-  InitLLVM X(argc, argv);
-  mneme::prepareSignals();
-  // Files opened later must not get the descriptors of standard streams.
-  if (sys::Process::FixupStandardFileDescriptors())
-    return 1;
-  // Make writes beyond `ulimit -f` fail with an ordinary error.
-  std::signal(SIGXFSZ, SIG_IGN);
-  cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();
   collectPipelines();
-  std::vector<const cl::OptionCategory *> Shown = getToolCategories();
-  Shown.push_back(&getColorCategory());
-  for (cl::SubCommand *Command : cl::getRegisteredSubcommands())
-    cl::HideUnrelatedOptions(Shown, *Command);
-  addHelp(argc, argv);
-  BumpPtrAllocator Storage;
-  StringSaver Saver(Storage);
-  SmallVector<const char *, 0> Args;
-  if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Args))
-    return 1;
-  Args.insert(Args.begin(), argv[0]);
-  if (Error E = refuseLevels(Args))
-    return fail(std::move(E));
-  getJudgeFlags().takeCommand(Args);
-  parseCommandLine(
-      Args.size(), Args.data(),
-      "Mneme: replay a recorded kernel launch under any pass pipeline\n");
-  Expected<int> Status = run(Args);
-  return Status ? *Status : fail(Status.takeError());
+  Tool T = {"llvm-mneme-replay",
+            "Mneme: replay a recorded kernel launch under any pass pipeline\n",
+            getHelp()};
+  T.Categories = getToolCategories();
+  T.CommandCategories = T.Categories;
+  T.Run = run;
+  T.Prepare = prepare;
+  T.GetExitCode = [](const Error &) { return getErrorExitCode(); };
+  return runTool(argc, argv, T);
 }
