@@ -56,14 +56,14 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
     OS << "envelope of " << Envelope << '\n';
 }
 
-Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
-                               bool Text) {
+Expected<int> mneme::runAssess(const Invocation &I) {
+  const ReplayPlan &Plan = *I.Plan;
   if (Error E = checkOptions(Plan))
     return std::move(E);
   FarmOptions F;
   F.Devices = {Plan.options().Device};
   F.Message = [](StringRef Text) { printWarning(Text); };
-  F.Database = Database.str();
+  F.Database = I.Database;
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
   Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
@@ -75,7 +75,7 @@ Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
   if (!A)
     return A.takeError();
   const VerificationPower &P = (*Farm)->powers().front();
-  if (Text)
+  if (printsText())
     printAssessment(outs(), P, *A);
   else
     outs() << formatv("{0:2}\n", json::Value(json::Object{

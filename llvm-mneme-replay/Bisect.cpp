@@ -39,11 +39,6 @@ cl::SubCommand &mneme::getBisectCommand() {
   return Command;
 }
 
-cl::opt<std::string> mneme::BadSide(
-    "bad",
-    cl::desc("Bad side, in the forms of --good. Default: the command line"),
-    cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::cat(BisectCat));
 static cl::opt<std::string>
     GoodTool("good-tool",
              cl::desc("opt, clang, llc or ptxas of the good side, or a folder "
@@ -56,18 +51,6 @@ static cl::opt<std::string> BadTool("bad-tool",
                                     cl::value_desc("path"),
                                     cl::sub(getBisectCommand()),
                                     cl::cat(BisectCat));
-static cl::opt<unsigned>
-    Workers("workers",
-            cl::desc("Processes that run kernels on the host device and share "
-                     "its cores (default 1)"),
-            cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
-            cl::sub(getServeCommand()), cl::cat(BisectCat));
-static cl::opt<unsigned>
-    CompileJobs("compile-jobs",
-                cl::desc("Compile processes. Default: all cores but one per "
-                         "device"),
-                cl::value_desc("n"), cl::sub(getBisectCommand()),
-                cl::sub(getServeCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
              cl::desc("Limit of steps, after which the best result so far is "
@@ -110,17 +93,6 @@ JudgeFlags &mneme::getJudgeFlags() {
 }
 /// Registers the options before the command line is parsed.
 static const JudgeFlags &Judging = getJudgeFlags();
-
-Error mneme::readProcessCounts(FarmResources &R) {
-  if (Workers == 0)
-    return createStringError("impossible --workers=0");
-  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
-    return createStringError("impossible --compile-jobs=0");
-  R.HostWorkers = Workers;
-  if (CompileJobs.getNumOccurrences())
-    R.CompileJobs = CompileJobs;
-  return Error::success();
-}
 
 //===----------------------------------------------------------------------===//
 // Sides
@@ -171,11 +143,11 @@ static bool isOfBisection(StringRef Option) {
                                     BadSide.ArgStr,
                                     GoodTool.ArgStr,
                                     BadTool.ArgStr,
-                                    Workers.ArgStr,
+                                    "workers",
                                     MaxSteps.ArgStr,
                                     Depth.ArgStr,
                                     NoReuse.ArgStr,
-                                    CompileJobs.ArgStr,
+                                    "compile-jobs",
                                     OutputFolder.ArgStr,
                                     "format",
                                     "threshold",
@@ -239,10 +211,9 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
 // The command
 //===----------------------------------------------------------------------===//
 
-static Expected<ReplayBisectOptions>
-readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
+static Expected<ReplayBisectOptions> readOptions(const Invocation &I) {
   ReplayBisectOptions O;
-  O.Database = Database.str();
+  O.Database = I.Database;
   Expected<double> Threshold = readThreshold();
   if (!Threshold)
     return Threshold.takeError();
@@ -252,9 +223,9 @@ readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
   if (Error E = checkOverOptions())
     return std::move(E);
   if (!isBisectedOverCompilers())
-    if (Error E = readSides(Plan.instance().DynamicHash).moveInto(O.Sides))
+    if (Error E = readSides(I.Plan->instance().DynamicHash).moveInto(O.Sides))
       return std::move(E);
-  const ReplayOptions &Base = Plan.options();
+  const ReplayOptions &Base = I.Plan->options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
     return createStringError("--criterion=" + CriterionText +
@@ -269,7 +240,7 @@ readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
     return std::move(E);
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
-  if (Error E = Judging.read(Base, Args.front()).moveInto(O.App))
+  if (Error E = Judging.read(Base, I.Args.front()).moveInto(O.App))
     return std::move(E);
   if (O.App && !O.Bisect.Judge.What.isVerify())
     return createStringError("--criterion=" + CriterionText +
@@ -298,9 +269,9 @@ readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
     return createStringError("--alive-tv: '" + AliveTV +
                              "' is not an executable file");
   static int Anchor;
-  O.Program = sys::fs::getMainExecutable(Args.front(), &Anchor);
-  O.CommonWords =
-      makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
+  O.Program = sys::fs::getMainExecutable(I.Args.front(), &Anchor);
+  O.CommonWords = makeCommonWords(I.Args.drop_front(), I.Database,
+                                  I.Plan->instance().DynamicHash);
   if (OfCode && Base.Execute)
     O.CommonWords.push_back("--no-execute");
   O.Say = [](StringRef Text) {
@@ -309,17 +280,16 @@ readOptions(const ReplayPlan &Plan, StringRef Database, ToolArgs Args) {
   return std::move(O);
 }
 
-Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
-                               ToolArgs Args, bool Text) {
-  Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
+Expected<int> mneme::runBisect(const Invocation &I) {
+  Expected<ReplayBisectOptions> O = readOptions(I);
   if (!O)
     return O.takeError();
   if (isBisectedOverCompilers())
-    return runBisectOver(Plan, *O, Text);
-  Expected<BisectReport> R = bisectReplay(Plan, *O);
+    return runBisectOver(*I.Plan, *O);
+  Expected<BisectReport> R = bisectReplay(*I.Plan, *O);
   if (!R)
     return R.takeError();
-  if (Text)
+  if (printsText())
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));

@@ -219,6 +219,13 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
+bool mneme::printsText() {
+  return Format == OutputFormat::Default ? outs().is_displayed()
+                                         : Format == OutputFormat::Text;
+}
+
+bool mneme::printsTextByDefault() { return Format != OutputFormat::JSON; }
+
 bool mneme::allowsPrograms() { return CommonFlags.allowsPrograms(); }
 
 static Error readOptions(ReplayOptions &O) {
@@ -372,14 +379,15 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   return Plan;
 }
 
-Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
+Expected<int> mneme::runListPasses(const Invocation &I) {
+  const ReplayPlan &Plan = *I.Plan;
   PassListOptions O;
   O.Isolate = Plan.options().Isolate;
   O.Limit = Plan.options().Timeout;
   Expected<PassListing> L = listPasses(Plan, O);
   if (!L)
     return L.takeError();
-  if (Text)
+  if (printsTextByDefault())
     printPasses(textOuts(), *L);
   else
     jsonOuts() << formatv(
@@ -393,9 +401,8 @@ Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
   return L->Failure.empty() && L->Deaths.empty() ? 0 : 2;
 }
 
-static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result,
-                           bool Text) {
-  if (Text)
+static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result) {
+  if (printsText())
     printReport(textOuts(), Plan, Result);
   else
     jsonOuts() << formatv("{0:2}\n", makeReport(Plan, Result));
@@ -405,7 +412,7 @@ static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result,
 /// Reports that the source was rejected, which is a verdict like others.
 static Expected<int> reportRejected(StringRef Path,
                                     const ReplayOptions &Options,
-                                    const SourceError &Rejected, bool Text) {
+                                    const SourceError &Rejected) {
   ReplayOptions Recorded = Options;
   Recorded.Source.clear();
   Recorded.Defines.clear();
@@ -422,10 +429,10 @@ static Expected<int> reportRejected(StringRef Path,
   R.Error = Rejected.Text;
   R.Diagnostics = Rejected.Diagnostics;
   R.StartTime = R.EndTime = epochSeconds();
-  return print(**Wanted, R, Text);
+  return print(**Wanted, R);
 }
 
-static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
+static Expected<int> runReplay(const ReplayPlan &Plan) {
   ReplayOptions Options = Plan.options();
   Options.TriesGPUCode = Options.Isolate;
   Expected<std::unique_ptr<ReplayPlan>> Trying = Plan.vary(std::move(Options));
@@ -442,72 +449,75 @@ static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
     printWarning(describePower(Result->Power));
   if (Error E = appendToDataset(Plan, *Result))
     return std::move(E);
-  return print(Plan, *Result, Text);
+  return print(Plan, *Result);
 }
 
-static Expected<int> run(ToolArgs Args) {
-  if (ListDevices) {
-    listDevices(textOuts());
-    return 0;
-  }
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+static Expected<int> runServeCommand(ToolArgs) {
   if (isServeDescribed())
     return printServeTables();
   Expected<Request> R = readRequest();
   if (!R)
     return R.takeError();
-  if (getServeCommand()) {
-    // Times should reflect the pipelines, as in a study.
-    if (!CommonFlags.hasHostFinish())
-      R->Options.Host.Finish = HostFinish::None;
-    return runServe(R->Path, std::move(R->Options));
+  // Times should reflect the pipelines, as in a study.
+  if (!CommonFlags.hasHostFinish())
+    R->Options.Host.Finish = HostFinish::None;
+  return runServe(R->Path, std::move(R->Options));
+}
+
+/// Replays the launch, or several.
+static Expected<int> runPlain(ToolArgs) {
+  if (ListDevices) {
+    listDevices(textOuts());
+    return 0;
   }
-  // By default, print text to a terminal and JSON to a pipe.
+  Expected<Request> R = readRequest();
+  if (!R)
+    return R.takeError();
+  if (isTableWanted()) {
+    // Times should reflect the pipelines here, too.
+    if (!CommonFlags.hasHostFinish() &&
+        !(R->File && R->File->Options.get(HostFinishKey)))
+      R->Options.Host.Finish = HostFinish::None;
+    return runTable(R->Path, std::move(R->Options), R->File, printsText());
+  }
+  std::string Path = R->Path;
+  ReplayOptions Options = R->Options;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
+  if (Plan)
+    return runReplay(**Plan);
+  std::optional<Expected<int>> Reported;
+  if (Error E = handleErrors(Plan.takeError(), [&](const SourceError &S) {
+        Reported.emplace(reportRejected(Path, Options, S));
+      }))
+    return std::move(E);
+  return std::move(*Reported);
+}
+
+/// Runs a subcommand for one launch and one configuration.
+template <Expected<int> (*Run)(const Invocation &)>
+static Expected<int> runPlanned(ToolArgs Args) {
+  Expected<Request> R = readRequest();
+  if (!R)
+    return R.takeError();
   if (isCodePrinted() && Format == OutputFormat::JSON)
     return createStringError("--side-by-side prints text: leave out "
                              "--format=json, or write a page with --html");
-  bool Text = Format == OutputFormat::Default ? outs().is_displayed()
-                                              : Format == OutputFormat::Text;
-  if (isTableWanted() && !cl::SubCommand::getTopLevel())
-    return createStringError("--passes is given more than once");
-  // Times on the host device should reflect the pipelines, so disable the CPU
-  // optimization.
-  if (isTableWanted() && !CommonFlags.hasHostFinish() &&
-      !(R->File && R->File->Options.get(HostFinishKey)))
-    R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
-    return runTable(R->Path, std::move(R->Options), R->File, Text);
+    return createStringError("--passes is given more than once");
   // Its errors say more than those of the plan.
   if (getBisectCommand())
     if (Error E = getJudgeFlags().read(R->Options, Args.front()).takeError())
       return std::move(E);
-  std::string Path = R->Path;
-  bool IsPlain = !getAssessCommand() && !getBisectCommand() &&
-                 !getCompareCommand() && !getListPassesCommand() &&
-                 !getReduceCommand();
-  ReplayOptions Options = R->Options;
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
-  if (!Plan && IsPlain) {
-    std::optional<Expected<int>> Reported;
-    if (Error E = handleErrors(Plan.takeError(), [&](const SourceError &S) {
-          Reported.emplace(reportRejected(Path, Options, S, Text));
-        }))
-      return std::move(E);
-    return std::move(*Reported);
-  }
-  if (!Plan)
-    return Plan.takeError();
-  if (getAssessCommand())
-    return runAssess(**Plan, Path, Text);
-  if (getBisectCommand())
-    return runBisect(**Plan, Path, Args, Text);
-  if (getCompareCommand())
-    return runCompare(
-        **Plan, Text || (isCodePrinted() && Format == OutputFormat::Default));
-  if (getListPassesCommand())
-    return runListPasses(**Plan, Format != OutputFormat::JSON);
-  if (getReduceCommand())
-    return runReduce(**Plan, Args.front(), Text);
-  return runReplay(**Plan, Text);
+  Invocation I;
+  I.Database = R->Path;
+  I.Args = Args;
+  if (Error E = makePlan(std::move(*R)).moveInto(I.Plan))
+    return std::move(E);
+  return Run(I);
 }
 
 /// Rejects -O3 and the like, which are options of opt.
@@ -548,13 +558,22 @@ static Error prepare(SmallVectorImpl<const char *> &Args) {
 int main(int argc, char **argv) {
   showLLVMPrinters();
   collectPipelines();
+  const Tool::Command Commands[] = {
+      {&getAssessCommand(), runPlanned<runAssess>},
+      {&getBisectCommand(), runPlanned<runBisect>},
+      {&getCompareCommand(), runPlanned<runCompare>},
+      {&getListPassesCommand(), runPlanned<runListPasses>},
+      {&getReduceCommand(), runPlanned<runReduce>},
+      {&getServeCommand(), runServeCommand},
+  };
   Tool T = {"llvm-mneme-replay",
             "Mneme: replay a recorded kernel launch under any pass pipeline\n",
             getHelp()};
   T.Categories = getToolCategories();
   T.CommandCategories = T.Categories;
-  T.Run = run;
+  T.Commands = Commands;
+  T.Run = runPlain;
   T.Prepare = prepare;
-  T.GetExitCode = [](const Error &) { return getErrorExitCode(); };
+  T.GetExitCode = getErrorExitCode;
   return runTool(argc, argv, T);
 }
