@@ -1049,7 +1049,7 @@ Expected<BuildJob> BuildJob::decode(StringRef Body) {
 
 std::string BuildResult::encode() const {
   ::mneme::WireWriter B, W;
-  writeBuilt(B, Built);
+  writeFields(B, Built);
   W.str(Inputs.encode());
   W.u32(UsesLinker);
   W.str(B.body());
