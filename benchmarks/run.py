@@ -585,11 +585,11 @@ class BisectRunner:
         folder = os.path.join(directory, name)
         run([self.record_tool, "--device=host", "--max-recordings=1", "--kernel=" + kernel,
              "-o", folder, "--", program, *args])
-        replay = [self.replay_tool, folder, "--device=host", "--load-pass-plugin=" + self.plugin]
+        options = [folder, "--device=host", "--load-pass-plugin=" + self.plugin]
         if whole:
             run([self.record_tool, "list-kernels", "--extract=" + folder + ".ir", program])
-            replay.append("--ir=" + glob.glob(folder + ".ir/*.bc")[0])
-        listing = json.loads(run(replay + ["--passes=default<O3>", "--list-passes=json"]))["listing"]
+            options.append("--ir=" + glob.glob(folder + ".ir/*.bc")[0])
+        listing = json.loads(run([self.replay_tool, "list-passes", *options, "--passes=default<O3>", "--format=json"]))["listing"]
         symbol = json.load(open(glob.glob(folder + "/*.json")[0]))["KernelName"]
         row = {"program": name, "criterion": criterion, "fault": fault, "bisections": [],
                "executions": sum(1 for e in listing["executions"] if e["number"] and e["stage"] == "ir")}
@@ -597,13 +597,14 @@ class BisectRunner:
             place = self.random.randint(1, self.PLACES)
             what, _, amount = fault.partition("=")
             text = "planted<O3;%s@%s%s#%d>" % (what, symbol, amount and "=" + amount, place)
-            found = self.bisect(replay, text, criterion, what, symbol)
-            found["without_reuse"] = self.bisect(replay + ["--no-reuse"], text, criterion, what, symbol)
+            found = self.bisect(options, text, criterion, what, symbol)
+            found["without_reuse"] = self.bisect(options + ["--no-reuse"], text, criterion, what, symbol)
             row["bisections"].append({"place": place, **found})
         return row
 
-    def bisect(self, replay, text, criterion, fault, symbol):
-        command = replay + ["--passes=" + text, "--bisect=" + criterion, "--iterations=1", "--warmup=0"]
+    def bisect(self, options, text, criterion, fault, symbol):
+        command = [self.replay_tool, "bisect", *options, "--passes=" + text, "--criterion=" + criterion,
+                   "--iterations=1", "--warmup=0"]
         if criterion != "verify":
             command += ["--good=--passes=default<O3>", "--threshold=10%", "--no-verify"]
         start = time.monotonic()

@@ -102,7 +102,7 @@ static Expected<json::Object> bake() {
                       {"warnings", std::move(Warnings)}};
 }
 
-Expected<int> mneme::runBake(int, char **) {
+Expected<int> mneme::runBake(ToolArgs) {
   if (std::error_code EC = sys::fs::create_directories(Output))
     return createFileError(Output, EC);
   Expected<json::Object> List = bake();

@@ -98,7 +98,7 @@ static std::string describeDevices(const PackagedVariant &V) {
   return "all GPUs that run " + V.ArchName;
 }
 
-Expected<int> mneme::runCheck(int, char **) {
+Expected<int> mneme::runCheck(ToolArgs) {
   std::vector<ApplicationKernel> Application;
   if (!App.empty())
     if (Error E = readApplication(App).moveInto(Application))

@@ -14,10 +14,7 @@
 #ifndef LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H
 #define LLVM_MNEME_TOOLS_DEPLOY_COMMANDS_H
 
-#include "llvm/ADT/Twine.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Error.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 
 namespace llvm {
 namespace mneme {
@@ -45,23 +42,18 @@ extern cl::SubCommand ImportCommand;
 extern cl::SubCommand ProveCommand;
 extern cl::SubCommand RunCommand;
 
-/// Return the exit code, or an error that main() prints. The arguments are
-/// those of main().
-Expected<int> runBake(int Argc, char **Argv);
-Expected<int> runPack(int Argc, char **Argv);
-Expected<int> runShow(int Argc, char **Argv);
-Expected<int> runCheck(int Argc, char **Argv);
-Expected<int> runMerge(int Argc, char **Argv);
-Expected<int> runRebase(int Argc, char **Argv);
-Expected<int> runImport(int Argc, char **Argv);
-Expected<int> runProve(int Argc, char **Argv);
-Expected<int> runRun(int Argc, char **Argv);
+Expected<int> runBake(ToolArgs Args);
+Expected<int> runPack(ToolArgs Args);
+Expected<int> runShow(ToolArgs Args);
+Expected<int> runCheck(ToolArgs Args);
+Expected<int> runMerge(ToolArgs Args);
+Expected<int> runRebase(ToolArgs Args);
+Expected<int> runImport(ToolArgs Args);
+Expected<int> runProve(ToolArgs Args);
+Expected<int> runRun(ToolArgs Args);
 
-void addHelp(int Argc, const char *const *Argv);
-
-void printError(Error E);
-void printWarning(const Twine &Text);
-void printNote(const Twine &Text);
+/// Returns examples and exit codes for --help.
+ArrayRef<CommandHelp> getHelp();
 
 } // namespace mneme
 } // namespace llvm

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -65,6 +64,4 @@ static constexpr CommandHelp Help[] = {
      ZeroOrError},
 };
 
-void mneme::addHelp(int Argc, const char *const *Argv) {
-  addCommandHelp(Help, Argc, Argv);
-}
+ArrayRef<CommandHelp> mneme::getHelp() { return Help; }

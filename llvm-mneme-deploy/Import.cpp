@@ -107,7 +107,7 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
   return Error::success();
 }
 
-Expected<int> mneme::runImport(int, char **) {
+Expected<int> mneme::runImport(ToolArgs) {
   PackOptions Pack;
   if (Error E = parseLaunchShape(LaunchShape, Pack))
     return std::move(E);

@@ -25,7 +25,7 @@ static cl::opt<std::string> Output("o", cl::desc("Package to write"),
                                    cl::sub(MergeCommand),
                                    cl::cat(CommandCategory));
 
-Expected<int> mneme::runMerge(int, char **) {
+Expected<int> mneme::runMerge(ToolArgs) {
   TunedPackage Merged;
   for (const std::string &Path : Inputs) {
     Expected<TunedPackage> P = readPackage(Path);

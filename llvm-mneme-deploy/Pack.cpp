@@ -140,7 +140,7 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
   return packWinner(Plans, *Best, O, printNote);
 }
 
-Expected<int> mneme::runPack(int, char **) {
+Expected<int> mneme::runPack(ToolArgs) {
   Expected<PackOptions> O = readPackOptions();
   if (!O)
     return O.takeError();

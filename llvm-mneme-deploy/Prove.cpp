@@ -68,8 +68,8 @@ static cl::opt<std::string>
                cl::cat(CommandCategory));
 static FormatOption Format(ProveCommand);
 
-static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
-  Expected<RunFlags::Values> V = Flags.read(Argc, Argv);
+static Expected<ProveOptions> readProveOptions(ToolArgs Args) {
+  Expected<RunFlags::Values> V = Flags.read(Args);
   if (!V)
     return V.takeError();
   if (Runs == 0)
@@ -99,14 +99,14 @@ static Expected<ProveOptions> readProveOptions(int Argc, char **Argv) {
   O.App.Check = Check;
   O.App.IgnoreLines = IgnoreLines;
   O.App.Timeout = Timeout;
-  O.App.LibraryPath = getLibraryFolder(Argv[0]);
+  O.App.LibraryPath = getLibraryFolder(Args.front());
   if (sys::Process::StandardErrIsDisplayed())
     O.Say = [](const Twine &Text) { printNote(Text); };
   return O;
 }
 
-Expected<int> mneme::runProve(int Argc, char **Argv) {
-  Expected<ProveOptions> O = readProveOptions(Argc, Argv);
+Expected<int> mneme::runProve(ToolArgs Args) {
+  Expected<ProveOptions> O = readProveOptions(Args);
   if (!O)
     return O.takeError();
   Expected<Proof> P = prove(*O);

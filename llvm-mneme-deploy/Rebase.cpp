@@ -41,7 +41,7 @@ static cl::opt<std::string>
              cl::value_desc("dir"), cl::sub(RebaseCommand),
              cl::cat(CommandCategory));
 
-Expected<int> mneme::runRebase(int, char **) {
+Expected<int> mneme::runRebase(ToolArgs) {
   AheadOptions O;
   O.CudaPath = CudaPath;
   if (Error E = parseHostFinish(FinishName).moveInto(O.Finish))

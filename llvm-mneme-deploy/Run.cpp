@@ -101,8 +101,8 @@ static Expected<int> runApplication(const std::vector<std::string> &Command) {
   return WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
 }
 
-Expected<int> mneme::runRun(int Argc, char **Argv) {
-  Expected<RunFlags::Values> V = Flags.read(Argc, Argv);
+Expected<int> mneme::runRun(ToolArgs Args) {
+  Expected<RunFlags::Values> V = Flags.read(Args);
   if (!V)
     return V.takeError();
   double Rate = 0;
@@ -112,7 +112,7 @@ Expected<int> mneme::runRun(int Argc, char **Argv) {
         "--verify-rate: expected a number from 0 to 1, got '" + VerifyRate +
         "'");
   setEnvironment(*V);
-  std::string LibraryPath = getLibraryFolder(Argv[0]);
+  std::string LibraryPath = getLibraryFolder(Args.front());
   LaunchOptions Options = makeHostLaunch(std::move(V->Command), LibraryPath);
   LaunchDevice Device = findServedDevice(V->Device);
   bool UseGPU = Device != LaunchDevice::Host;

@@ -47,13 +47,10 @@ RunFlags::RunFlags(cl::SubCommand &Command)
                   cl::value_desc("name|arch"), cl::sub(Command),
                   cl::cat(CommandCategory)) {}
 
-Expected<RunFlags::Values> RunFlags::read(int Argc, char **Argv) const {
+Expected<RunFlags::Values> RunFlags::read(ToolArgs Args) const {
   // All words behind the separator are the application's.
-  ArrayRef<char *> Arguments(Argv, Argc);
-  auto Separator =
-      find_if(Arguments, [](StringRef Word) { return Word == "--"; });
-  size_t NumCommand =
-      Separator == Arguments.end() ? 0 : Arguments.end() - Separator - 1;
+  auto Separator = find_if(Args, [](StringRef Word) { return Word == "--"; });
+  size_t NumCommand = Separator == Args.end() ? 0 : Args.end() - Separator - 1;
   if (!NumCommand)
     return createStringError("no application: give it after '--'");
   ArrayRef<std::string> All = Words;

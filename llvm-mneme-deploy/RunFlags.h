@@ -15,7 +15,7 @@
 #define LLVM_MNEME_TOOLS_DEPLOY_RUNFLAGS_H
 
 #include "llvm/Mneme/Deploy/Application.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Support/CommandLine.h"
 
 namespace llvm {
@@ -31,8 +31,8 @@ public:
     ServeSettings Serve;
     LaunchDevice Device;
   };
-  /// Checks the options. The arguments are those of main().
-  Expected<Values> read(int Argc, char **Argv) const;
+  /// Checks the options.
+  Expected<Values> read(ToolArgs Args) const;
 
 private:
   cl::list<std::string> Words;

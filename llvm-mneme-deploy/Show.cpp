@@ -287,7 +287,7 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
              .str());
 }
 
-Expected<int> mneme::runShow(int, char **) {
+Expected<int> mneme::runShow(ToolArgs) {
   Expected<TunedPackage> P = readPackage(Input);
   if (!P)
     return P.takeError();

@@ -18,25 +18,17 @@
 #include "llvm/Mneme/Evolve/Operators.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/Version.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/WithColor.h"
-#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr StringLiteral ToolName = "llvm-mneme-evolve";
 
 static cl::OptionCategory Cat("Evolution options");
 static cl::OptionCategory TrustCat("Trust options");
@@ -234,9 +226,7 @@ static Expected<JudgeOptions> readJudgeOptions() {
       checkPTXCompiler(Base.Assembler, Base.CudaPath, Base.Ptxas);
   Base.Resources = !NoAssembler;
   consumeError(std::move(NoAssembler));
-  O.Farm.Message = [](StringRef Text) {
-    WithColor::warning(errs(), ToolName) << printableLines(Text) << '\n';
-  };
+  O.Farm.Message = [](StringRef Text) { printWarning(Text); };
   O.HeldOut.assign(HeldOut.begin(), HeldOut.end());
   O.Perturbed = Perturb;
   O.FixedScalars = FixedScalars;
@@ -325,7 +315,7 @@ static Expected<int> serve(Judge &J, const Pipe &Streams) {
   }
 }
 
-static Expected<int> runEvaluate() {
+static Expected<int> runEvaluate(ToolArgs) {
   Expected<JudgeOptions> O = readJudgeOptions();
   if (!O)
     return O.takeError();
@@ -398,7 +388,16 @@ static Error readOperators(EvolveOptions &O) {
   return Error::success();
 }
 
-static Expected<int> runEvolve() {
+static int listOperators() {
+  for (const OperatorInfo &I : getOperators())
+    textOuts() << left_justify(I.Name, 10)
+               << left_justify(getEffectName(I.Effect), 10) << I.Help << '\n';
+  return 0;
+}
+
+static Expected<int> runEvolve(ToolArgs) {
+  if (ListOperators)
+    return listOperators();
   EvolveOptions O;
   if (Output.empty())
     return createStringError("give an output folder with -o");
@@ -468,18 +467,6 @@ static Expected<int> runEvolve() {
   return 0;
 }
 
-static Expected<int> run() {
-  if (Error E = checkSubCommand({&Cat, &TrustCat}))
-    return std::move(E);
-  if (ListOperators) {
-    for (const OperatorInfo &I : getOperators())
-      textOuts() << left_justify(I.Name, 10)
-                 << left_justify(getEffectName(I.Effect), 10) << I.Help << '\n';
-    return 0;
-  }
-  return EvaluateCommand ? runEvaluate() : runEvolve();
-}
-
 static constexpr CommandHelp Help[] = {
     {"",
      "llvm-mneme-evolve rec src/kernel.cu -o evolved --candidates=100\n"
@@ -494,27 +481,16 @@ static constexpr CommandHelp Help[] = {
 };
 
 int main(int argc, char **argv) {
-  InitLLVM X(argc, argv);
-  mneme::prepareSignals();
-  // Files opened later must not get the descriptors of standard streams.
-  if (sys::Process::FixupStandardFileDescriptors())
-    return 1;
-  std::signal(SIGXFSZ, SIG_IGN);
   getFlags();
-  std::vector<const cl::OptionCategory *> Shown = getCategories();
-  Shown.insert(Shown.end(), {&Cat, &TrustCat});
-  cl::HideUnrelatedOptions(Shown);
-  cl::HideUnrelatedOptions(Shown, EvaluateCommand);
-  addCommandHelp(Help, argc, argv);
-  cl::AddExtraVersionPrinter(mneme::printVersion);
-  parseCommandLine(
-      argc, argv,
-      "Mneme: search over the source of a recorded kernel, its compilation and "
-      "its launch\n");
-  Expected<int> Status = run();
-  if (Status)
-    return *Status;
-  WithColor::error(errs(), ToolName)
-      << printableLines(toString(Status.takeError())) << '\n';
-  return 1;
+  const Tool::Command Commands[] = {{&EvaluateCommand, runEvaluate}};
+  Tool T = {"llvm-mneme-evolve",
+            "Mneme: search over the source of a recorded kernel, its "
+            "compilation and its launch\n",
+            Help};
+  T.Categories = getCategories();
+  T.Categories.insert(T.Categories.end(), {&Cat, &TrustCat});
+  T.CommandCategories = T.Categories;
+  T.Commands = Commands;
+  T.Run = runEvolve;
+  return runTool(argc, argv, T);
 }

@@ -14,13 +14,9 @@
 
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/Jit/JitServer.h"
-#include "llvm/Mneme/Process/Child.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/WithColor.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -52,14 +48,7 @@ static constexpr CommandHelp Help[] = {
      "0    idle for --idle seconds, SIGTERM, or another server has the socket\n"
      "1    error\n"}};
 
-int main(int Argc, char **Argv) {
-  InitLLVM X(Argc, Argv);
-  addCommandHelp(Help, Argc, Argv);
-  cl::SetVersionPrinter(printVersion);
-  cl::HideUnrelatedOptions(Category);
-  parseCommandLine(Argc, Argv,
-                   "compiles kernels and functions of running applications\n");
-  prepareSignals();
+static Expected<int> run(ToolArgs) {
   initializeTargets();
   JitServerOptions Options;
   Options.Socket = Socket;
@@ -68,10 +57,16 @@ int main(int Argc, char **Argv) {
   Options.IdleSeconds = Idle;
   Options.CompileSeconds = TimeLimit;
   Options.ReadyFD = ReadyFD;
-  if (Error E = runJitServer(Options)) {
-    WithColor::error(errs(), "llvm-mneme-jitd")
-        << toString(std::move(E)) << '\n';
-    return 1;
-  }
+  if (Error E = runJitServer(Options))
+    return std::move(E);
   return 0;
+}
+
+int main(int Argc, char **Argv) {
+  cl::SetVersionPrinter(printVersion);
+  Tool T = {"llvm-mneme-jitd",
+            "compiles kernels and functions of running applications\n", Help};
+  T.Categories = {&Category};
+  T.Run = run;
+  return runTool(Argc, Argv, T);
 }

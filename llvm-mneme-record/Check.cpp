@@ -22,7 +22,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -61,11 +60,6 @@ static std::vector<std::string> findOrphans(StringRef Folder,
   return Orphans;
 }
 
-static void warn(const Twine &Text) {
-  WithColor::warning(errs(), "llvm-mneme-record")
-      << printable(Text.str()) << '\n';
-}
-
 /// Adds digests if requested, or warns that there are none.
 static Error updateFormat(StringRef File, const RecordedKernel &K) {
   std::string Text = getFormatWarning(K);
@@ -73,11 +67,11 @@ static Error updateFormat(StringRef File, const RecordedKernel &K) {
     return Error::success();
   if (Update)
     return sealKernelFile(File, K);
-  warn(Text);
+  printWarning(Text);
   return Error::success();
 }
 
-Expected<int> mneme::runCheck() {
+Expected<int> mneme::runCheck(ToolArgs) {
   Expected<std::vector<std::string>> Files = getKernelFiles(Dir);
   if (!Files)
     return Files.takeError();
@@ -108,7 +102,7 @@ Expected<int> mneme::runCheck() {
         Report(toString(std::move(E)));
       // An intact recording may still be useless for verification.
       if (Found.Unchanged)
-        warn(
+        printWarning(
             formatv("kernel '{0}': {1} of {2} changed no memory; run "
                     "llvm-mneme-replay assess to see what verification notices",
                     K->displayName(), Found.Unchanged,
@@ -130,7 +124,7 @@ Expected<int> mneme::runCheck() {
   if (sys::fs::is_directory(Dir) && Problems.empty())
     Orphans = findOrphans(Dir, Known);
   for (const std::string &Path : Orphans)
-    warn("'" + Path + "': belongs to no recording");
+    printWarning("'" + Path + "': belongs to no recording");
   if (PrintJSON) {
     auto Strings = [](ArrayRef<std::string> Texts) {
       json::Array A;

@@ -15,9 +15,8 @@
 #define LLVM_MNEME_TOOLS_RECORD_COMMANDS_H
 
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Record/Manage.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/Error.h"
 #include <string>
 #include <vector>
 
@@ -45,44 +44,36 @@ extern cl::SubCommand ImportCommand;
 extern cl::SubCommand SourceCommand;
 extern cl::SubCommand CompileSourceCommand;
 
-// Each returns the tool's exit code. An Error makes it 1.
-/// Runs the tool without a subcommand. \p Argv0 is the tool's path;
-/// \p HasSeparator is true if the command line contains "--".
-Expected<int> runRecord(const char *Argv0, bool HasSeparator);
+/// Runs the tool without a subcommand.
+Expected<int> runRecord(ToolArgs Args);
 /// Replays recorded launches with unoptimized CPU code, for \p Seconds, and
 /// warns of results that differ from those of the optimized code that ran.
 /// \param Launches  files of kernels, each with a dynamic hash.
 void checkCode(ArrayRef<std::pair<std::string, std::string>> Launches,
                const HostOptions &Recorded, double Seconds);
-Expected<int> runListKernels();
-Expected<int> runList();
-Expected<int> runShow();
-Expected<int> runCheck();
-Expected<int> runCopy();
-Expected<int> runMove();
-Expected<int> runPrune();
-Expected<int> runExport();
-Expected<int> runImport();
-/// \p Argv0 is the tool's path.
-Expected<int> runSource(const char *Argv0);
-Expected<int> runCompileSource(const char *Argv0);
+Expected<int> runListKernels(ToolArgs Args);
+Expected<int> runList(ToolArgs Args);
+Expected<int> runShow(ToolArgs Args);
+Expected<int> runCheck(ToolArgs Args);
+Expected<int> runCopy(ToolArgs Args);
+Expected<int> runMove(ToolArgs Args);
+Expected<int> runPrune(ToolArgs Args);
+Expected<int> runExport(ToolArgs Args);
+Expected<int> runImport(ToolArgs Args);
+Expected<int> runSource(ToolArgs Args);
+Expected<int> runCompileSource(ToolArgs Args);
 
-/// Adds examples and exit codes to --help.
-void addHelp(int Argc, const char *const *Argv);
+/// Returns examples and exit codes for --help.
+ArrayRef<CommandHelp> getHelp();
 
 /// isConfigWanted() returns true if --print-config was given; runPrintConfig()
-/// prints the requested values. \p Argv0 is the tool's path.
+/// prints the requested values.
 bool isConfigWanted();
-Expected<int> runPrintConfig(const char *Argv0);
+Expected<int> runPrintConfig(ToolArgs Args);
 
 /// Returns the build or install tree that contains the tool \p Argv0; libraries
 /// are in its folder lib.
 std::string getInstallPrefix(const char *Argv0);
-
-/// Prints "error: …" to stderr, for commands that continue after an error.
-void printError(Error E);
-/// Prints "warning: …" to stderr.
-void printWarning(const Twine &Text);
 
 /// Returns the kernel files of a folder, or \p Path itself if it is a file.
 Expected<std::vector<std::string>> getKernelFiles(StringRef Path);

@@ -84,7 +84,7 @@ static void print(ArrayRef<SourceDiagnostic> Diagnostics, StringRef Version,
     textOuts() << "static hash " << Code->StaticHash << '\n';
 }
 
-Expected<int> mneme::runCompileSource(const char *Argv0) {
+Expected<int> mneme::runCompileSource(ToolArgs Args) {
   Expected<SourceDefines> Macros = parseDefines();
   if (!Macros)
     return Macros.takeError();
@@ -103,7 +103,7 @@ Expected<int> mneme::runCompileSource(const char *Argv0) {
     return std::move(E);
   Expected<std::unique_ptr<FrontEnd>> Clang =
       FrontEnd::create(std::make_shared<SourceUnit>(std::move(*Unit)),
-                       getInstallPrefix(Argv0) + "/bin");
+                       getInstallPrefix(Args.front()) + "/bin");
   if (!Clang)
     return Clang.takeError();
   Expected<FrontEndResult> Code = (*Clang)->compile(Version, *Macros, Edit);

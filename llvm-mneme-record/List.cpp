@@ -74,7 +74,7 @@ static void printPages(StringRef Folder) {
              << formatSize(Bytes) << '\n';
 }
 
-Expected<int> mneme::runList() {
+Expected<int> mneme::runList(ToolArgs) {
   json::Array All;
   Expected<int> ExitCode =
       forEachKernel(Dir, [&](StringRef File, const RecordedKernel &K) {

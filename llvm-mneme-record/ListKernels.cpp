@@ -120,7 +120,7 @@ static Error extract(const Payload &P) {
   return writeFileAtomically(Path, P.Bitcode);
 }
 
-Expected<int> mneme::runListKernels() {
+Expected<int> mneme::runListKernels(ToolArgs) {
   if (!ExtractDir.empty())
     if (std::error_code EC = sys::fs::create_directories(ExtractDir))
       return createFileError(ExtractDir, EC);

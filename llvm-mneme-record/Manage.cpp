@@ -167,23 +167,23 @@ static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
   return 0;
 }
 
-Expected<int> mneme::runCopy() {
+Expected<int> mneme::runCopy(ToolArgs) {
   return report("copied", copyRecordings(Source, getFilter(), Target));
 }
 
-Expected<int> mneme::runMove() {
+Expected<int> mneme::runMove(ToolArgs) {
   return report("moved", moveRecordings(Source, getFilter(), Target));
 }
 
-Expected<int> mneme::runPrune() {
+Expected<int> mneme::runPrune(ToolArgs) {
   return report(DryRun ? "would remove" : "removed",
                 pruneRecordings(Pruned, getFilter(), DryRun));
 }
 
-Expected<int> mneme::runExport() {
+Expected<int> mneme::runExport(ToolArgs) {
   return report("exported", exportRecordings(Source, getFilter(), ExportFile));
 }
 
-Expected<int> mneme::runImport() {
+Expected<int> mneme::runImport(ToolArgs) {
   return report("imported", importRecordings(Imported, ImportTarget));
 }

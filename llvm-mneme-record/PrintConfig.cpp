@@ -199,8 +199,8 @@ static void printKeys() {
     outs() << left_justify(Key.Name, 14) << Key.Description << '\n';
 }
 
-Expected<int> mneme::runPrintConfig(const char *Argv0) {
-  std::string Prefix = getInstallPrefix(Argv0);
+Expected<int> mneme::runPrintConfig(ToolArgs Args) {
+  std::string Prefix = getInstallPrefix(Args.front());
   SmallVector<std::string> Values;
   for (const std::string &Name : PrintConfig) {
     if (Name == "help") {

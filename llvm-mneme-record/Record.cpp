@@ -295,8 +295,8 @@ static std::string findLibrary(const char *Argv0, StringRef Name) {
   return std::string(Path);
 }
 
-Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
-  if (!HasSeparator && !Command.empty())
+Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
+  if (!is_contained(Args, StringRef("--")) && !Command.empty())
     return createStringError("unknown subcommand '" + Command.front() +
                              "' (an application comes after '--')");
   if (Command.empty())
@@ -335,10 +335,10 @@ Expected<int> llvm::mneme::runRecord(const char *Argv0, bool HasSeparator) {
   Options.OwnOutputDir = OutputDir.empty();
   if (!OutputDir.empty())
     Options.OutputDir = OutputDir;
-  Options.RuntimePath = findLibrary(Argv0, "libmneme_rt.so");
-  Options.CudaRuntimePath = findLibrary(Argv0, "libmneme_rt_cuda.so");
-  Options.HipRuntimePath = findLibrary(Argv0, "libmneme_rt_hip.so");
-  Options.DriverPath = findLibrary(Argv0, "mneme/MnemeHostDriver.so");
+  Options.RuntimePath = findLibrary(Args.front(), "libmneme_rt.so");
+  Options.CudaRuntimePath = findLibrary(Args.front(), "libmneme_rt_cuda.so");
+  Options.HipRuntimePath = findLibrary(Args.front(), "libmneme_rt_hip.so");
+  Options.DriverPath = findLibrary(Args.front(), "mneme/MnemeHostDriver.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
   LaunchSelection &Which = Options.Selection;

@@ -320,7 +320,7 @@ static json::Value makeJSON(const RecordedKernel &K, const LoadedInstance &L) {
                       {"Annotations", std::move(Annotations)}};
 }
 
-Expected<int> mneme::runShow() {
+Expected<int> mneme::runShow(ToolArgs) {
   bool IsWhole = true;
   json::Array All;
   Expected<int> ExitCode =

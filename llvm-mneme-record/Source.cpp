@@ -68,7 +68,7 @@ static Expected<SourceUnit> findUnit(const RecordedKernel &K,
   return findSource(K, One, Tools);
 }
 
-Expected<int> mneme::runSource(const char *Argv0) {
+Expected<int> mneme::runSource(ToolArgs Args) {
   StringRef Recording = Words.front();
   Expected<std::vector<std::string>> Files = getKernelFiles(Recording);
   if (!Files)
@@ -81,7 +81,8 @@ Expected<int> mneme::runSource(const char *Argv0) {
   Expected<RecordedKernel> K = readKernelFile(Files->front());
   if (!K)
     return K.takeError();
-  Expected<SourceUnit> Unit = findUnit(*K, getInstallPrefix(Argv0) + "/bin");
+  Expected<SourceUnit> Unit =
+      findUnit(*K, getInstallPrefix(Args.front()) + "/bin");
   if (!Unit)
     return Unit.takeError();
   if (Error E = Unit->save(Output))

@@ -14,43 +14,20 @@
 
 #include "Commands.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Process/Child.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/WithColor.h"
-#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// The path of this tool, for commands that need files beside it.
-static const char *Argv0;
-
-static constexpr StringLiteral ToolName = "llvm-mneme-record";
 
 cl::OptionCategory mneme::RecordCategory("Recording options");
 cl::OptionCategory mneme::SelectionCategory("Selection options");
 cl::OptionCategory mneme::DeviceCategory("Device options");
 cl::OptionCategory mneme::SnapshotCategory("Snapshot options");
 cl::OptionCategory mneme::CommandCategory("Options");
-
-void mneme::printError(Error E) {
-  handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
-    WithColor::error(errs(), ToolName)
-        << printableLines(Info.message()) << '\n';
-  });
-}
-
-void mneme::printWarning(const Twine &Text) {
-  WithColor::warning(errs(), ToolName) << printableLines(Text.str()) << '\n';
-}
 
 Expected<std::vector<std::string>> mneme::getKernelFiles(StringRef Path) {
   if (sys::fs::is_regular_file(Path))
@@ -74,17 +51,7 @@ std::string mneme::formatSize(uint64_t Bytes) {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM X(argc, argv);
-  Argv0 = argv[0];
-  mneme::prepareSignals();
-  // Files opened later must not get the descriptors of standard streams.
-  if (sys::Process::FixupStandardFileDescriptors())
-    return 1;
-  // Make writes beyond `ulimit -f` fail with an ordinary error. SIG_IGN would
-  // be inherited by the application.
-  std::signal(SIGXFSZ, [](int) {});
-  cl::AddExtraVersionPrinter(printVersion);
-  const std::pair<cl::SubCommand *, Expected<int> (*)()> Commands[] = {
+  const Tool::Command Commands[] = {
       {&ListKernelsCommand, runListKernels},
       {&getListCommand(), runList},
       {&getShowCommand(), runShow},
@@ -94,35 +61,19 @@ int main(int argc, char **argv) {
       {&PruneCommand, runPrune},
       {&ExportCommand, runExport},
       {&ImportCommand, runImport},
-      {&SourceCommand, [] { return runSource(Argv0); }},
-      {&CompileSourceCommand, [] { return runCompileSource(Argv0); }},
+      {&SourceCommand, runSource},
+      {&CompileSourceCommand, runCompileSource},
   };
-  std::vector<const cl::OptionCategory *> Categories{
-      &RecordCategory, &SelectionCategory, &DeviceCategory, &SnapshotCategory};
-  std::vector<const cl::OptionCategory *> Shown = Categories;
-  Shown.push_back(&getColorCategory());
-  cl::HideUnrelatedOptions(Shown);
-  for (const auto &[Command, Run] : Commands)
-    cl::HideUnrelatedOptions({&CommandCategory, &getColorCategory()}, *Command);
-  addHelp(argc, argv);
-  parseCommandLine(
-      argc, argv,
-      "record the GPU kernels that an application launches\n\n"
-      "  llvm-mneme-record [options] -- application arguments...\n");
-
-  Expected<int> ExitCode = [&]() -> Expected<int> {
-    if (Error E = checkSubCommand(Categories))
-      return std::move(E);
-    for (const auto &[Command, Run] : Commands)
-      if (*Command)
-        return Run();
-    if (isConfigWanted())
-      return runPrintConfig(argv[0]);
-    return runRecord(argv[0],
-                     is_contained(ArrayRef(argv, argc), StringRef("--")));
-  }();
-  if (ExitCode)
-    return *ExitCode;
-  printError(ExitCode.takeError());
-  return 1;
+  Tool T = {"llvm-mneme-record",
+            "record the GPU kernels that an application launches\n\n"
+            "  llvm-mneme-record [options] -- application arguments...\n",
+            getHelp()};
+  T.Categories = {&RecordCategory, &SelectionCategory, &DeviceCategory,
+                  &SnapshotCategory};
+  T.CommandCategories = {&CommandCategory};
+  T.Commands = Commands;
+  T.Run = [](ToolArgs Args) {
+    return isConfigWanted() ? runPrintConfig(Args) : runRecord(Args);
+  };
+  return runTool(argc, argv, T);
 }

@@ -17,7 +17,6 @@
 #include "llvm/Mneme/Farm/ReplayFarm.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -57,16 +56,14 @@ static void printAssessment(raw_ostream &OS, const VerificationPower &P,
     OS << "envelope of " << Envelope << '\n';
 }
 
-Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
-                               bool Text) {
+Expected<int> mneme::runAssess(const Invocation &I) {
+  const ReplayPlan &Plan = *I.Plan;
   if (Error E = checkOptions(Plan))
     return std::move(E);
   FarmOptions F;
   F.Devices = {Plan.options().Device};
-  F.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay") << Text << '\n';
-  };
-  F.Database = Database.str();
+  F.Message = [](StringRef Text) { printWarning(Text); };
+  F.Database = I.Database;
   F.RecordIds = {Plan.instance().DynamicHash};
   F.Base = Plan.options();
   Expected<std::unique_ptr<ReplayFarm>> Farm = ReplayFarm::create(std::move(F));
@@ -78,7 +75,7 @@ Expected<int> mneme::runAssess(const ReplayPlan &Plan, StringRef Database,
   if (!A)
     return A.takeError();
   const VerificationPower &P = (*Farm)->powers().front();
-  if (Text)
+  if (printsText())
     printAssessment(outs(), P, *A);
   else
     outs() << formatv("{0:2}\n", json::Value(json::Object{

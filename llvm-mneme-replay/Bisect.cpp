@@ -25,7 +25,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -40,11 +39,6 @@ cl::SubCommand &mneme::getBisectCommand() {
   return Command;
 }
 
-cl::opt<std::string> mneme::BadSide(
-    "bad",
-    cl::desc("Bad side, in the forms of --good. Default: the command line"),
-    cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::cat(BisectCat));
 static cl::opt<std::string>
     GoodTool("good-tool",
              cl::desc("opt, clang, llc or ptxas of the good side, or a folder "
@@ -57,18 +51,6 @@ static cl::opt<std::string> BadTool("bad-tool",
                                     cl::value_desc("path"),
                                     cl::sub(getBisectCommand()),
                                     cl::cat(BisectCat));
-static cl::opt<unsigned>
-    Workers("workers",
-            cl::desc("Processes that run kernels on the host device and share "
-                     "its cores (default 1)"),
-            cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
-            cl::sub(getServeCommand()), cl::cat(BisectCat));
-static cl::opt<unsigned>
-    CompileJobs("compile-jobs",
-                cl::desc("Compile processes. Default: all cores but one per "
-                         "device"),
-                cl::value_desc("n"), cl::sub(getBisectCommand()),
-                cl::sub(getServeCommand()), cl::cat(BisectCat));
 static cl::opt<unsigned>
     MaxSteps("max-steps",
              cl::desc("Limit of steps, after which the best result so far is "
@@ -111,17 +93,6 @@ JudgeFlags &mneme::getJudgeFlags() {
 }
 /// Registers the options before the command line is parsed.
 static const JudgeFlags &Judging = getJudgeFlags();
-
-Error mneme::readProcessCounts(FarmResources &R) {
-  if (Workers == 0)
-    return createStringError("impossible --workers=0");
-  if (CompileJobs.getNumOccurrences() && CompileJobs == 0)
-    return createStringError("impossible --compile-jobs=0");
-  R.HostWorkers = Workers;
-  if (CompileJobs.getNumOccurrences())
-    R.CompileJobs = CompileJobs;
-  return Error::success();
-}
 
 //===----------------------------------------------------------------------===//
 // Sides
@@ -172,11 +143,11 @@ static bool isOfBisection(StringRef Option) {
                                     BadSide.ArgStr,
                                     GoodTool.ArgStr,
                                     BadTool.ArgStr,
-                                    Workers.ArgStr,
+                                    "workers",
                                     MaxSteps.ArgStr,
                                     Depth.ArgStr,
                                     NoReuse.ArgStr,
-                                    CompileJobs.ArgStr,
+                                    "compile-jobs",
                                     OutputFolder.ArgStr,
                                     "format",
                                     "threshold",
@@ -240,11 +211,9 @@ makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
 // The command
 //===----------------------------------------------------------------------===//
 
-static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
-                                                 StringRef Database,
-                                                 ArrayRef<const char *> Args) {
+static Expected<ReplayBisectOptions> readOptions(const Invocation &I) {
   ReplayBisectOptions O;
-  O.Database = Database.str();
+  O.Database = I.Database;
   Expected<double> Threshold = readThreshold();
   if (!Threshold)
     return Threshold.takeError();
@@ -254,9 +223,9 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   if (Error E = checkOverOptions())
     return std::move(E);
   if (!isBisectedOverCompilers())
-    if (Error E = readSides(Plan.instance().DynamicHash).moveInto(O.Sides))
+    if (Error E = readSides(I.Plan->instance().DynamicHash).moveInto(O.Sides))
       return std::move(E);
-  const ReplayOptions &Base = Plan.options();
+  const ReplayOptions &Base = I.Plan->options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);
   if (!Base.Execute && !OfCode)
     return createStringError("--criterion=" + CriterionText +
@@ -271,7 +240,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     return std::move(E);
   if (MaxSteps == 0)
     return createStringError("impossible --max-steps=0");
-  if (Error E = Judging.read(Base, Args.front()).moveInto(O.App))
+  if (Error E = Judging.read(Base, I.Args.front()).moveInto(O.App))
     return std::move(E);
   if (O.App && !O.Bisect.Judge.What.isVerify())
     return createStringError("--criterion=" + CriterionText +
@@ -291,10 +260,7 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     O.Bisect.Judge.LaunchTimeout = Base.launchTimeout();
   O.Resources.Devices = {Base.Device};
   O.Resources.CompileTimeout = Base.Timeout;
-  O.Resources.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay")
-        << printableLines(Text) << '\n';
-  };
+  O.Resources.Message = [](StringRef Text) { printWarning(Text); };
   O.Output = OutputFolder;
   if (ErrorOr<std::string> Path = sys::findProgramByName(
           AliveTV.empty() ? StringRef("alive-tv") : StringRef(AliveTV)))
@@ -303,9 +269,9 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
     return createStringError("--alive-tv: '" + AliveTV +
                              "' is not an executable file");
   static int Anchor;
-  O.Program = sys::fs::getMainExecutable(Args.front(), &Anchor);
-  O.CommonWords =
-      makeCommonWords(Args.drop_front(), Database, Plan.instance().DynamicHash);
+  O.Program = sys::fs::getMainExecutable(I.Args.front(), &Anchor);
+  O.CommonWords = makeCommonWords(I.Args.drop_front(), I.Database,
+                                  I.Plan->instance().DynamicHash);
   if (OfCode && Base.Execute)
     O.CommonWords.push_back("--no-execute");
   O.Say = [](StringRef Text) {
@@ -314,17 +280,16 @@ static Expected<ReplayBisectOptions> readOptions(const ReplayPlan &Plan,
   return std::move(O);
 }
 
-Expected<int> mneme::runBisect(const ReplayPlan &Plan, StringRef Database,
-                               ArrayRef<const char *> Args, bool Text) {
-  Expected<ReplayBisectOptions> O = readOptions(Plan, Database, Args);
+Expected<int> mneme::runBisect(const Invocation &I) {
+  Expected<ReplayBisectOptions> O = readOptions(I);
   if (!O)
     return O.takeError();
   if (isBisectedOverCompilers())
-    return runBisectOver(Plan, *O, Text);
-  Expected<BisectReport> R = bisectReplay(Plan, *O);
+    return runBisectOver(*I.Plan, *O);
+  Expected<BisectReport> R = bisectReplay(*I.Plan, *O);
   if (!R)
     return R.takeError();
-  if (Text)
+  if (printsText())
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));

@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -80,6 +79,4 @@ static constexpr CommandHelp Commands[] = {
      "1    error: wrong recording or socket\n"},
 };
 
-void mneme::addHelp(int Argc, const char *const *Argv) {
-  addCommandHelp(Commands, Argc, Argv);
-}
+ArrayRef<CommandHelp> mneme::getHelp() { return Commands; }

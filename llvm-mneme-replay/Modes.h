@@ -15,13 +15,14 @@
 #ifndef LLVM_MNEME_REPLAY_TOOL_MODES_H
 #define LLVM_MNEME_REPLAY_TOOL_MODES_H
 
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Support/CommandLine.h"
-#include "llvm/Support/StringSaver.h"
 
 namespace llvm {
 namespace mneme {
+enum class Difference;
+struct DifferentialOptions;
 struct DifferentialResult;
 struct FarmResources;
 class JudgeFlags;
@@ -30,8 +31,8 @@ class JudgeFlags;
 /// (Replay/CommandFlags.h).
 cl::OptionCategory &getReplayCategory();
 
-/// The subcommands. Options of several subcommands are in llvm-mneme-replay.cpp
-/// or Reduce.cpp.
+/// The subcommands. Options of several subcommands are in SharedOptions.cpp,
+/// those that a plain replay has, too, in llvm-mneme-replay.cpp.
 cl::SubCommand &getAssessCommand();
 cl::SubCommand &getBisectCommand();
 cl::SubCommand &getCompareCommand();
@@ -42,39 +43,62 @@ cl::SubCommand &getServeCommand();
 /// The good side: a text for parseSide() (Bisect/Settings.h), applied on top of
 /// the command line. Empty: the bad side without any pass that can be skipped.
 extern cl::opt<std::string> GoodSide;
-/// The criterion by which the bad side is bad.
-extern cl::opt<std::string> CriterionText;
-/// Returns how much worse than the good side counts as bad: 0.02 is 2 %.
-Expected<double> readThreshold();
-/// Returns the options of a bisection that let the application judge.
-JudgeFlags &getJudgeFlags();
-/// Reads --workers and --compile-jobs.
-Error readProcessCounts(FarmResources &R);
-/// Returns the value of --allow-programs.
-bool allowsPrograms();
 /// The bad side of a bisection or comparison, in the same form. Empty: the
 /// command line.
 extern cl::opt<std::string> BadSide;
+/// The criterion by which the bad side is bad.
+extern cl::opt<std::string> CriterionText;
+/// Pass executions without which the bad side must be good.
+extern cl::opt<std::string> Culprit;
+/// Variations under which the good side must be unchanged.
+extern cl::opt<std::string> CrossChecks;
 /// Folder for files that a bisection or reduction writes; may be empty.
 extern cl::opt<std::string> OutputFolder;
+/// Returns how much worse than the good side counts as bad: 0.02 is 2 %.
+Expected<double> readThreshold();
+/// Returns the options of one side for a launch, on top of \p Base.
+Expected<ReplayOptions> makeSide(const cl::opt<std::string> &Side,
+                                 StringRef RecordId, ReplayOptions Base);
+/// \p Plan is that of the bad side, \p Base the options of the command line.
+Expected<DifferentialOptions> readDifference(const ReplayPlan &Plan,
+                                             const ReplayOptions &Base);
+json::Value makeReport(const DifferentialResult &R);
+/// Reads --workers and --compile-jobs.
+Error readProcessCounts(FarmResources &R);
+/// Returns the options of a bisection that let the application judge.
+JudgeFlags &getJudgeFlags();
+/// Returns the value of --allow-programs.
+bool allowsPrograms();
 
+/// Returns the exit code of a comparison, as --exit-code defines it.
+int makeExitCode(Difference D);
 /// Returns the exit code that --exit-code assigns to a replay with exit code
 /// \p Code (getExitCode()) and verdict \p V.
 int translateExitCode(int Code, Verdict V);
 /// Returns the exit code if nothing could be replayed.
-int getErrorExitCode();
+int getErrorExitCode(const Error &E);
 
-/// \p Database is the plan's database, \p Args all words of the command line.
-Expected<int> runAssess(const ReplayPlan &Plan, StringRef Database, bool Text);
-Expected<int> runBisect(const ReplayPlan &Plan, StringRef Database,
-                        ArrayRef<const char *> Args, bool Text);
-Expected<int> runCompare(const ReplayPlan &Plan, bool Text);
-Expected<int> runListPasses(const ReplayPlan &Plan, bool Text);
+/// The command line of a subcommand, with a plan of the recorded launch.
+struct Invocation {
+  std::unique_ptr<ReplayPlan> Plan;
+  std::string Database;
+  ToolArgs Args;
+};
+
+/// Return true to print text instead of JSON. Without --format, printsText()
+/// does so on a terminal, printsTextByDefault() always.
+bool printsText();
+bool printsTextByDefault();
+
+Expected<int> runAssess(const Invocation &I);
+Expected<int> runBisect(const Invocation &I);
+Expected<int> runCompare(const Invocation &I);
+Expected<int> runListPasses(const Invocation &I);
+Expected<int> runReduce(const Invocation &I);
 /// Returns true for `serve --describe`, which needs no recording.
 bool isServeDescribed();
 Expected<int> printServeTables();
 Expected<int> runServe(StringRef Database, ReplayOptions Replay);
-Expected<int> runReduce(const ReplayPlan &Plan, const char *Argv0, bool Text);
 
 /// isCodeShown() returns true if a comparison shows the code of both sides
 /// (--side-by-side or --html), isCodePrinted() if it prints the code to
@@ -93,9 +117,8 @@ void collectPipelines();
 /// the file of --config, whose settings \p O includes.
 Expected<int> runTable(StringRef Path, ReplayOptions O,
                        const std::optional<ConfigFile> &File, bool Text);
-/// Adds examples and exit codes to --help. Must be called before the command
-/// line is parsed.
-void addHelp(int Argc, const char *const *Argv);
+/// Returns examples and exit codes for --help.
+ArrayRef<CommandHelp> getHelp();
 
 /// Lists LLVM's options that print the compilation among the tool's options.
 /// Must be called before the command line is parsed.
@@ -103,12 +126,6 @@ void showLLVMPrinters();
 /// Returns the requested instruments, both LLVM's and the tool's. Resets LLVM's
 /// options.
 InstrumentOptions takeInstruments();
-
-/// Returns \p Args with a subcommand instead of the old option for the same
-/// task: --bisect=time becomes bisect --criterion=time. Fails if the options
-/// require several subcommands.
-Expected<SmallVector<const char *, 0>>
-replaceOldOptions(ArrayRef<const char *> Args, StringSaver &Saver);
 
 } // namespace mneme
 } // namespace llvm

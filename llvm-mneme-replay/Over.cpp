@@ -113,14 +113,14 @@ static Expected<CompilerSearchOptions> readOptions(const ReplayPlan &Plan) {
 }
 
 Expected<int> mneme::runBisectOver(const ReplayPlan &Plan,
-                                   const ReplayBisectOptions &O, bool Text) {
+                                   const ReplayBisectOptions &O) {
   Expected<CompilerSearchOptions> S = readOptions(Plan);
   if (!S)
     return S.takeError();
   Expected<CompilerReport> R = searchCompilers(Plan, O, *S);
   if (!R)
     return R.takeError();
-  if (Text)
+  if (printsText())
     printReport(textOuts(), *R);
   else
     jsonOuts() << formatv("{0:2}\n", toJSON(*R));

@@ -27,7 +27,7 @@ std::vector<StringRef> getOverOptions();
 Error checkOverOptions();
 /// \param O  the sides are not used: --good and --bad name compilers.
 Expected<int> runBisectOver(const ReplayPlan &Plan,
-                            const ReplayBisectOptions &O, bool Text);
+                            const ReplayBisectOptions &O);
 
 } // namespace mneme
 } // namespace llvm

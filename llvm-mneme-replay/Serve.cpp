@@ -13,7 +13,6 @@
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <unistd.h>
@@ -98,10 +97,7 @@ Expected<int> mneme::runServe(StringRef Database, ReplayOptions Replay) {
   O.Farm.Base = std::move(Replay);
   O.ParseStudy = parseServedStudy;
   O.GetPreset = getPreset;
-  O.Message = [](StringRef Text) {
-    WithColor::warning(errs(), "llvm-mneme-replay")
-        << printableLines(Text) << '\n';
-  };
+  O.Message = [](StringRef Text) { printWarning(Text); };
   // An interrupt from the terminal is the client's.
   std::signal(SIGINT, SIG_IGN);
   if (Error E = runServer(std::move(O)))

@@ -22,7 +22,6 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -105,10 +104,9 @@ static void checkHash(StringRef Side, const ReplayResult &Replayed,
                       const ReplayResult &Shown) {
   if (!Replayed.CodeHash.empty() && !Shown.CodeHash.empty() &&
       Replayed.CodeHash != Shown.CodeHash)
-    WithColor::warning(errs(), "llvm-mneme-replay")
-        << "the " << Side
-        << " side was compiled twice, to different code: the code shown is not "
-           "the code replayed\n";
+    printWarning("the " + Side +
+                 " side was compiled twice, to different code: the code shown "
+                 "is not the code replayed");
 }
 
 Error mneme::showCode(const ReplayPlan &Good, const ReplayPlan &Bad,

@@ -26,7 +26,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/WithColor.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -45,11 +44,6 @@ void mneme::collectPipelines() {
   O->setNumOccurrencesFlag(cl::ZeroOrMore);
   static_cast<cl::opt<std::string> *>(O)->setCallback(
       [](const std::string &Text) { Pipelines.push_back(Text); });
-}
-
-static void warn(const Twine &Text) {
-  WithColor::warning(errs(), "llvm-mneme-replay")
-      << printableLines(Text.str()) << '\n';
 }
 
 bool mneme::isTableWanted() { return All || Pipelines.size() > 1; }
@@ -237,8 +231,8 @@ Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
   if (!P)
     return P.takeError();
   if (!P->Failure.empty()) {
-    warn("no ratios for record '" + OfLaunch.front().RecordId +
-         "': " + P->Failure.name() + ": " + P->Error);
+    printWarning("no ratios for record '" + OfLaunch.front().RecordId +
+                 "': " + P->Failure.name() + ": " + P->Error);
     return Error::success();
   }
   for (auto [R, I] : Compared) {
@@ -252,7 +246,7 @@ Error TableMaker::compare(ReplayFarm &Farm, MutableArrayRef<Row> OfLaunch,
 Error TableMaker::add(const TableKernel &K) {
   FarmOptions F;
   F.Devices = {Base.Device};
-  F.Message = [](StringRef Text) { warn(Text); };
+  F.Message = [](StringRef Text) { printWarning(Text); };
   F.Database = K.File;
   F.Base = Base;
   F.Base.Passes.reset();
@@ -274,7 +268,7 @@ Error TableMaker::add(const TableKernel &K) {
     return Farm.takeError();
   for (const VerificationPower &P : (*Farm)->powers())
     if (P.isVacuous())
-      warn(K.Kernel.displayName() + ": " + describePower(P));
+      printWarning(K.Kernel.displayName() + ": " + describePower(P));
   auto New = MutableArrayRef(Rows).drop_front(Begin);
   if (Error E = evaluate(**Farm, New, Passes.size()))
     return E;
@@ -351,7 +345,7 @@ static void printTable(raw_ostream &OS, ArrayRef<Row> Rows) {
 static Error checkFormat(const RecordedKernel &K,
                          const std::optional<ConfigFile> &File) {
   if (std::string Text = getFormatWarning(K); !Text.empty())
-    warn(Text);
+    printWarning(Text);
   return File ? checkConfigFile(*File, K) : Error::success();
 }
 

@@ -15,7 +15,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
-#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -23,20 +22,13 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/WithColor.h"
-#include <csignal>
+#include "llvm/Support/StringSaver.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr char ToolName[] = "llvm-mneme-replay";
 
 cl::OptionCategory &mneme::getReplayCategory() {
   static cl::OptionCategory Category("Replay options");
@@ -227,6 +219,13 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
+bool mneme::printsText() {
+  return Format == OutputFormat::Default ? outs().is_displayed()
+                                         : Format == OutputFormat::Text;
+}
+
+bool mneme::printsTextByDefault() { return Format != OutputFormat::JSON; }
+
 bool mneme::allowsPrograms() { return CommonFlags.allowsPrograms(); }
 
 static Error readOptions(ReplayOptions &O) {
@@ -345,11 +344,8 @@ static Expected<Request> readRequest() {
     R.Options.RecordId = R.File->RecordId;
     // As a study without a winner writes it.
     if (R.File->Config.empty())
-      WithColor::note(errs(), ToolName)
-          << printable("'" + Config.getValue() +
-                       "' has no settings: the recorded "
-                       "configuration is replayed")
-          << '\n';
+      printNote("'" + Config.getValue() +
+                "' has no settings: the recorded configuration is replayed");
     if (Error E = applyConfig(R.File->configOf(RecordId.getNumOccurrences()
                                                    ? RecordId.getValue()
                                                    : R.File->RecordId),
@@ -376,21 +372,22 @@ static Expected<std::unique_ptr<ReplayPlan>> makePlan(Request R) {
   if (!Plan)
     return Plan;
   if (std::string Text = getFormatWarning((*Plan)->kernel()); !Text.empty())
-    WithColor::warning(errs(), ToolName) << Text << '\n';
+    printWarning(Text);
   if (R.File)
     if (Error E = checkConfigFile(*R.File, (*Plan)->kernel()))
       return std::move(E);
   return Plan;
 }
 
-Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
+Expected<int> mneme::runListPasses(const Invocation &I) {
+  const ReplayPlan &Plan = *I.Plan;
   PassListOptions O;
   O.Isolate = Plan.options().Isolate;
   O.Limit = Plan.options().Timeout;
   Expected<PassListing> L = listPasses(Plan, O);
   if (!L)
     return L.takeError();
-  if (Text)
+  if (printsTextByDefault())
     printPasses(textOuts(), *L);
   else
     jsonOuts() << formatv(
@@ -404,9 +401,8 @@ Expected<int> mneme::runListPasses(const ReplayPlan &Plan, bool Text) {
   return L->Failure.empty() && L->Deaths.empty() ? 0 : 2;
 }
 
-static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result,
-                           bool Text) {
-  if (Text)
+static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result) {
+  if (printsText())
     printReport(textOuts(), Plan, Result);
   else
     jsonOuts() << formatv("{0:2}\n", makeReport(Plan, Result));
@@ -416,7 +412,7 @@ static Expected<int> print(const ReplayPlan &Plan, const ReplayResult &Result,
 /// Reports that the source was rejected, which is a verdict like others.
 static Expected<int> reportRejected(StringRef Path,
                                     const ReplayOptions &Options,
-                                    const SourceError &Rejected, bool Text) {
+                                    const SourceError &Rejected) {
   ReplayOptions Recorded = Options;
   Recorded.Source.clear();
   Recorded.Defines.clear();
@@ -433,10 +429,10 @@ static Expected<int> reportRejected(StringRef Path,
   R.Error = Rejected.Text;
   R.Diagnostics = Rejected.Diagnostics;
   R.StartTime = R.EndTime = epochSeconds();
-  return print(**Wanted, R, Text);
+  return print(**Wanted, R);
 }
 
-static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
+static Expected<int> runReplay(const ReplayPlan &Plan) {
   ReplayOptions Options = Plan.options();
   Options.TriesGPUCode = Options.Isolate;
   Expected<std::unique_ptr<ReplayPlan>> Trying = Plan.vary(std::move(Options));
@@ -446,93 +442,86 @@ static Expected<int> runReplay(const ReplayPlan &Plan, bool Text) {
   if (!Result)
     return Result.takeError();
   if (!Result->GPUFailure.empty())
-    WithColor::warning(errs(), ToolName)
-        << "the GPU's code generator fails for this code, which only the host "
-           "device can run: "
-        << printableLines(Result->GPUFailure) << '\n';
+    printWarning("the GPU's code generator fails for this code, which only the "
+                 "host device can run: " +
+                 Result->GPUFailure);
   if (Result->Power.isVacuous() && Result->verified())
-    WithColor::warning(errs(), ToolName)
-        << describePower(Result->Power) << '\n';
+    printWarning(describePower(Result->Power));
   if (Error E = appendToDataset(Plan, *Result))
     return std::move(E);
-  return print(Plan, *Result, Text);
+  return print(Plan, *Result);
 }
 
-static Expected<int> run(ArrayRef<const char *> Args) {
-  if (Error E = checkSubCommand(getToolCategories()))
-    return std::move(E);
-  if (ListDevices) {
-    listDevices(textOuts());
-    return 0;
-  }
+//===----------------------------------------------------------------------===//
+// Commands
+//===----------------------------------------------------------------------===//
+
+static Expected<int> runServeCommand(ToolArgs) {
   if (isServeDescribed())
     return printServeTables();
   Expected<Request> R = readRequest();
   if (!R)
     return R.takeError();
-  if (getServeCommand()) {
-    // Times should reflect the pipelines, as in a study.
-    if (!CommonFlags.hasHostFinish())
-      R->Options.Host.Finish = HostFinish::None;
-    return runServe(R->Path, std::move(R->Options));
+  // Times should reflect the pipelines, as in a study.
+  if (!CommonFlags.hasHostFinish())
+    R->Options.Host.Finish = HostFinish::None;
+  return runServe(R->Path, std::move(R->Options));
+}
+
+/// Replays the launch, or several.
+static Expected<int> runPlain(ToolArgs) {
+  if (ListDevices) {
+    listDevices(textOuts());
+    return 0;
   }
-  // By default, print text to a terminal and JSON to a pipe.
+  Expected<Request> R = readRequest();
+  if (!R)
+    return R.takeError();
+  if (isTableWanted()) {
+    // Times should reflect the pipelines here, too.
+    if (!CommonFlags.hasHostFinish() &&
+        !(R->File && R->File->Options.get(HostFinishKey)))
+      R->Options.Host.Finish = HostFinish::None;
+    return runTable(R->Path, std::move(R->Options), R->File, printsText());
+  }
+  std::string Path = R->Path;
+  ReplayOptions Options = R->Options;
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
+  if (Plan)
+    return runReplay(**Plan);
+  std::optional<Expected<int>> Reported;
+  if (Error E = handleErrors(Plan.takeError(), [&](const SourceError &S) {
+        Reported.emplace(reportRejected(Path, Options, S));
+      }))
+    return std::move(E);
+  return std::move(*Reported);
+}
+
+/// Runs a subcommand for one launch and one configuration.
+template <Expected<int> (*Run)(const Invocation &)>
+static Expected<int> runPlanned(ToolArgs Args) {
+  Expected<Request> R = readRequest();
+  if (!R)
+    return R.takeError();
   if (isCodePrinted() && Format == OutputFormat::JSON)
     return createStringError("--side-by-side prints text: leave out "
                              "--format=json, or write a page with --html");
-  bool Text = Format == OutputFormat::Default ? outs().is_displayed()
-                                              : Format == OutputFormat::Text;
-  if (isTableWanted() && !cl::SubCommand::getTopLevel())
-    return createStringError("--passes is given more than once");
-  // Times on the host device should reflect the pipelines, so disable the CPU
-  // optimization.
-  if (isTableWanted() && !CommonFlags.hasHostFinish() &&
-      !(R->File && R->File->Options.get(HostFinishKey)))
-    R->Options.Host.Finish = HostFinish::None;
   if (isTableWanted())
-    return runTable(R->Path, std::move(R->Options), R->File, Text);
+    return createStringError("--passes is given more than once");
   // Its errors say more than those of the plan.
   if (getBisectCommand())
     if (Error E = getJudgeFlags().read(R->Options, Args.front()).takeError())
       return std::move(E);
-  std::string Path = R->Path;
-  bool IsPlain = !getAssessCommand() && !getBisectCommand() &&
-                 !getCompareCommand() && !getListPassesCommand() &&
-                 !getReduceCommand();
-  ReplayOptions Options = R->Options;
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makePlan(std::move(*R));
-  if (!Plan && IsPlain) {
-    std::optional<Expected<int>> Reported;
-    if (Error E = handleErrors(Plan.takeError(), [&](const SourceError &S) {
-          Reported.emplace(reportRejected(Path, Options, S, Text));
-        }))
-      return std::move(E);
-    return std::move(*Reported);
-  }
-  if (!Plan)
-    return Plan.takeError();
-  if (getAssessCommand())
-    return runAssess(**Plan, Path, Text);
-  if (getBisectCommand())
-    return runBisect(**Plan, Path, Args, Text);
-  if (getCompareCommand())
-    return runCompare(
-        **Plan, Text || (isCodePrinted() && Format == OutputFormat::Default));
-  if (getListPassesCommand())
-    return runListPasses(**Plan, Format != OutputFormat::JSON);
-  if (getReduceCommand())
-    return runReduce(**Plan, Args.front(), Text);
-  return runReplay(**Plan, Text);
-}
-
-static int fail(Error E) {
-  WithColor::error(errs(), ToolName)
-      << printableLines(toString(std::move(E))) << '\n';
-  return getErrorExitCode();
+  Invocation I;
+  I.Database = R->Path;
+  I.Args = Args;
+  if (Error E = makePlan(std::move(*R)).moveInto(I.Plan))
+    return std::move(E);
+  return Run(I);
 }
 
 /// Rejects -O3 and the like, which are options of opt.
-static Error refuseLevels(ArrayRef<const char *> Args) {
+static Error refuseLevels(ToolArgs Args) {
   StringRef Before;
   for (StringRef Word : Args.drop_front()) {
     if (Word == "--")
@@ -549,37 +538,42 @@ static Error refuseLevels(ArrayRef<const char *> Args) {
   return Error::success();
 }
 
+/// Replaces response files, which may name a subcommand, and takes the words of
+/// the application that judges.
+static Error prepare(SmallVectorImpl<const char *> &Args) {
+  static BumpPtrAllocator Storage;
+  StringSaver Saver(Storage);
+  SmallVector<const char *, 0> Expanded;
+  if (!cl::expandResponseFiles(Args.size(), Args.data(), /*EnvVar=*/nullptr,
+                               Saver, Expanded))
+    std::exit(1);
+  Args.resize(1);
+  append_range(Args, Expanded);
+  if (Error E = refuseLevels(Args))
+    return E;
+  getJudgeFlags().takeCommand(Args);
+  return Error::success();
+}
+
 int main(int argc, char **argv) {
-  InitLLVM X(argc, argv);
-  mneme::prepareSignals();
-  // Files opened later must not get the descriptors of standard streams.
-  if (sys::Process::FixupStandardFileDescriptors())
-    return 1;
-  // Make writes beyond `ulimit -f` fail with an ordinary error.
-  std::signal(SIGXFSZ, SIG_IGN);
-  cl::AddExtraVersionPrinter(mneme::printVersion);
   showLLVMPrinters();
   collectPipelines();
-  std::vector<const cl::OptionCategory *> Shown = getToolCategories();
-  Shown.push_back(&getColorCategory());
-  for (cl::SubCommand *Command : cl::getRegisteredSubcommands())
-    cl::HideUnrelatedOptions(Shown, *Command);
-  addHelp(argc, argv);
-  BumpPtrAllocator Storage;
-  StringSaver Saver(Storage);
-  SmallVector<const char *, 0> Given;
-  if (!cl::expandResponseFiles(argc, argv, /*EnvVar=*/nullptr, Saver, Given))
-    return 1;
-  Given.insert(Given.begin(), argv[0]);
-  if (Error E = refuseLevels(Given))
-    return fail(std::move(E));
-  Expected<SmallVector<const char *, 0>> Args = replaceOldOptions(Given, Saver);
-  if (!Args)
-    return fail(Args.takeError());
-  getJudgeFlags().takeCommand(*Args);
-  parseCommandLine(
-      Args->size(), Args->data(),
-      "Mneme: replay a recorded kernel launch under any pass pipeline\n");
-  Expected<int> Status = run(*Args);
-  return Status ? *Status : fail(Status.takeError());
+  const Tool::Command Commands[] = {
+      {&getAssessCommand(), runPlanned<runAssess>},
+      {&getBisectCommand(), runPlanned<runBisect>},
+      {&getCompareCommand(), runPlanned<runCompare>},
+      {&getListPassesCommand(), runPlanned<runListPasses>},
+      {&getReduceCommand(), runPlanned<runReduce>},
+      {&getServeCommand(), runServeCommand},
+  };
+  Tool T = {"llvm-mneme-replay",
+            "Mneme: replay a recorded kernel launch under any pass pipeline\n",
+            getHelp()};
+  T.Categories = getToolCategories();
+  T.CommandCategories = T.Categories;
+  T.Commands = Commands;
+  T.Run = runPlain;
+  T.Prepare = prepare;
+  T.GetExitCode = getErrorExitCode;
+  return runTool(argc, argv, T);
 }

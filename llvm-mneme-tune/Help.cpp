@@ -11,7 +11,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -32,6 +31,4 @@ static constexpr CommandHelp Help[] = {
      "nothing verified, not even the baseline\n"},
 };
 
-void mneme::addHelp(int Argc, const char *const *Argv) {
-  addCommandHelp(Help, Argc, Argv);
-}
+ArrayRef<CommandHelp> mneme::getHelp() { return Help; }

@@ -18,7 +18,6 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/WithColor.h"
 #include "llvm/Support/xxhash.h"
 
 using namespace llvm;
@@ -104,7 +103,7 @@ void mneme::takeApplication(SmallVectorImpl<const char *> &Arguments) {
   Judging->takeCommand(Arguments, AllKernels.ArgStr);
 }
 
-void mneme::registerOptions() {
+std::vector<const cl::OptionCategory *> mneme::registerOptions() {
   static ReplayFlags Flags(/*OfStudy=*/true);
   CommonFlags = &Flags;
   static JudgeFlags Judge(cl::SubCommand::getTopLevel(), VerificationCat);
@@ -115,10 +114,8 @@ void mneme::registerOptions() {
                      O.Name, cl::desc(O.Help), cl::value_desc("space"),
                      cl::cat(SpaceCat))});
   std::vector<const cl::OptionCategory *> Shown = getCategories();
-  append_range(
-      Shown, ArrayRef<const cl::OptionCategory *>{
-                 &Cat, &SpaceCat, &RetestCat, &WorkerCat, &getColorCategory()});
-  cl::HideUnrelatedOptions(Shown);
+  Shown.insert(Shown.end(), {&Cat, &SpaceCat, &RetestCat, &WorkerCat});
+  return Shown;
 }
 
 //===----------------------------------------------------------------------===//

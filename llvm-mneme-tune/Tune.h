@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Deploy/ApplicationJudge.h"
 #include "llvm/Mneme/Deploy/PackWinner.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
+#include "llvm/Mneme/Process/ToolMain.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Report/Export.h"
 #include "llvm/Mneme/Study/CommandLineSpace.h"
@@ -93,10 +94,11 @@ struct TuneOptions {
   std::string CommandName;
 };
 
-/// Adds examples and exit codes to --help.
-void addHelp(int Argc, const char *const *Argv);
-/// registerOptions() registers the options; readOptions() reads their values.
-void registerOptions();
+/// Returns examples and exit codes for --help.
+ArrayRef<CommandHelp> getHelp();
+/// registerOptions() registers the options, and returns their categories;
+/// readOptions() reads their values.
+std::vector<const cl::OptionCategory *> registerOptions();
 /// Removes the words of the application that judges. Call it before parsing
 /// \p Arguments.
 void takeApplication(SmallVectorImpl<const char *> &Arguments);
@@ -167,7 +169,6 @@ bool canCountInstructions(const ReplayPlan &Plan, bool OnHost,
 /// counts in \p R. On failure, no counts are stored.
 Error countInstructions(const ReplayPlan &Plan, StudyRecord &R);
 
-/// Creates the folder; fails if it holds a study and --resume was not given.
 /// Writes the winner to the package \p Path, for the recorded launches of
 /// \p Plans. Keeps the other kernels of a file that the user names. Fails with
 /// a PackRefusal if the winner cannot be packed.
@@ -175,6 +176,7 @@ Error writeWinner(const TuneOptions &O, StringRef Dir,
                   ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                   const StudyRecord &R, StringRef Path);
 
+/// Creates the folder; fails if it holds a study and --resume was not given.
 Error prepareResults(const TuneOptions &O, StringRef Dir);
 /// Writes all files except the journal; \returns their names.
 Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
@@ -183,11 +185,6 @@ Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
 
 /// Writes only summary.json and the report.
 Error writeSummary(const TuneOptions &O, StringRef Dir, const StudyRecord &R);
-
-/// Prints "llvm-mneme-tune: warning: ..." to standard error.
-void printWarning(const Twine &Text);
-/// Prints a note in the same form.
-void printNote(const Twine &Text);
 
 } // namespace mneme
 } // namespace llvm

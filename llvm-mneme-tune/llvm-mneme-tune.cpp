@@ -13,30 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
-#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Mneme/Support/CommandHelp.h"
-#include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Mneme/Support/Version.h"
-#include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/InitLLVM.h"
-#include "llvm/Support/Process.h"
-#include "llvm/Support/WithColor.h"
-#include <csignal>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static constexpr StringLiteral ToolName = "llvm-mneme-tune";
-
-void mneme::printWarning(const Twine &Text) {
-  WithColor::warning(errs(), ToolName) << printableLines(Text.str()) << '\n';
-}
-
-void mneme::printNote(const Twine &Text) {
-  WithColor::note(errs(), ToolName) << printableLines(Text.str()) << '\n';
-}
 
 static Error runWorker(const TuneOptions &O) {
   FarmWorkerOptions W;
@@ -45,8 +26,9 @@ static Error runWorker(const TuneOptions &O) {
   return runFarmWorker(std::move(W));
 }
 
-static Expected<int> run(StringRef ToolPath) {
-  Expected<TuneOptions> O = readOptions(ToolPath);
+static Expected<int> run(ToolArgs Args) {
+  Expected<TuneOptions> O = readOptions(
+      sys::fs::getMainExecutable(Args.front(), reinterpret_cast<void *>(&run)));
   if (!O)
     return O.takeError();
   switch (O->Mode) {
@@ -78,28 +60,15 @@ static Expected<int> run(StringRef ToolPath) {
 }
 
 int main(int argc, char **argv) {
-  InitLLVM X(argc, argv);
-  mneme::prepareSignals();
-  // Files opened later must not get the descriptors of standard streams.
-  if (sys::Process::FixupStandardFileDescriptors())
-    return 1;
-  // Make writes beyond `ulimit -f` fail with an ordinary error.
-  std::signal(SIGXFSZ, SIG_IGN);
-  registerOptions();
-  addHelp(argc, argv);
-  cl::AddExtraVersionPrinter(mneme::printVersion);
-  SmallVector<const char *, 0> Arguments(argv, argv + argc);
-  takeApplication(Arguments);
-  parseCommandLine(
-      Arguments.size(), Arguments.data(),
-      "Mneme: tune a recorded kernel: pipelines, flags, launches\n");
-  Expected<int> Status = run(sys::fs::getMainExecutable(
-      argv[0], reinterpret_cast<void *>(&printWarning)));
-  if (Status)
-    return *Status;
-  Error E = Status.takeError();
-  int ExitCode = E.isA<BaselineError>() ? 2 : 1;
-  WithColor::error(errs(), ToolName)
-      << printableLines(toString(std::move(E))) << '\n';
-  return ExitCode;
+  Tool T = {"llvm-mneme-tune",
+            "Mneme: tune a recorded kernel: pipelines, flags, launches\n",
+            getHelp()};
+  T.Categories = registerOptions();
+  T.Prepare = [](SmallVectorImpl<const char *> &Args) -> Error {
+    takeApplication(Args);
+    return Error::success();
+  };
+  T.Run = run;
+  T.GetExitCode = [](const Error &E) { return E.isA<BaselineError>() ? 2 : 1; };
+  return runTool(argc, argv, T);
 }

@@ -89,8 +89,8 @@ class Checks:
                 return [path, "--record-id=" + instance], kernel["KernelName"]
         raise Failure("nothing recorded of " + program)
 
-    def replay(self, recording, *options, seconds=200, codes=(0,)):
-        return json.loads(self.run([self.tool("llvm-mneme-replay"), *recording,
+    def replay(self, recording, *options, command=(), seconds=200, codes=(0,)):
+        return json.loads(self.run([self.tool("llvm-mneme-replay"), *command, *recording,
                                     "--device=" + self.args.device, *options], seconds, codes))
 
     def check(self, part, name, function):
@@ -108,7 +108,7 @@ class Checks:
               flush=True)
 
     def bisect(self, recording, by, *options, expect=None, half=None):
-        report = self.replay(recording, "--bisect=" + by, *options, codes=(0, 2))
+        report = self.replay(recording, "--criterion=" + by, *options, command=("bisect",), codes=(0, 2))
         passes = report.get("passes") or {}
         named = [c["spec"] for c in passes.get("culprits", [])]
         broken = [c["command"] for c in report["commands"] if not c["shows"]]
@@ -154,9 +154,9 @@ class Checks:
         def reduced():
             program = self.tool("llvm-reduce")
             where = ["--llvm-reduce=" + program] if os.path.exists(program) else []
-            report = self.replay(recording, "--load-pass-plugin=" + self.args.plugin, "--reduce=verify", *where,
+            report = self.replay(recording, "--load-pass-plugin=" + self.args.plugin, *where,
                                  "--passes=planted<O1;wrong@%s#4>" % kernel, "--culprit=fault-wrong@" + kernel,
-                                 "--output=" + output)
+                                 "--output=" + output, command=("reduce",))
             said = self.run(["sh", os.path.join(output, "reproduce.sh")], 60)
             if "Match" not in said or "Mismatch" not in said:
                 raise Failure("the report does not reproduce: " + said[-300:])

@@ -21,10 +21,25 @@ using namespace llvm::mneme;
 // Options
 //===----------------------------------------------------------------------===//
 
-StringRef mneme::getGradeName(uint32_t Grade) {
-  static constexpr StringLiteral Names[] = {"same", "proven", "verified",
-                                            "unproven"};
-  return Names[Grade];
+/// In the order of MNEME_GRADE_* and MNEME_CODE_*.
+static constexpr StringLiteral GradeNames[] = {"same", "proven", "verified",
+                                               "unproven"};
+static constexpr StringLiteral CodeNames[] = {"proven", "tested", "verified",
+                                              "unproven"};
+
+StringRef mneme::getGradeName(uint32_t Grade) { return GradeNames[Grade]; }
+StringRef mneme::getCodeName(uint32_t Code) { return CodeNames[Code]; }
+
+/// Sets \p Number to that of a name, from \p First on.
+static Error parseName(StringRef Option, StringRef Text,
+                       ArrayRef<StringLiteral> Names, uint32_t First,
+                       uint32_t &Number) {
+  for (Number = First; Number != Names.size(); ++Number)
+    if (Text == Names[Number])
+      return Error::success();
+  return createStringError("invalid --" + Option + "=" + Text + ": expected " +
+                           join(Names.drop_front(First).drop_back(), ", ") +
+                           " or " + Names.back());
 }
 
 Error mneme::parseScope(StringRef Text, PackOptions &O) {
@@ -36,30 +51,12 @@ Error mneme::parseScope(StringRef Text, PackOptions &O) {
 }
 
 Error mneme::parseLaunchShape(StringRef Text, PackOptions &O) {
-  for (uint32_t Grade :
-       {MNEME_GRADE_PROVEN, MNEME_GRADE_VERIFIED, MNEME_GRADE_UNPROVEN})
-    if (Text == getGradeName(Grade)) {
-      O.LaunchShape = Grade;
-      return Error::success();
-    }
-  return createStringError("invalid --launch-shape=" + Text +
-                           ": expected proven, verified or unproven");
-}
-
-StringRef mneme::getCodeName(uint32_t Code) {
-  static constexpr StringLiteral Names[] = {"proven", "tested", "verified",
-                                            "unproven"};
-  return Names[Code];
+  return parseName("launch-shape", Text, GradeNames, MNEME_GRADE_PROVEN,
+                   O.LaunchShape);
 }
 
 Error mneme::parseCode(StringRef Text, PackOptions &O) {
-  for (uint32_t Code = 0; Code <= MNEME_CODE_UNPROVEN; ++Code)
-    if (Text == getCodeName(Code)) {
-      O.Code = Code;
-      return Error::success();
-    }
-  return createStringError("invalid --code=" + Text +
-                           ": expected proven, tested, verified or unproven");
+  return parseName("code", Text, CodeNames, MNEME_CODE_PROVEN, O.Code);
 }
 
 Error mneme::parseAccept(StringRef Text, PackOptions &O) {

@@ -8,11 +8,11 @@
 
 #include "BuildSource.h"
 #include "CodeStore.h"
+#include "ModuleSource.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
-#include "llvm/IR/DebugInfoMetadata.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Verifier.h"
@@ -34,7 +34,6 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/SourceMgr.h"
-#include "llvm/Transforms/Utils/Cloning.h"
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -710,79 +709,6 @@ Error SourceBuild::runNvcc() {
 // LLVM IR and MLIR
 //===----------------------------------------------------------------------===//
 
-/// Returns C++ for a type as that of a kernel's parameter, for the layout only.
-static std::string describeParameter(const Argument &A, unsigned Index,
-                                     std::string &Types) {
-  const DataLayout &DL = A.getParent()->getDataLayout();
-  Type *T = A.getType();
-  if (A.hasByValAttr())
-    T = A.getParamByValType();
-  else if (T->isPointerTy())
-    return "void *";
-  else if (T->isFloatTy())
-    return "float";
-  else if (T->isDoubleTy())
-    return "double";
-  std::string Name = formatv("Struct{0}", Index).str();
-  Types += formatv("struct alignas({0}) {1} { char Bytes[{2}]; };\n",
-                   std::max(DL.getABITypeAlign(T).value(),
-                            A.getParamAlign().valueOrOne().value()),
-                   Name, DL.getTypeAllocSize(T).getFixedValue())
-               .str();
-  return Name;
-}
-
-/// Returns C++ with the kernels of a module for the host: they are launched
-/// from there.
-static std::string describeKernels(const Module &M) {
-  std::string Types, Kernels;
-  unsigned Index = 0;
-  for (const Function &F : M) {
-    if (F.isDeclaration() || !isKernel(F))
-      continue;
-    std::vector<std::string> Parameters;
-    for (const Argument &A : F.args())
-      Parameters.push_back(describeParameter(A, Index++, Types));
-    Kernels += "extern \"C\" __global__ void " + F.getName().str() + "(" +
-               join(Parameters, ", ") + ") {}\n";
-  }
-  return "#if !defined(__CUDA_ARCH__) && !defined(__HIP_DEVICE_COMPILE__)\n" +
-         Types + Kernels + "#endif\n";
-}
-
-/// Removes the module flags that cannot be linked with other values, those of
-/// clang. \returns whether code flushes denormals to zero.
-static bool takeFlags(Module &M) {
-  auto *Flushes = mdconst::extract_or_null<ConstantInt>(
-      M.getModuleFlag("nvvm-reflect-ftz"));
-  SmallVector<Module::ModuleFlagEntry, 8> Flags;
-  M.getModuleFlagsMetadata(Flags);
-  if (NamedMDNode *Old = M.getModuleFlagsMetadata())
-    Old->eraseFromParent();
-  for (const Module::ModuleFlagEntry &F : Flags)
-    if (F.Behavior != Module::Override && F.Behavior != Module::Error)
-      M.addModuleFlag(F.Behavior, F.Key->getString(), F.Val);
-  return Flushes && !Flushes->isZero();
-}
-
-/// Returns a copy whose debug info says lines only, as ptxas optimizes no other
-/// code.
-static std::unique_ptr<Module> keepLines(const Module &M) {
-  ValueToValueMapTy Map;
-  for (DICompileUnit *CU : M.debug_compile_units())
-    Map.MD()[CU].reset(DICompileUnit::getDistinct(
-        M.getContext(), CU->getSourceLanguage(), CU->getFile(),
-        CU->getProducer(), CU->isOptimized(), CU->getFlags(),
-        CU->getRuntimeVersion(), /*SplitDebugFilename=*/"",
-        DICompileUnit::DebugDirectivesOnly, /*EnumTypes=*/nullptr,
-        /*RetainedTypes=*/nullptr, /*GlobalVariables=*/nullptr,
-        /*ImportedEntities=*/nullptr, /*Macros=*/nullptr, /*DWOId=*/0,
-        CU->getSplitDebugInlining(), CU->getDebugInfoForProfiling(),
-        DICompileUnit::DebugNameTableKind::None,
-        /*RangesBaseAddress=*/false, CU->getSysRoot(), CU->getSDK()));
-  return CloneModule(M, Map);
-}
-
 Error SourceBuild::compileIR(MemoryBufferRef Text) {
   LLVMContext Context;
   SMDiagnostic D;
@@ -846,23 +772,6 @@ Expected<std::string> SourceBuild::findTool(StringRef Name) {
                            Twine(LLVM_VERSION_MAJOR) + "-tools)");
 }
 
-/// Returns the bytes of a string in MLIR's text, up to its closing quote.
-static std::string readString(StringRef Text) {
-  std::string Bytes;
-  for (size_t I = 0; I < Text.size() && Text[I] != '"'; ++I) {
-    if (Text[I] != '\\' || I + 1 == Text.size()) {
-      Bytes += Text[I];
-    } else if (I + 2 < Text.size() && isHexDigit(Text[I + 1]) &&
-               isHexDigit(Text[I + 2])) {
-      Bytes += char(hexFromNibbles(Text[I + 1], Text[I + 2]));
-      I += 2;
-    } else {
-      Bytes += Text[++I];
-    }
-  }
-  return Bytes;
-}
-
 Error SourceBuild::compileMLIR() {
   if (isHip(Source)) {
     addError("MLIR for AMD GPUs is not supported: lower it to LLVM IR");
@@ -911,7 +820,7 @@ Error SourceBuild::compileMLIR() {
       addError("expected exactly one gpu.module, got " + Twine(Count));
       return Error::success();
     }
-    std::string Bitcode = readString(All.split("offload = \"").second);
+    std::string Bitcode = readMLIRString(All.split("offload = \"").second);
     return compileIR(MemoryBufferRef(Bitcode, "module"));
   }
   std::string IR = pathOf("module.ll");
@@ -1049,7 +958,7 @@ Expected<BuildJob> BuildJob::decode(StringRef Body) {
 
 std::string BuildResult::encode() const {
   ::mneme::WireWriter B, W;
-  writeBuilt(B, Built);
+  writeFields(B, Built);
   W.str(Inputs.encode());
   W.u32(UsesLinker);
   W.str(B.body());

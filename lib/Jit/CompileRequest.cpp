@@ -271,8 +271,8 @@ Expected<JitJob> JitJob::decode(StringRef Body) {
 
 std::string JitResult::encode() const {
   ::mneme::WireWriter F, I, W;
-  writeFacts(F, Facts);
-  writeImage(I, Image);
+  writeFields(F, Facts);
+  writeFields(I, Image);
   W.str(F.body());
   W.str(I.body());
   return W.body();
@@ -284,7 +284,7 @@ std::optional<JitResult> JitResult::decode(StringRef Bytes) {
   JitResult Result;
   ::mneme::WireReader F(Facts.data(), Facts.size());
   ::mneme::WireReader I(Image.data(), Image.size());
-  if (!R.ok() || !R.atEnd() || !readFacts(F, Result.Facts) || !F.atEnd() ||
+  if (!R.ok() || !R.atEnd() || !readFields(F, Result.Facts) || !F.atEnd() ||
       !readImage(I, Result.Image))
     return std::nullopt;
   return std::move(Result);

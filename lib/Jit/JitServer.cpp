@@ -283,7 +283,7 @@ std::optional<::mneme::JitFacts> JitServer::findFacts(const Peer &P,
     return std::nullopt;
   ::mneme::WireReader R(Known->Contents.data(), Known->Contents.size());
   ::mneme::JitFacts Facts;
-  if (!readFacts(R, Facts))
+  if (!readFields(R, Facts))
     return std::nullopt;
   Bytes = std::move(Known->Contents);
   return Facts;
@@ -332,7 +332,8 @@ bool JitServer::progress(Peer &P) {
       return P.IsCompiled;
     }
   WireWriter Launch;
-  writeSecondLevel(Launch, P.Request->Request);
+  ::mneme::FieldWriter Fields(Launch);
+  visitSecondLevel(Fields, P.Request->Request);
   std::string Attempt = P.FactsKey + Launch.body();
   if (auto Failed = Failures.find(Attempt); Failed != Failures.end()) {
     P.Request.reset();
@@ -453,8 +454,8 @@ void JitServer::finish(Compilation &C) {
     Failures[C.Attempt] = {WirePeer::Clock::now(), Problem};
   if (Result) {
     WireWriter F, I;
-    writeFacts(F, Result->Facts);
-    writeImage(I, Result->Image);
+    writeFields(F, Result->Facts);
+    writeFields(I, Result->Image);
     Facts = F.body();
     Image = I.body();
     ::mneme::JitRequest Q = C.Job.Request;
@@ -497,7 +498,7 @@ void JitServer::finish(Compilation &C) {
 
 void JitServer::answerBuild(Peer &P, const ::mneme::JitBuilt &Built) {
   WireWriter W, B;
-  writeBuilt(B, Built);
+  writeFields(B, Built);
   W.str("");
   P.Source.reset();
   P.answer(W.body() + B.body());

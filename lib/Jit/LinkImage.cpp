@@ -28,38 +28,18 @@ static constexpr uint64_t FirstExternal = uint64_t(1) << 62;
 static constexpr uint64_t ExternalStride = 16;
 
 namespace {
-class ImageContext final : public JITLinkContext {
+class ImageLink final : public SegmentLink {
 public:
-  ImageContext(SegmentCollector &Memory, JitImage &Image, StringRef Entry,
-               Error &Failure)
-      : JITLinkContext(nullptr), Memory(Memory), Image(Image), Entry(Entry),
-        Failure(Failure) {}
+  ImageLink(SegmentCollector &Memory, JitImage &Image, StringRef Entry,
+            Error &Failure)
+      : SegmentLink(Memory, Failure), Image(Image), Entry(Entry) {}
 
-  JITLinkMemoryManager &getMemoryManager() override { return Memory; }
-
-  void notifyFailed(Error E) override {
-    Failure = joinErrors(std::move(Failure), std::move(E));
-  }
-
-  void
-  lookup(const LookupMap &Symbols,
-         std::unique_ptr<JITLinkAsyncLookupContinuation> Continue) override {
-    AsyncLookupResult Result;
-    for (const auto &[Name, Flags] : Symbols) {
-      uint64_t Address =
-          FirstExternal + Image.Externals.size() * ExternalStride;
-      Image.Externals.push_back(
-          {(*Name).str(), Flags == SymbolLookupFlags::WeaklyReferencedSymbol});
-      Result[Name] = {orc::ExecutorAddr(Address), JITSymbolFlags::Exported};
-    }
-    Continue->run(std::move(Result));
+  Expected<uint64_t> findSymbol(StringRef Name, bool IsRequired) override {
+    Image.Externals.push_back({Name.str(), !IsRequired});
+    return FirstExternal + (Image.Externals.size() - 1) * ExternalStride;
   }
 
   Error notifyResolved(LinkGraph &) override { return Error::success(); }
-
-  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc A) override {
-    A.release();
-  }
 
   Error modifyPassConfig(LinkGraph &, PassConfiguration &Config) override {
     Config.PreFixupPasses.push_back(
@@ -71,15 +51,13 @@ private:
   Error collect(LinkGraph &G);
   Error collectEdge(const LinkGraph &G, const Block &B, const Edge &E);
 
-  SegmentCollector &Memory;
   JitImage &Image;
   StringRef Entry;
-  Error &Failure;
 };
 } // namespace
 
-Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
-                                const Edge &E) {
+Error ImageLink::collectEdge(const LinkGraph &G, const Block &B,
+                             const Edge &E) {
   if (!E.isRelocation())
     return Error::success();
   uint64_t At = B.getFixupAddress(E).getValue() - Base;
@@ -125,7 +103,7 @@ Error ImageContext::collectEdge(const LinkGraph &G, const Block &B,
           .str());
 }
 
-Error ImageContext::collect(LinkGraph &G) {
+Error ImageLink::collect(LinkGraph &G) {
   bool HasEntry = false;
   for (Symbol *S : G.defined_symbols()) {
     uint64_t Offset = S->getAddress().getValue() - Base;
@@ -166,7 +144,7 @@ Expected<JitImage> llvm::mneme::linkImage(MemoryBufferRef Object,
   SegmentCollector Memory(Base, MaxSize, Segments);
   // JITLink calls back before it returns, so nothing here runs later.
   link(std::move(*Graph),
-       std::make_unique<ImageContext>(Memory, Image, Entry, Failure));
+       std::make_unique<ImageLink>(Memory, Image, Entry, Failure));
   if (Failure)
     return std::move(Failure);
   for (LinkedSegment &S : Segments) {

@@ -19,7 +19,7 @@
 #include "llvm/Mneme/IRUtils/ReadIR.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
-#include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Runtime/WireFields.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -32,89 +32,31 @@ using ::mneme::WireWriter;
 // LaunchedKernel
 //===----------------------------------------------------------------------===//
 
-static void writeNames(WireWriter &W, ArrayRef<std::string> Names) {
-  W.u32(Names.size());
-  for (const std::string &Name : Names)
-    W.str(Name);
+namespace llvm {
+namespace mneme {
+template <typename V> static void visitFields(V &Visit, KernelArg &A) {
+  Visit(A.Size, A.Offset, A.Kind, A.Name, A.Type);
 }
 
-static std::vector<std::string> readNames(WireReader &R) {
-  std::vector<std::string> Names;
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    Names.push_back(R.str());
-  return Names;
+template <typename V> static void visitFields(V &Visit, LaunchedKernel &K) {
+  Visit(K.Name, K.StaticHash, K.Triple, K.Arch, K.OptLevel, K.Toolchain, K.Args,
+        K.Globals, K.Obstacle, K.Handles, K.Bitcode, K.Image, K.ImageArch,
+        K.IsPTX, K.IsImageOnly, K.Configuration, K.GlobalSizes, K.Object,
+        K.Entry, K.Host);
 }
+} // namespace mneme
+} // namespace llvm
 
 std::string LaunchedKernel::encode() const {
   WireWriter W;
-  W.str(Name);
-  W.bytes(StaticHash.data(), StaticHash.size());
-  W.str(Triple);
-  W.str(Arch);
-  W.str(OptLevel);
-  W.str(Toolchain);
-  W.u32(Args.size());
-  for (const KernelArg &A : Args) {
-    W.u32(A.Size);
-    W.u32(A.Offset);
-    W.u32(A.Kind);
-    W.str(A.Name);
-    W.str(A.Type);
-  }
-  writeNames(W, Globals);
-  W.str(Obstacle);
-  ::mneme::writeHandles(W, Handles);
-  W.str(Bitcode);
-  W.str(Image);
-  W.str(ImageArch);
-  W.u32(IsPTX);
-  W.u32(IsImageOnly);
-  W.str(Configuration);
-  W.u32(GlobalSizes.size());
-  for (uint64_t Size : GlobalSizes)
-    W.u64(Size);
-  W.str(Object);
-  W.str(Entry);
-  ::mneme::writeHostKernel(W, Host);
+  writeFields(W, *this);
   return W.body();
 }
 
 std::optional<LaunchedKernel> LaunchedKernel::decode(StringRef Text) {
   WireReader R(Text.data(), Text.size());
   LaunchedKernel K;
-  K.Name = R.str();
-  std::string Hash = R.str();
-  if (Hash.size() != K.StaticHash.size())
-    return std::nullopt;
-  llvm::copy(Hash, K.StaticHash.begin());
-  K.Triple = R.str();
-  K.Arch = R.str();
-  K.OptLevel = R.str();
-  K.Toolchain = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    KernelArg A;
-    A.Size = R.u32();
-    A.Offset = R.u32();
-    A.Kind = R.u32();
-    A.Name = R.str();
-    A.Type = R.str();
-    K.Args.push_back(std::move(A));
-  }
-  K.Globals = readNames(R);
-  K.Obstacle = R.str();
-  K.Handles = ::mneme::readHandles(R);
-  K.Bitcode = R.str();
-  K.Image = R.str();
-  K.ImageArch = R.str();
-  K.IsPTX = R.u32();
-  K.IsImageOnly = R.u32();
-  K.Configuration = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    K.GlobalSizes.push_back(R.u64());
-  K.Object = R.str();
-  K.Entry = R.str();
-  K.Host = ::mneme::readHostKernel(R);
-  if (!R.ok() || !R.atEnd())
+  if (!readFields(R, K) || !R.atEnd())
     return std::nullopt;
   return K;
 }

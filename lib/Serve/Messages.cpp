@@ -64,5 +64,3 @@ void printMessages(raw_ostream &OS) {
 } // namespace serve
 } // namespace mneme
 } // namespace llvm
-
-void mneme::printServeProtocol(raw_ostream &OS) { serve::printMessages(OS); }

@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
-#include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Source/SourceTokens.h"
 #include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -24,9 +23,7 @@ using namespace llvm::mneme;
 
 static constexpr StringLiteral Expanded = " expanded by -frewrite-includes */",
                                Disabled =
-                                   "/* disabled by -frewrite-includes */",
-                               Evaluated =
-                                   "/* evaluated by -frewrite-includes */";
+                                   "/* disabled by -frewrite-includes */";
 
 namespace {
 /// A line marker: # LINE "FILE" FLAGS
@@ -253,17 +250,6 @@ Expected<UnitText> UnitText::parse(std::string Rewritten, StringRef File) {
   Unit.OpenAtBegin =
       countOpenConditionals(StringRef(Unit.Rewritten).take_front(Unit.Begin));
   return std::move(Unit);
-}
-
-std::vector<std::string> UnitText::listFiles(StringRef Rewritten) {
-  std::vector<std::string> Files;
-  StringSet<> Seen;
-  UnitReader Reader(Rewritten);
-  while (Reader.next())
-    if (std::optional<LineMarker> M = parseMarker(Reader.Line))
-      if (Seen.insert(M->File).second)
-        Files.push_back(M->File);
-  return Files;
 }
 
 //===----------------------------------------------------------------------===//

@@ -130,7 +130,7 @@ This page is generated from ``include/llvm/Mneme/Serve/Messages.def``. To update
 TEST(ServeMessagesTest, DocumentationIsOfThisProtocol) {
   std::string Text = PageHead.str();
   raw_string_ostream OS(Text);
-  printServeProtocol(OS);
+  serve::printMessages(OS);
   EXPECT_THAT(Text, HasSubstr("now " + std::to_string(ServeProtocolVersion)));
   if (::getenv("MNEME_UPDATE_DOCS")) {
     std::error_code EC;

@@ -196,7 +196,6 @@ public:
   static bool classof(const Value *V) {
     return getPlaceholderName(*V) == "sync";
   }
-  CallInst *getCall() const { return Call; }
   unsigned getOp() const { return constant(0); }
   unsigned getMode() const { return constant(1); }
   Value *getMask() const { return Call->getArgOperand(2); }

@@ -429,12 +429,6 @@ static void runFinish(Module &M, HostFinish Finish, TargetMachine &TM) {
   MPM.run(M, A.MAM);
 }
 
-void mneme::finishHostModule(Module &M, HostFinish Finish) {
-  DiagnosticScope Diagnostics(M.getContext());
-  runFinish(M, Finish,
-            *cantFail(createHostTargetMachine(CodeGenOptLevel::Default)));
-}
-
 /// Changes \p M.
 static Error emitHostCode(Module &M, TargetMachine &TM, CodeGenFileType Type,
                           raw_pwrite_stream &OS) {

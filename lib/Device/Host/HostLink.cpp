@@ -76,39 +76,39 @@ void SegmentCollector::deallocate(std::vector<FinalizedAlloc> Allocs,
   Done(Error::success());
 }
 
+void SegmentLink::lookup(
+    const LookupMap &Symbols,
+    std::unique_ptr<JITLinkAsyncLookupContinuation> Continue) {
+  AsyncLookupResult Result;
+  for (const auto &[Name, Flags] : Symbols) {
+    Expected<uint64_t> Address =
+        findSymbol(*Name, Flags == SymbolLookupFlags::RequiredSymbol);
+    if (!Address)
+      return Continue->run(Address.takeError());
+    Result[Name] = {orc::ExecutorAddr(*Address), JITSymbolFlags::Exported};
+  }
+  Continue->run(std::move(Result));
+}
+
 namespace {
-class LinkContext final : public JITLinkContext {
-  SegmentCollector &Memory;
+class KernelLink final : public SegmentLink {
   StringRef Entry;
   function_ref<uint64_t(StringRef)> Lookup;
   uint64_t &EntryAddress;
-  Error &Failure;
 
 public:
-  LinkContext(SegmentCollector &Memory, StringRef Entry,
-              function_ref<uint64_t(StringRef)> Lookup, uint64_t &EntryAddress,
-              Error &Failure)
-      : JITLinkContext(nullptr), Memory(Memory), Entry(Entry), Lookup(Lookup),
-        EntryAddress(EntryAddress), Failure(Failure) {}
+  KernelLink(SegmentCollector &Memory, StringRef Entry,
+             function_ref<uint64_t(StringRef)> Lookup, uint64_t &EntryAddress,
+             Error &Failure)
+      : SegmentLink(Memory, Failure), Entry(Entry), Lookup(Lookup),
+        EntryAddress(EntryAddress) {}
 
-  JITLinkMemoryManager &getMemoryManager() override { return Memory; }
-
-  void notifyFailed(Error E) override {
-    Failure = joinErrors(std::move(Failure), std::move(E));
-  }
-
-  void
-  lookup(const LookupMap &Symbols,
-         std::unique_ptr<JITLinkAsyncLookupContinuation> Continue) override {
-    AsyncLookupResult Result;
-    for (const auto &[Name, Flags] : Symbols) {
-      uint64_t Address = Lookup(*Name);
-      if (!Address && Flags == SymbolLookupFlags::RequiredSymbol)
-        return Continue->run(createStringError(
-            "kernel refers to '" + *Name + "', which the host device lacks"));
-      Result[Name] = {orc::ExecutorAddr(Address), JITSymbolFlags::Exported};
-    }
-    Continue->run(std::move(Result));
+  Expected<uint64_t> findSymbol(StringRef Name, bool IsRequired) override {
+    uint64_t Address = Lookup(Name);
+    if (!Address && IsRequired)
+      return createStringError("kernel refers to '" + Name +
+                               "', which the host device lacks");
+    return Address;
   }
 
   Error notifyResolved(LinkGraph &G) override {
@@ -118,10 +118,6 @@ public:
     if (EntryAddress)
       return Error::success();
     return createStringError("object defines no '" + Entry + "'");
-  }
-
-  void notifyFinalized(JITLinkMemoryManager::FinalizedAlloc A) override {
-    A.release();
   }
 };
 } // namespace
@@ -139,8 +135,8 @@ mneme::linkHostObject(MemoryBufferRef Object, StringRef Entry, uint64_t Base,
   Error Failure = Error::success();
   SegmentCollector Memory(Base, Size, Image.Segments);
   // JITLink calls back before it returns, so nothing here runs later.
-  link(std::move(*Graph), std::make_unique<LinkContext>(Memory, Entry, Lookup,
-                                                        Image.Entry, Failure));
+  link(std::move(*Graph), std::make_unique<KernelLink>(Memory, Entry, Lookup,
+                                                       Image.Entry, Failure));
   if (Failure)
     return std::move(Failure);
   return std::move(Image);

@@ -26,18 +26,6 @@
 
 namespace mneme {
 
-/// Quotes a string. Bytes that are not ASCII, which need not be UTF-8, become
-/// question marks.
-inline std::string quote(const std::string &Text) {
-  std::string Out = "\"";
-  for (unsigned char C : Text) {
-    if (C == '"' || C == '\\')
-      Out += '\\';
-    Out += C < ' ' || C > '~' ? '?' : char(C);
-  }
-  return Out + "\"";
-}
-
 /// Replaces %p by the process's number.
 inline std::string expand(std::string Path) {
   for (size_t At; (At = Path.find("%p")) != std::string::npos;)

@@ -29,8 +29,8 @@ using namespace mneme;
 //===----------------------------------------------------------------------===//
 
 static int launchFunction(const void *Function, GpuLaunch L, void **Extra,
-                          OwnLaunch Own) {
-  if (CallUnderWay::isInside())
+                          OriginalCall Own) {
+  if (InterceptedCall::isInside())
     return Own();
   return LastError::keep(/*IsInside=*/false, [&] {
     // Arguments in a buffer are not known one by one.
@@ -109,7 +109,7 @@ LAUNCHES(hipModuleLaunchKernel, hipModuleLaunchCooperativeKernel,
 
 /// HIP's extended launches count threads, where others count blocks.
 static int launchThreads(const void *Function, SHAPE, void **Args, void **Extra,
-                         Fallback Obstacle, OwnLaunch Own) {
+                         Fallback Obstacle, OriginalCall Own) {
   if (!BlockX || !BlockY || !BlockZ)
     return Own();
   GpuLaunch L = describe(GridX / BlockX, GridY / BlockY, GridZ / BlockZ, BlockX,
@@ -166,8 +166,9 @@ LAUNCHES(cuLaunchKernel_ptsz, cuLaunchCooperativeKernel_ptsz,
   HOOK Launch(void *Graph, void *Stream) {                                     \
     ORIGINAL(Launch);                                                          \
     auto Own = [&] { return Original(Graph, Stream); };                        \
-    return CallUnderWay::isInside() ? Own()                                    \
-                                    : GpuDeployment::get().launchForeign(Own); \
+    return InterceptedCall::isInside()                                         \
+               ? Own()                                                         \
+               : GpuDeployment::get().launchForeign(Own);                      \
   }
 GRAPHS(cuGraphLaunch)
 GRAPHS(cuGraphLaunch_ptsz)

@@ -33,9 +33,6 @@ static thread_local int SelectedDevice
 static thread_local bool HasContext __attribute__((tls_model("initial-exec"))) =
     false;
 
-thread_local unsigned CallUnderWay::Depth
-    __attribute__((tls_model("initial-exec"))) = 0;
-
 GpuDeployment &GpuDeployment::get() {
   // Never destroyed, because applications may use it while they exit.
   alignas(GpuDeployment) static char Storage[sizeof(GpuDeployment)];
@@ -234,17 +231,13 @@ bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
 void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
   Attributes = All;
   NumAttributes = Count;
-  for (uint32_t I = 0; I != Count; ++I) {
-    const CudaLaunchAttribute &A = All[I];
-    if (A.Id == CudaLaunchAttributeCooperative)
-      Facts.Cooperative = A.Words[0];
-    if (A.Id == CudaLaunchAttributeClusterDim)
-      Facts.HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
-  }
+  LaunchAttributes A(All, Count);
+  Facts.Cooperative = A.Cooperative;
+  Facts.HasClusters = A.HasClusters;
 }
 
-int GpuDeployment::launch(const GpuLaunch &L, OwnLaunch Own) {
-  CallUnderWay Here;
+int GpuDeployment::launch(const GpuLaunch &L, OriginalCall Own) {
+  InterceptedCall Here;
   TunedKernels &Kernels = TunedKernels::get();
   if (!Kernels.isActive()) {
     LaunchCompiler *C = compiler();
@@ -333,11 +326,6 @@ static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
   return Fallback::None;
 }
 
-static bool isCaptureError(CUresult E) {
-  return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-         E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-}
-
 static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
                            const GpuLaunch &L, const LaunchPlan &P) {
   void **Args = const_cast<void **>(L.Facts.Args);
@@ -421,7 +409,7 @@ CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
 /// Launches code that is compiled while the program runs. A captured launch is
 /// not served: the graph may get other arguments later.
 int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
-                                  OwnLaunch Own) {
+                                  OriginalCall Own) {
   const GpuList *All = listFor(L);
   int Device = -1;
   unsigned Variation = 0, Arch = 0;

@@ -21,6 +21,7 @@
 #include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
+#include "InterceptedCall.h"
 #include "LaunchCompiler.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
@@ -29,7 +30,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <vector>
 
 namespace mneme {
@@ -52,36 +52,6 @@ struct GpuLaunch {
 inline Fallback findObstacle(CUevent Start, CUevent Stop, unsigned Flags) {
   return Start || Stop || Flags ? Fallback::Extended : Fallback::None;
 }
-
-/// The application's own launch, which returns the runtime's error.
-class OwnLaunch {
-public:
-  // Copies lead to the same work.
-  template <typename Fn, typename = std::enable_if_t<!std::is_same_v<
-                             std::remove_const_t<Fn>, OwnLaunch>>>
-  OwnLaunch(Fn &Work)
-      : Data(&Work),
-        Call([](void *Data) { return (*static_cast<Fn *>(Data))(); }) {}
-  int operator()() const { return Call(Data); }
-
-private:
-  void *Data;
-  int (*Call)(void *);
-};
-
-/// A call of the application that is being made. Driver calls of the CUDA
-/// runtime inside it are part of it.
-class CallUnderWay {
-public:
-  CallUnderWay() { ++Depth; }
-  CallUnderWay(const CallUnderWay &) = delete;
-  CallUnderWay &operator=(const CallUnderWay &) = delete;
-  ~CallUnderWay() { --Depth; }
-  static bool isInside() { return Depth; }
-
-private:
-  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
-};
 
 /// Measures one launch with events in its stream, and waits for it to end. The
 /// stream waits until all of them are enqueued, so that the time that the host
@@ -125,7 +95,7 @@ public:
   /// or calls \p Own, if nothing was executed and no state of the application
   /// has changed. Calls both to verify the launch. \returns the runtime's
   /// error.
-  int launch(const GpuLaunch &L, OwnLaunch Own);
+  int launch(const GpuLaunch &L, OriginalCall Own);
 
   /// Makes a call that launches what is never served.
   template <typename Fn> int launchForeign(Fn Call) {
@@ -137,7 +107,7 @@ public:
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    CallUnderWay Here;
+    InterceptedCall Here;
     DeviceGate::Visit In(TunedKernels::get().verifies() ? &Gate : nullptr);
     return noteError(Call());
   }
@@ -281,16 +251,16 @@ private:
   Fallback check(const GpuLaunch &L, Choice &C);
   Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
   CUresult fire(const GpuLaunch &L, const Choice &C);
-  int launchOther(const GpuLaunch &L, OwnLaunch Own) {
+  int launchOther(const GpuLaunch &L, OriginalCall Own) {
     LaunchCompiler *C = compiler();
     return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
   }
-  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OwnLaunch Own);
-  int launchOwn(OwnLaunch Own) { return change(Own); }
+  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OriginalCall Own);
+  int launchOwn(OriginalCall Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
   bool verify(const Choice &C, VerifyReason Why, const GpuLaunch &L,
-              OwnLaunch Own, int &Error);
+              OriginalCall Own, int &Error);
   std::vector<MemoryRange> findMemory(const Choice &C, const LaunchFacts &L);
   void noteFault(int E);
   Fallback prepare(TunedVariant &V, int Device);

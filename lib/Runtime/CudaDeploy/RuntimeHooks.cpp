@@ -36,15 +36,6 @@ struct CudaRuntime {
 };
 } // namespace
 
-static CUstream toDriver(CudaStream *S) {
-  return reinterpret_cast<CUstream>(S);
-}
-
-/// For functions whose stream 0 is the thread's own (CU_STREAM_PER_THREAD).
-static CUstream toDriverPtsz(CudaStream *S) {
-  return reinterpret_cast<CUstream>(S ? reinterpret_cast<uintptr_t>(S) : 2);
-}
-
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -125,7 +116,7 @@ LAUNCH_ON_DEVICES(ExtLaunchMultiKernelMultiDevice)
 
 /// cudaLaunchKernelExC.
 static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *), OwnLaunch Own) {
+                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
   // Invalid, which the runtime reports.
   if (!C || (C->NumAttributes && !C->Attributes))
     return Own();
@@ -339,7 +330,7 @@ CAPTURE(DeviceSynchronize, waitForAll)
 
 /// Whether a call is part of another call: HIP is one library, whose functions
 /// may call each other.
-static bool isPart() { return ForHip && CallUnderWay::isInside(); }
+static bool isPart() { return ForHip && InterceptedCall::isInside(); }
 
 /// hipGetLastError or hipPeekAtLastError.
 static int readLastError(std::string_view Symbol) {

@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Hex.h"
+#include "JSONWriter.h"
 #include "Message.h"
 #include "ReportFile.h"
 #include "Shortage.h"
@@ -62,55 +63,51 @@ static const char *nameOf(uint32_t Launch) {
 // JSON
 //===----------------------------------------------------------------------===//
 
-static std::string reasonsJSON(const FallbackCounts &Counts) {
-  std::string Out = "{";
-  for (size_t I = 0; I != Counts.size(); ++I)
-    if (uint64_t N = Counts[I])
-      Out += (Out.size() > 1 ? ", " : "") +
-             quote(describeFallback(Fallback(I + 1))) + ": " +
-             std::to_string(N);
-  return Out + "}";
+static void writeReasons(JSONWriter &J, const FallbackCounts &Counts) {
+  J.key("reasons").object(JSONWriter::OneLine, [&] {
+    for (size_t I = 0; I != Counts.size(); ++I)
+      if (uint64_t N = Counts[I])
+        J.member(describeFallback(Fallback(I + 1)), N);
+  });
 }
 
 /// Why launches were not verified, and what differed.
-static std::string verificationJSON(const TunedVariant &V) {
-  std::string Out = "\"verified\": " + std::to_string(countVerified(V)) +
-                    ", \"unverified\": {";
-  const char *Separator = "";
-  for (size_t I = 0; I != NumVerdicts; ++I) {
-    const char *Text = describeVerdict(Verdict(I));
-    if (uint64_t N = *Text ? V.Verdicts[I].load() : 0) {
-      Out += Separator + quote(Text) + ": " + std::to_string(N);
-      Separator = ", ";
+static void writeVerification(JSONWriter &J, const TunedVariant &V) {
+  J.member("verified", countVerified(V));
+  J.key("unverified").object(JSONWriter::OneLine, [&] {
+    for (size_t I = 0; I != NumVerdicts; ++I) {
+      const char *Text = describeVerdict(Verdict(I));
+      if (uint64_t N = *Text ? V.Verdicts[I].load() : 0)
+        J.member(Text, N);
     }
-  }
-  Out += "}";
+  });
   if (V.Differs)
-    Out += ", \"difference\": " + quote(V.Found);
-  return Out;
+    J.member("difference", V.Found);
 }
 
-static std::string timesJSON(const TunedVariant &V) {
-  std::string Out;
-  for (uint64_t Time : V.Times)
-    Out += (Out.empty() ? "" : ", ") + std::to_string(Time);
-  return ", \"matched\": " + std::to_string(V.Matched) + ", \"times\": [" +
-         Out + "], \"cpu_time\": " + std::to_string(V.CPUTime);
-}
-
-static std::string variantJSON(const TunedVariant &V, const std::string &Path,
-                               size_t Number, bool IsTimed) {
+static void writeVariant(JSONWriter &J, const TunedVariant &V,
+                         const std::string &Path, size_t Number, bool IsTimed) {
   const MnemePackageVariant &F = *V.Tables.Fields;
-  return "{\"package\": " + quote(Path) +
-         ", \"variant\": " + std::to_string(Number) +
-         ", \"arch\": " + quote(V.Tables.From->text(F.ArchNameOffset)) +
-         ", \"image\": \"" + hexDigits(F.ImageDigest, sizeof(F.ImageDigest)) +
-         "\", \"launch\": \"" + nameOf(F.Launch) +
-         "\", \"served\": " + std::to_string(V.Served) +
-         ", \"reasons\": " + reasonsJSON(V.FellBack) + ", " +
-         verificationJSON(V) + ", \"failures\": " + std::to_string(V.Failures) +
-         ", \"disabled\": " + (V.isDisabled() ? "true" : "false") +
-         (IsTimed ? timesJSON(V) : "") + "}";
+  J.object(JSONWriter::OneLine, [&] {
+    J.member("package", Path);
+    J.member("variant", Number);
+    J.member("arch", V.Tables.From->text(F.ArchNameOffset));
+    J.member("image", hexDigits(F.ImageDigest, sizeof(F.ImageDigest)));
+    J.member("launch", nameOf(F.Launch));
+    J.member("served", V.Served);
+    writeReasons(J, V.FellBack);
+    writeVerification(J, V);
+    J.member("failures", V.Failures);
+    J.member("disabled", V.isDisabled());
+    if (!IsTimed)
+      return;
+    J.member("matched", V.Matched);
+    J.key("times").array(JSONWriter::OneLine, [&] {
+      for (uint64_t Time : V.Times)
+        J.value(Time);
+    });
+    J.member("cpu_time", V.CPUTime);
+  });
 }
 
 static Totals
@@ -157,43 +154,49 @@ std::string TunedKernels::describe(const TunedVariant &V) const {
 
 std::string TunedKernels::reportJSON() const {
   Totals All = addAll(Kernels, AllStubs);
-  std::string Out = "{\n \"packages\": [";
-  const char *Separator = "\n  ";
-  for (const auto &P : Packages) {
-    Out += Separator + ("{\"path\": " + quote(P->Path)) +
-           (P->Error.empty() ? "" : ", \"error\": " + quote(P->Error)) + "}";
-    Separator = ",\n  ";
-  }
-  Out += "\n ],\n \"served\": " + std::to_string(All.Served) +
-         ",\n \"verified\": " + std::to_string(All.Verified) +
-         ",\n \"fell_back\": " + std::to_string(All.FellBack) +
-         ",\n \"too_early\": " + std::to_string(Early) +
-         ",\n \"unmatched\": " + std::to_string(All.Unmatched) +
-         ",\n \"through_driver\": " + std::to_string(Foreign) +
-         (Faulty ? ",\n \"fault\": {\"error\": " + quote(Fault) +
-                       ", \"kernel\": " + quote(Faulty->Of->Name) +
-                       ", \"variant\": " + quote(describe(*Faulty)) + "}"
-                 : "") +
-         ",\n \"kernels\": [";
-  Separator = "\n  ";
-  for (const auto &[Hash, K] : Kernels) {
-    Out += Separator + ("{\"kernel\": " + quote(K->Name)) +
-           ", \"static_hash\": \"" + hexDigits(Hash.data(), Hash.size()) +
-           "\", \"served\": " + std::to_string(totalsOf(*K).Served) +
-           ", \"reasons\": " + reasonsJSON(K->FellBack) +
-           ",\n   \"variants\": [";
-    Separator = "\n    ";
-    forEachVariant(
-        *K, Packages,
-        [&](const TunedVariant &V, const std::string &Path, size_t Number) {
-          Out += Separator +
-                 variantJSON(V, Path, Number, Timed != TimedCode::None);
-          Separator = ",\n    ";
+  JSONWriter J;
+  auto WriteKernel = [&](const std::string &Hash, const TunedKernel &K) {
+    J.member("kernel", K.Name);
+    J.member("static_hash", hexDigits(Hash.data(), Hash.size()));
+    J.member("served", totalsOf(K).Served);
+    writeReasons(J, K.FellBack);
+    J.breakLine();
+    J.key("variants").array(JSONWriter::Lines, [&] {
+      forEachVariant(
+          K, Packages,
+          [&](const TunedVariant &V, const std::string &Path, size_t Number) {
+            writeVariant(J, V, Path, Number, Timed != TimedCode::None);
+          });
+    });
+  };
+  J.object(JSONWriter::Lines, [&] {
+    J.key("packages").array(JSONWriter::Lines, [&] {
+      for (const auto &P : Packages)
+        J.object(JSONWriter::OneLine, [&] {
+          J.member("path", P->Path);
+          if (!P->Error.empty())
+            J.member("error", P->Error);
         });
-    Out += "\n   ]}";
-    Separator = ",\n  ";
-  }
-  return Out + "\n ]\n}\n";
+    });
+    J.member("served", All.Served);
+    J.member("verified", All.Verified);
+    J.member("fell_back", All.FellBack);
+    J.member("too_early", Early);
+    J.member("unmatched", All.Unmatched);
+    J.member("through_driver", Foreign);
+    if (Faulty)
+      J.key("fault").object(JSONWriter::OneLine, [&] {
+        J.member("error", Fault);
+        J.member("kernel", Faulty->Of->Name);
+        J.member("variant", describe(*Faulty));
+      });
+    J.key("kernels").array(JSONWriter::Lines, [&] {
+      for (const auto &[Hash, K] : Kernels)
+        J.object(JSONWriter::OneLine,
+                 [&, &Hash = Hash, &K = K] { WriteKernel(Hash, *K); });
+    });
+  });
+  return J.text() + "\n";
 }
 
 //===----------------------------------------------------------------------===//

@@ -170,7 +170,6 @@ std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
   I->second.Uses = 0;
   for (CUdevice Peer : Peers)
     allow(Peer, Address, Bytes);
-  Mapped += Bytes;
   Unused += Bytes;
   return "";
 }
@@ -178,7 +177,6 @@ std::string CudaMapping::createChunk(uint64_t Address, uint64_t Bytes) {
 void CudaMapping::dropChunk(std::map<uint64_t, Chunk>::iterator I) {
   Driver.MemUnmap(I->first, I->second.Size);
   Driver.MemRelease(I->second.Handle);
-  Mapped -= I->second.Size;
   if (!I->second.Uses)
     Unused -= I->second.Size;
   Chunks.erase(I);
@@ -243,12 +241,12 @@ void CudaMapping::unmap(uint64_t Address, uint64_t Bytes) {
 }
 
 uint64_t CudaMapping::trim() {
-  uint64_t Before = Mapped;
+  uint64_t Freed = Unused;
   for (auto I = Chunks.begin(); I != Chunks.end();) {
     auto Next = std::next(I);
     if (!I->second.Uses)
       dropChunk(I);
     I = Next;
   }
-  return Before - Mapped;
+  return Freed;
 }

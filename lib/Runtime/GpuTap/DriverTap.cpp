@@ -15,9 +15,6 @@
 
 using namespace mneme;
 
-thread_local unsigned InterceptedCall::Depth
-    __attribute__((tls_model("initial-exec"))) = 0;
-
 static std::atomic<uint64_t> Graphs{0};
 
 void mneme::countForeignGraph() { ++Graphs; }

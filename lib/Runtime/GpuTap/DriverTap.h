@@ -21,6 +21,7 @@
 
 #include "CudaRuntime.h"
 #include "DriverSymbols.h"
+#include "InterceptedCall.h"
 
 #include <cstddef>
 #include <cstdint>
@@ -37,32 +38,6 @@ uint64_t foreignGraphs();
 constexpr bool isPartOfOthers(const char *Symbol) {
   return ForHip || isDriverSymbol(Symbol);
 }
-
-/// A call of an intercepted function that the thread is in. Driver calls that
-/// it makes are part of it.
-class InterceptedCall {
-public:
-  InterceptedCall() { ++Depth; }
-  InterceptedCall(const InterceptedCall &) = delete;
-  InterceptedCall &operator=(const InterceptedCall &) = delete;
-  ~InterceptedCall() { --Depth; }
-  static bool isInside() { return Depth; }
-
-  /// While it lives, driver calls are intercepted all the same.
-  class Opened {
-  public:
-    Opened() : Before(Depth) { Depth = 0; }
-    Opened(const Opened &) = delete;
-    Opened &operator=(const Opened &) = delete;
-    ~Opened() { Depth = Before; }
-
-  private:
-    unsigned Before;
-  };
-
-private:
-  static thread_local unsigned Depth __attribute__((tls_model("initial-exec")));
-};
 
 /// The number of launches of the calling thread that were intercepted in the
 /// driver, for comparison.

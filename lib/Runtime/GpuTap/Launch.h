@@ -15,9 +15,8 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_LAUNCH_H
 
 #include "CudaRuntime.h"
+#include "InterceptedCall.h"
 #include "Recorder.h"
-
-#include <type_traits>
 
 namespace mneme {
 
@@ -28,25 +27,6 @@ struct Launch {
   CUstream Stream;
   void **Args;
   const char *Obstacle; ///< Why it cannot be recorded, or null.
-};
-
-/// Refers to a function without arguments that makes a launch as the
-/// application would without Mneme, and returns its error. Does not own the
-/// function; a temporary one lives until the call that it is passed to ends.
-class OriginalCall {
-public:
-  template <typename Fn, typename = std::enable_if_t<
-                             !std::is_same_v<std::decay_t<Fn>, OriginalCall>>>
-  OriginalCall(Fn &&F)
-      : Call([](void *P) {
-          return (*static_cast<std::remove_reference_t<Fn> *>(P))();
-        }),
-        Function(&F) {}
-  int operator()() const { return Call(Function); }
-
-private:
-  int (*Call)(void *);
-  void *Function;
 };
 
 } // namespace mneme

@@ -21,8 +21,6 @@
 
 namespace mneme {
 
-/// The default stream of the calling thread.
-inline const CUstream ThreadStream = reinterpret_cast<CUstream>(2);
 /// A stream that the call does not name.
 inline const CUstream AnyStream = reinterpret_cast<CUstream>(~uintptr_t(0));
 

@@ -35,11 +35,6 @@ bool TapDriver::isPrimary(CUcontext C) const {
   return C == Primary;
 }
 
-bool mneme::isCaptureError(CUresult E) {
-  return E >= CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED &&
-         E <= CUDA_ERROR_STREAM_CAPTURE_WRONG_THREAD;
-}
-
 bool TapDriver::isCapturing(CUstream S) const {
   int Status = 0;
   CUresult E = Functions->StreamIsCapturing(S, &Status);

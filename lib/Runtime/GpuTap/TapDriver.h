@@ -22,9 +22,6 @@
 
 namespace mneme {
 
-/// Whether \p E says that a call is not allowed while a stream is captured.
-bool isCaptureError(CUresult E);
-
 /// The driver, loaded by the first call of the application that needs it.
 /// Functions other than load() and problem() need a loaded driver. load() needs
 /// the session's lock; once loaded, the driver is constant.

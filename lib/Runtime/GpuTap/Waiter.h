@@ -15,6 +15,7 @@
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_WAITER_H
 #define MNEME_LIB_RUNTIME_GPUTAP_WAITER_H
 
+#include "InterceptedCall.h"
 #include "Recorder.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
@@ -31,10 +32,6 @@ namespace mneme {
 
 /// The time in nanoseconds, by Recorder::now(), at which a wait gives up.
 using Deadline = uint64_t;
-
-/// The legacy default stream, ordered with all streams except non-blocking
-/// ones.
-inline const CUstream LegacyStream = reinterpret_cast<CUstream>(1);
 
 /// The deadline of a wait that begins now: --wait-limit, or less after several
 /// waits that gave up.

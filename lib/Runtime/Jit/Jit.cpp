@@ -220,7 +220,7 @@ LinkStatus Jit::identify(JitTarget Target, std::string &Identity) {
 
 static bool decodeFacts(const std::string &Bytes, JitFacts &Facts) {
   WireReader R(Bytes.data(), Bytes.size());
-  return readFacts(R, Facts) && R.atEnd();
+  return readFields(R, Facts) && R.atEnd();
 }
 
 /// Loads an image. \returns false if it is malformed; other failures are those
@@ -278,8 +278,7 @@ void Jit::doWork(JitSite &S, JitVariant &V, JitRequest &Q) {
     return Fail(JitReason::NotCached, "");
 
   WireWriter Body;
-  writeFirstLevel(Body, Q);
-  writeSecondLevel(Body, Q);
+  writeFields(Body, Q);
   Body.str(Settings.Cache);
   Body.u64(Settings.CacheSize);
   std::vector<const MnemePayloadHeader *> Payloads = S.Loader->payloads();

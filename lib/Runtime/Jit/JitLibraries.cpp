@@ -51,7 +51,7 @@ LinkStatus Jit::build(const JitSource &Source, JitBuilt &Built) {
     return {LinkStatus::Refused, describeReason(JitReason::NotCached)};
   } else {
     WireWriter Body;
-    writeSource(Body, Source);
+    writeFields(Body, Source);
     Body.str(Folder);
     Body.str(Settings.Cache);
     Body.u64(Settings.CacheSize);
@@ -246,7 +246,7 @@ template <typename Fn> void *Libraries::find(JitSource S, Fn Report) {
                   "--any-executable");
   }
   WireWriter Key;
-  writeSource(Key, S);
+  writeFields(Key, S);
   Library *L;
   {
     std::lock_guard<std::mutex> Guard(Lock);

@@ -8,6 +8,7 @@
 
 #include "JitReport.h"
 #include "Hex.h"
+#include "JSONWriter.h"
 #include "Jit.h"
 #include "NamePattern.h"
 #include "ReportFile.h"
@@ -201,13 +202,6 @@ static const char *originOf(const JitVariant &V) {
 
 static double seconds(uint64_t Nanoseconds) { return Nanoseconds * 1e-9; }
 
-std::string mneme::decimal(double Value) {
-  constexpr uint64_t Unit = 1000000;
-  auto Scaled = uint64_t(Value * Unit + 0.5);
-  std::string Rest = std::to_string(Unit + Scaled % Unit);
-  return std::to_string(Scaled / Unit) + '.' + Rest.substr(1);
-}
-
 namespace {
 /// How much faster the code of a variant is than that as compiled: the median
 /// of the ratios of neighbouring launches, which read the same data or nearly
@@ -250,17 +244,22 @@ Gain::Gain(const JitVariant &V) {
   High = Ratios[Pairs - 1 - Rank];
 }
 
-static std::string timesToJSON(const JitVariant &V) {
+static void writeTimes(JSONWriter &J, const JitVariant &V) {
   Gain G(V);
   if (!G.Pairs)
-    return "";
-  std::string Out = ", \"times\": {\"pairs\": " + std::to_string(G.Pairs) +
-                    ", \"served_ns\": " + std::to_string(G.Served) +
-                    ", \"as_compiled_ns\": " + std::to_string(G.Own) +
-                    ", \"gain\": {\"value\": " + decimal(G.Ratio);
-  if (G.hasInterval())
-    Out += ", \"low\": " + decimal(G.Low) + ", \"high\": " + decimal(G.High);
-  return Out + "}}";
+    return;
+  J.key("times").object(JSONWriter::OneLine, [&] {
+    J.member("pairs", G.Pairs);
+    J.member("served_ns", G.Served);
+    J.member("as_compiled_ns", G.Own);
+    J.key("gain").object(JSONWriter::OneLine, [&] {
+      J.member("value", G.Ratio);
+      if (!G.hasInterval())
+        return;
+      J.member("low", G.Low);
+      J.member("high", G.High);
+    });
+  });
 }
 
 static std::string timesToText(const JitVariant &V) {
@@ -279,77 +278,76 @@ static std::string timesToText(const JitVariant &V) {
   return Text;
 }
 
+/// With the site's lock.
+void JitReport::writeVariant(JSONWriter &J, const JitSite &S,
+                             const JitVariant &V) {
+  J.member("constants", describe(S, V));
+  J.member("served", V.Served);
+  J.member("wait_seconds", seconds(V.WaitNanoseconds));
+  if (V.TheState == JitVariant::Ready) {
+    J.member("origin", originOf(V));
+    J.member("compile_seconds", seconds(V.CompileNanoseconds));
+  }
+  writeTimes(J, V);
+  if (V.Problem != JitReason::None) {
+    J.member("problem", describeReason(V.Problem));
+    J.member("message", V.Text);
+  }
+}
+
+void JitReport::writeSite(JSONWriter &J, JitSite &S) {
+  std::lock_guard<std::mutex> Guard(S.Lock);
+  J.member("kind", nameOf(S.Request.Target));
+  J.member("symbol", S.Request.Symbol);
+  J.member("name", demangled(S.Request.Symbol));
+  J.key("reasons").object(JSONWriter::OneLine, [&] {
+    for (size_t I = 0; I != NumJitReasons; ++I)
+      if (uint64_t N = S.FellBack[I])
+        J.member(describeReason(JitReason(I + 1)), N);
+  });
+  J.key("not_constant").array(JSONWriter::OneLine, [&] {
+    for (const auto &[Field, Why] : S.Facts.Refused)
+      if (Field < S.Request.Fields.size())
+        J.object(JSONWriter::OneLine, [&, &Field = Field, &Why = Why] {
+          J.member("arg", numberOfArg(S.Facts, S.Request.Fields[Field]));
+          J.member("reason", Why);
+        });
+  });
+  J.key("variants").array(JSONWriter::OneLine, [&] {
+    for (const auto &V : S.Owned)
+      J.object(JSONWriter::OneLine, [&] { writeVariant(J, S, *V); });
+  });
+}
+
 std::string JitReport::makeJSON() {
   Totals T = addAll();
-  std::string Out =
-      "{\"served\": " + std::to_string(T.Served) +
-      ", \"fell_back\": " + std::to_string(T.FellBack) +
-      ", \"compiled\": " + std::to_string(T.Compiled) +
-      ", \"from_cache\": " + std::to_string(T.FromCache) +
-      ", \"shared\": " + std::to_string(T.Shared) +
-      ", \"compile_seconds\": " + decimal(seconds(T.CompileNanoseconds)) +
-      (Of.Note.empty() ? "" : ", \"cache_problem\": " + quote(Of.Note)) +
-      ", \"code\": [";
-  const char *Separator = "";
-  for (const auto &S : Of.Sites) {
-    std::lock_guard<std::mutex> Guard(S->Lock);
-    Out += std::string(Separator) +
-           "\n{\"kind\": " + quote(nameOf(S->Request.Target)) +
-           ", \"symbol\": " + quote(S->Request.Symbol) +
-           ", \"name\": " + quote(demangled(S->Request.Symbol)) +
-           ", \"reasons\": {";
-    Separator = ",";
-    const char *Comma = "";
-    for (size_t I = 0; I != NumJitReasons; ++I)
-      if (uint64_t N = S->FellBack[I]) {
-        Out += Comma + quote(describeReason(JitReason(I + 1))) + ": " +
-               std::to_string(N);
-        Comma = ", ";
-      }
-    Out += "}, \"not_constant\": [";
-    Comma = "";
-    for (const auto &[Field, Why] : S->Facts.Refused) {
-      if (Field >= S->Request.Fields.size())
-        continue;
-      Out += std::string(Comma) + "{\"arg\": " +
-             std::to_string(numberOfArg(S->Facts, S->Request.Fields[Field])) +
-             ", \"reason\": " + quote(Why) + "}";
-      Comma = ", ";
-    }
-    Out += "], \"variants\": [";
-    Comma = "";
-    for (const auto &V : S->Owned) {
-      Out += std::string(Comma) + "{\"constants\": " + quote(describe(*S, *V)) +
-             ", \"served\": " + std::to_string(V->Served) +
-             ", \"wait_seconds\": " + decimal(seconds(V->WaitNanoseconds));
-      Comma = ", ";
-      if (V->TheState == JitVariant::Ready)
-        Out +=
-            ", \"origin\": " + quote(originOf(*V)) +
-            ", \"compile_seconds\": " + decimal(seconds(V->CompileNanoseconds));
-      Out += timesToJSON(*V);
-      if (V->Problem != JitReason::None)
-        Out += ", \"problem\": " + quote(describeReason(V->Problem)) +
-               ", \"message\": " + quote(V->Text);
-      Out += "}";
-    }
-    Out += "]}";
-  }
-  Out += "], \"sources\": [";
-  Separator = "";
-  for (const Jit::BuiltSource &S : Of.Sources) {
-    Out +=
-        std::string(Separator) +
-        "\n{\"kind\": " + quote(nameOf(S.Source.Target)) +
-        ", \"language\": " + quote(nameOf(S.Source.Language)) +
-        ", \"digest\": " + quote(hexDigits(S.Digest.data(), S.Digest.size())) +
-        ", \"origin\": " + quote(originOf(S.Origin)) +
-        ", \"wait_seconds\": " + decimal(seconds(S.WaitNanoseconds)) +
-        ", \"compile_seconds\": " + decimal(seconds(S.CompileNanoseconds)) +
-        "}";
-    Separator = ",";
-  }
-  return Out + "]}\n";
+  JSONWriter J;
+  J.object(JSONWriter::OneLine, [&] {
+    J.member("served", T.Served);
+    J.member("fell_back", T.FellBack);
+    J.member("compiled", T.Compiled);
+    J.member("from_cache", T.FromCache);
+    J.member("shared", T.Shared);
+    J.member("compile_seconds", seconds(T.CompileNanoseconds));
+    if (!Of.Note.empty())
+      J.member("cache_problem", Of.Note);
+    J.key("code").array(JSONWriter::Lines, [&] {
+      for (const auto &S : Of.Sites)
+        J.object(JSONWriter::OneLine, [&] { writeSite(J, *S); });
+    });
+    J.key("sources").array(JSONWriter::Lines, [&] {
+      for (const Jit::BuiltSource &S : Of.Sources)
+        J.object(JSONWriter::OneLine, [&] {
+          J.member("kind", nameOf(S.Source.Target));
+          J.member("language", nameOf(S.Source.Language));
+          J.member("digest", hexDigits(S.Digest.data(), S.Digest.size()));
+          J.member("origin", originOf(S.Origin));
+          J.member("wait_seconds", seconds(S.WaitNanoseconds));
+          J.member("compile_seconds", seconds(S.CompileNanoseconds));
+        });
+    });
+  });
+  return J.text() + "\n";
 }
 
 static std::string milliseconds(uint64_t Nanoseconds) {

@@ -18,13 +18,10 @@
 
 namespace mneme {
 
+class JSONWriter;
 class Jit;
 class JitSite;
 struct JitVariant;
-
-/// Returns a number from 0 on for other programs: the application's locale may
-/// have a comma.
-std::string decimal(double Value);
 
 class JitReport {
 public:
@@ -35,6 +32,8 @@ public:
 private:
   struct Totals;
   Totals addAll();
+  void writeVariant(JSONWriter &J, const JitSite &S, const JitVariant &V);
+  void writeSite(JSONWriter &J, JitSite &S);
   std::string makeJSON();
   std::string makeText();
   std::string describe(const JitSite &S, const JitVariant &V);

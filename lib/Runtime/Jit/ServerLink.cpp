@@ -9,7 +9,7 @@
 #include "ServerLink.h"
 #include "Descriptor.h"
 #include "Hex.h"
-#include "JitReport.h"
+#include "JSONWriter.h"
 #include "Transfer.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 

@@ -27,6 +27,16 @@
 
 using namespace mneme;
 
+namespace mneme {
+template <typename V> static void visitFields(V &Visit, JitInputs::File &F) {
+  Visit(F.Path, F.Digest, F.Stamp);
+}
+
+template <typename V> static void visitFields(V &Visit, JitToolchain::File &F) {
+  Visit(F.Path, F.Device, F.Inode, F.Size, F.Modified);
+}
+} // namespace mneme
+
 std::string mneme::jitDigest(const void *Bytes, size_t Size) {
   XXH128_canonical_t Digest;
   XXH128_canonicalFromHash(&Digest, XXH3_128bits(Bytes, Size));
@@ -179,12 +189,6 @@ static std::string digestFile(int Fd, struct stat &Status) {
   return digestOf(State);
 }
 
-std::string mneme::jitFileDigest(const std::string &Path) {
-  OwnedDescriptor Fd(openInput(Path));
-  struct stat Status;
-  return digestFile(Fd, Status);
-}
-
 static std::string pathFrom(const std::string &Folder,
                             const std::string &Path) {
   return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
@@ -289,25 +293,13 @@ bool JitInputs::isCurrent(const std::string &Folder) const {
 
 std::string JitInputs::encode() const {
   WireWriter W;
-  W.u32(uint32_t(Files.size()));
-  for (const File &F : Files) {
-    W.str(F.Path);
-    W.str(F.Digest);
-    W.str(F.Stamp);
-  }
+  writeFields(W, Files);
   return W.body();
 }
 
 bool JitInputs::decode(const std::string &Bytes, JitInputs &Result) {
   WireReader R(Bytes.data(), Bytes.size());
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    File F;
-    F.Path = R.str();
-    F.Digest = R.str();
-    F.Stamp = R.str();
-    Result.Files.push_back(std::move(F));
-  }
-  return R.ok() && R.atEnd();
+  return readFields(R, Result.Files) && R.atEnd();
 }
 
 /// Returns true if the text has a directive whose file may be searched in the
@@ -345,7 +337,7 @@ std::string mneme::makeSourceKey(const std::string &Identity,
   W.str(Identity);
   W.str(dependsOnFolder(S) ? Folder : "");
   W.str(cpuIdentity()); // -march=native
-  writeSource(W, S);
+  writeFields(W, S);
   return W.body();
 }
 
@@ -401,29 +393,16 @@ bool JitToolchain::isCurrent() const {
 std::string JitToolchain::encode() const {
   WireWriter W;
   W.str(Identity);
-  W.u32(uint32_t(Files.size()));
-  for (const File &F : Files) {
-    W.str(F.Path);
-    for (uint64_t Value : {F.Device, F.Inode, F.Size, F.Modified})
-      W.u64(Value);
-  }
+  writeFields(W, Files);
   return W.body();
 }
 
 bool JitToolchain::decode(const std::string &Bytes, JitToolchain &Result) {
   WireReader R(Bytes.data(), Bytes.size());
   Result.Identity = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    File F;
-    F.Path = R.str();
-    F.Device = R.u64();
-    F.Inode = R.u64();
-    F.Size = R.u64();
-    F.Modified = R.u64();
-    Result.Files.push_back(std::move(F));
-  }
   constexpr size_t IdentitySize = 16;
-  return R.ok() && R.atEnd() && Result.Identity.size() == IdentitySize;
+  return readFields(R, Result.Files) && R.atEnd() &&
+         Result.Identity.size() == IdentitySize;
 }
 
 std::string mneme::makeToolchainKey(const std::string &Server,

@@ -6,7 +6,7 @@ import subprocess
 import sys
 
 count, command = int(sys.argv[1]), sys.argv[2:]
-listing = json.loads(subprocess.check_output(command + ["--list-passes=json"]))["listing"]
+listing = json.loads(subprocess.check_output([command[0], "list-passes", *command[1:], "--format=json"]))["listing"]
 numbers = [e["number"] for e in listing["executions"] if e["number"]]
 random.seed(1)
 for _ in range(count):

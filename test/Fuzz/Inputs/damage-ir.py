@@ -126,7 +126,7 @@ limits = ["--timeout=%g" % (options.limit / 10)]
 tools = {
     "replay": [replay, recording] + limits,
     "replay --ir": [replay, options.recording, "--ir=" + os.path.join(scratch, "damaged.bc")] + limits,
-    "bisect": [replay, recording, "--bisect=regs", "--no-execute", "--output=" + output] + limits,
+    "bisect": [replay, "bisect", recording, "--criterion=regs", "--no-execute", "--output=" + output] + limits,
     "tune": [tune, recording, "--block-x=64", "--until-exhausted", "--quiet", "--report=false",
              "--explain=off", "--retest=0", "--device=host", "-o", output],
     "check": [record, "check", recording],

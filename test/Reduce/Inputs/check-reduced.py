@@ -1,4 +1,4 @@
-"""check-reduced.py JSON: fails unless what --reduce printed is small."""
+"""check-reduced.py JSON: fails unless what reduce printed is small."""
 import json
 import sys
 

@@ -70,8 +70,6 @@ public:
   static std::optional<FailureKind> parse(StringRef Name);
 
   bool empty() const { return K == None; }
-  /// Returns true for the kinds that are verdicts.
-  bool isVerdict() const { return K != None && K < Invalid; }
   StringRef name() const;
   std::string str() const { return name().str(); }
 

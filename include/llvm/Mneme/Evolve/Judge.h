@@ -122,10 +122,8 @@ public:
   Error testFinalist(const CandidateConfig &Config, Judgement &J);
 
   ReplayFarm &farm() { return *Farm; }
-  /// Returns the numbers of the training instances, 0 and following, and of
-  /// those that are held out, which follow them.
+  /// Returns the numbers of the training instances, 0 and following.
   ArrayRef<unsigned> training() const { return Training; }
-  ArrayRef<unsigned> heldOut() const { return HeldOut; }
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
   json::Object describe() const;

@@ -36,7 +36,6 @@ public:
   unsigned numLevels() const;
   std::vector<unsigned> partsOfLevel(unsigned Level) const;
 
-  bool isKept(unsigned Part) const { return Parts[Part].Kept; }
   void setKept(unsigned Part, bool Kept) { Parts[Part].Kept = Kept; }
   /// Prints the kept parts, without nests that became empty. The result may be
   /// empty.

@@ -56,7 +56,6 @@ public:
 
   const Digest128 &id() const { return Id; }
   StringRef path() const { return Buffer->getBufferIdentifier(); }
-  uint64_t sizeInBytes() const { return Buffer->getBufferSize(); }
   uint32_t numPages() const { return NumPages; }
   ArrayRef<Frame> frames() const { return Frames; }
   /// Returns the index of the frame that holds a page.

@@ -237,7 +237,6 @@ public:
   const RecordedState &state() const { return *State; }
   /// Cannot compile if the plan was made only to run code (vary()).
   const KernelCompiler &compiler() const { return *Compiler; }
-  bool willCompile() const { return WillCompile; }
   /// The application's cubins with the kernel, for comparison with the replayed
   /// code.
   ArrayRef<SmallVector<char, 0>> appImages() const { return *AppImages; }

@@ -292,9 +292,7 @@ public:
   uint64_t base() const { return Base; }
   uint64_t size() const { return Size; }
   uint64_t granularity() const { return Granularity; }
-  /// Returns the bytes of mapped physical memory, used or unused.
-  uint64_t mappedBytes() const { return Mapped; }
-  /// Returns the part of mappedBytes() that trim() would free.
+  /// Returns the number of bytes that trim() would free.
   uint64_t unusedBytes() const { return Unused; }
 
 private:
@@ -312,7 +310,7 @@ private:
 
   const CudaDriver &Driver;
   CUdevice Device;
-  uint64_t Base = 0, Size = 0, Granularity = 0, Mapped = 0, Unused = 0;
+  uint64_t Base = 0, Size = 0, Granularity = 0, Unused = 0;
   std::vector<CUdevice> Peers;
   std::map<uint64_t, Chunk> Chunks; ///< By address; whole granules.
 };

@@ -108,9 +108,6 @@ struct JitInputs {
 std::string makeSourceKey(const std::string &Identity, const JitSource &S,
                           const std::string &Folder);
 
-/// Returns the digest of a file's contents; empty if it cannot be read.
-std::string jitFileDigest(const std::string &Path);
-
 /// Returns the key of the file with the toolchain of a server on this machine.
 /// \param CudaPath  of the toolkit, or empty; only if the target has kernels
 /// of a GPU.

@@ -42,7 +42,7 @@
 #define LLVM_MNEME_RUNTIME_JITEXCHANGE_H
 
 #include "llvm/Mneme/Runtime/JitFormat.h"
-#include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Runtime/WireFields.h"
 
 #include <stdint.h>
 #include <string>
@@ -139,76 +139,40 @@ struct JitRequest {
   bool IsByName = false; ///< A kernel without an annotation.
 };
 
-inline void writeFirstLevel(WireWriter &W, const JitRequest &Q) {
-  W.u32(uint32_t(Q.Target));
-  W.str(Q.Arch);
-  W.str(Q.Code);
-  W.str(Q.Unit);
-  W.str(Q.Symbol);
-  W.str(Q.Config);
-  W.str(Q.Passes);
-  W.u32(Q.Specialize);
-  W.str(Q.Tuned);
-  W.u32(uint32_t(Q.Plugins.size()));
-  for (const JitRequest::Plugin &P : Q.Plugins) {
-    W.str(P.Digest);
-    W.str(P.Pipeline);
-  }
-  W.bytes(Q.Fields.data(), Q.Fields.size() * sizeof(MnemeJitField));
+template <typename V> void visitFields(V &Visit, JitRequest::Plugin &P) {
+  Visit(P.Digest, P.Pipeline);
 }
 
-inline void writeSecondLevel(WireWriter &W, const JitRequest &Q) {
-  W.u32(uint32_t(Q.Constants.size()));
-  for (const JitConstant &C : Q.Constants) {
-    W.u32(C.Field);
-    W.str(C.Bytes);
-  }
-  for (unsigned Axis = 0; Axis != 3; ++Axis) {
-    W.u32(Q.Block[Axis]);
-    W.u32(Q.Grid[Axis]);
-  }
-  W.u32(Q.MaxThreads);
+template <typename V> void visitFields(V &Visit, JitConstant &C) {
+  Visit(C.Field, C.Bytes);
+}
+
+template <typename V, typename Request>
+void visitFirstLevel(V &Visit, Request &Q) {
+  Visit(Q.Target, Q.Arch, Q.Code, Q.Unit, Q.Symbol, Q.Config, Q.Passes,
+        Q.Specialize, Q.Tuned, Q.Plugins);
+  Visit.raw(Q.Fields);
+}
+
+template <typename V, typename Request>
+void visitSecondLevel(V &Visit, Request &Q) {
+  Visit(Q.Constants, Q.Block[0], Q.Grid[0], Q.Block[1], Q.Grid[1], Q.Block[2],
+        Q.Grid[2], Q.MaxThreads);
+}
+
+template <typename V> void visitFields(V &Visit, JitRequest &Q) {
+  visitFirstLevel(Visit, Q);
+  visitSecondLevel(Visit, Q);
 }
 
 inline bool readRequest(WireReader &R, JitRequest &Q) {
-  uint32_t Target = R.u32();
-  Q.Target = JitTarget(Target);
-  Q.Arch = R.str();
-  Q.Code = R.str();
-  Q.Unit = R.str();
-  Q.Symbol = R.str();
-  Q.Config = R.str();
-  Q.Passes = R.str();
-  Q.Specialize = R.u32();
-  Q.Tuned = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    JitRequest::Plugin P;
-    P.Digest = R.str();
-    P.Pipeline = R.str();
-    Q.Plugins.push_back(std::move(P));
-  }
-  size_t Size;
-  const char *Fields = R.bytes(Size);
-  if (Size % sizeof(MnemeJitField))
+  if (!readFields(R, Q) || Q.Target > JitTarget::Cuda || Q.Code.size() != 16 ||
+      Q.Fields.size() > MNEME_JIT_MAX_FIELDS)
     return false;
-  Q.Fields.resize(Size / sizeof(MnemeJitField));
-  if (Size) // memcpy must not get the null pointer of an empty vector.
-    memcpy(Q.Fields.data(), Fields, Size);
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    JitConstant C;
-    C.Field = R.u32();
-    C.Bytes = R.str();
+  for (const JitConstant &C : Q.Constants)
     if (C.Field >= Q.Fields.size())
       return false;
-    Q.Constants.push_back(std::move(C));
-  }
-  for (unsigned Axis = 0; Axis != 3; ++Axis) {
-    Q.Block[Axis] = R.u32();
-    Q.Grid[Axis] = R.u32();
-  }
-  Q.MaxThreads = R.u32();
-  return R.ok() && Target <= uint32_t(JitTarget::Cuda) && Q.Code.size() == 16 &&
-         Q.Fields.size() <= MNEME_JIT_MAX_FIELDS;
+  return true;
 }
 
 /// Returns the key of the facts about code, or of the code for a launch, with
@@ -218,9 +182,10 @@ inline std::string makeJitKey(const std::string &Identity, const JitRequest &Q,
   WireWriter W;
   W.u32(MNEME_JIT_VERSION);
   W.str(Identity);
-  writeFirstLevel(W, Q);
+  FieldWriter Fields(W);
+  visitFirstLevel(Fields, Q);
   if (WithLaunch)
-    writeSecondLevel(W, Q);
+    visitSecondLevel(Fields, Q);
   return W.body();
 }
 
@@ -247,32 +212,13 @@ enum JitShown : char {
   JitShownFloat, ///< float or double.
 };
 
-inline void writeFacts(WireWriter &W, const JitFacts &F) {
-  W.u64(F.Fields);
-  W.u32(F.Block);
-  W.u32(F.Grid);
-  W.u32(F.Bounds);
-  W.u32(uint32_t(F.Refused.size()));
-  for (const auto &[Field, Why] : F.Refused) {
-    W.u32(Field);
-    W.str(Why);
-  }
-  W.str(F.Shown);
-  W.u32(F.FirstArg);
+template <typename V>
+void visitFields(V &Visit, std::pair<uint32_t, std::string> &Refused) {
+  Visit(Refused.first, Refused.second);
 }
 
-inline bool readFacts(WireReader &R, JitFacts &F) {
-  F.Fields = R.u64();
-  F.Block = R.u32();
-  F.Grid = R.u32();
-  F.Bounds = R.u32();
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    uint32_t Field = R.u32();
-    F.Refused.push_back({Field, R.str()});
-  }
-  F.Shown = R.str();
-  F.FirstArg = R.u32();
-  return R.ok();
+template <typename V> void visitFields(V &Visit, JitFacts &F) {
+  Visit(F.Fields, F.Block, F.Grid, F.Bounds, F.Refused, F.Shown, F.FirstArg);
 }
 
 /// Removes everything from the launch that makes no difference.
@@ -339,107 +285,55 @@ struct JitImage {
   uint64_t CompileNanoseconds = 0;
 };
 
-inline void writeImage(WireWriter &W, const JitImage &I) {
-  W.u64(I.Size);
-  W.u64(I.Entry);
-  W.u32(uint32_t(I.Segments.size()));
-  for (const JitImage::Segment &S : I.Segments) {
-    W.u64(S.Offset);
-    W.u64(S.Size);
-    W.u32(S.Protection);
-    W.str(S.Contents);
-  }
-  W.u32(uint32_t(I.Externals.size()));
-  for (const JitImage::External &E : I.Externals) {
-    W.str(E.Name);
-    W.u32(E.IsWeak);
-  }
-  W.u32(uint32_t(I.Fixups.size()));
-  for (const JitImage::Fixup &F : I.Fixups) {
-    W.u64(F.Offset);
-    W.u32(F.Symbol);
-    W.u64(uint64_t(F.Addend));
-  }
-  W.u64(I.FrameOffset);
-  W.u64(I.FrameSize);
-  W.u32(uint32_t(I.Functions.size()));
-  for (const JitImage::Function &F : I.Functions) {
-    W.str(F.Name);
-    W.u64(F.Offset);
-    W.u64(F.Size);
-  }
-  writeHostKernel(W, I.Host);
-  W.str(I.Cubin);
-  W.str(I.Kernel);
-  W.u32(uint32_t(I.Variables.size()));
-  for (const JitImage::Variable &V : I.Variables) {
-    W.str(V.Name);
-    W.u64(V.Size);
-    W.u64(V.Slot);
-  }
-  W.u64(I.CompileNanoseconds);
+template <typename V> void visitFields(V &Visit, JitImage::Segment &S) {
+  Visit(S.Offset, S.Size, S.Protection, S.Contents);
+}
+
+template <typename V> void visitFields(V &Visit, JitImage::External &E) {
+  Visit(E.Name, E.IsWeak);
+}
+
+template <typename V> void visitFields(V &Visit, JitImage::Fixup &F) {
+  Visit(F.Offset, F.Symbol, F.Addend);
+}
+
+template <typename V> void visitFields(V &Visit, JitImage::Function &F) {
+  Visit(F.Name, F.Offset, F.Size);
+}
+
+template <typename V> void visitFields(V &Visit, JitImage::Variable &Variable) {
+  Visit(Variable.Name, Variable.Size, Variable.Slot);
+}
+
+template <typename V> void visitFields(V &Visit, JitImage &I) {
+  Visit(I.Size, I.Entry, I.Segments, I.Externals, I.Fixups, I.FrameOffset,
+        I.FrameSize, I.Functions, I.Host, I.Cubin, I.Kernel, I.Variables,
+        I.CompileNanoseconds);
 }
 
 /// Reads and checks an image: all offsets are within it.
 inline bool readImage(WireReader &R, JitImage &I) {
   constexpr uint64_t MaxSize = uint64_t(1) << 30, PageSize = 4096;
-  I.Size = R.u64();
-  I.Entry = R.u64();
-  uint64_t End = 0;
-  bool Ok = I.Size <= MaxSize && (I.Size ? I.Entry < I.Size : !I.Entry);
+  if (!readFields(R, I) || !R.atEnd())
+    return false;
   auto IsInside = [&](uint64_t Offset, uint64_t Bytes) {
     return Offset <= I.Size && Bytes <= I.Size - Offset;
   };
-  for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    JitImage::Segment S;
-    S.Offset = R.u64();
-    S.Size = R.u64();
-    S.Protection = R.u32();
-    S.Contents = R.str();
+  bool Ok = I.Size <= MaxSize && (I.Size ? I.Entry < I.Size : !I.Entry) &&
+            IsInside(I.FrameOffset, I.FrameSize);
+  uint64_t End = 0;
+  for (const JitImage::Segment &S : I.Segments) {
     // In order, and protected by pages.
-    Ok = S.Offset >= End && S.Offset % PageSize == 0 &&
+    Ok = Ok && S.Offset >= End && S.Offset % PageSize == 0 &&
          IsInside(S.Offset, S.Size) && S.Contents.size() <= S.Size;
     End = S.Offset + S.Size;
-    I.Segments.push_back(std::move(S));
   }
-  for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    JitImage::External E;
-    E.Name = R.str();
-    E.IsWeak = R.u32();
-    I.Externals.push_back(std::move(E));
-  }
-  for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    JitImage::Fixup F;
-    F.Offset = R.u64();
-    F.Symbol = R.u32();
-    F.Addend = int64_t(R.u64());
-    Ok = IsInside(F.Offset, sizeof(uint64_t)) &&
+  for (const JitImage::Fixup &F : I.Fixups)
+    Ok = Ok && IsInside(F.Offset, sizeof(uint64_t)) &&
          (F.Symbol == JitImage::Fixup::Base || F.Symbol < I.Externals.size());
-    I.Fixups.push_back(F);
-  }
-  I.FrameOffset = R.u64();
-  I.FrameSize = R.u64();
-  Ok = Ok && IsInside(I.FrameOffset, I.FrameSize);
-  for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    JitImage::Function F;
-    F.Name = R.str();
-    F.Offset = R.u64();
-    F.Size = R.u64();
-    Ok = IsInside(F.Offset, F.Size);
-    I.Functions.push_back(std::move(F));
-  }
-  I.Host = readHostKernel(R);
-  I.Cubin = R.str();
-  I.Kernel = R.str();
-  for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
-    JitImage::Variable V;
-    V.Name = R.str();
-    V.Size = R.u64();
-    V.Slot = R.u64();
-    I.Variables.push_back(std::move(V));
-  }
-  I.CompileNanoseconds = R.u64();
-  return R.ok() && R.atEnd() && Ok;
+  for (const JitImage::Function &F : I.Functions)
+    Ok = Ok && IsInside(F.Offset, F.Size);
+  return Ok;
 }
 
 /// Where the server had an image or a library from.
@@ -461,31 +355,13 @@ struct JitSource {
   std::vector<std::string> Options;
 };
 
-inline void writeSource(WireWriter &W, const JitSource &S) {
-  W.u32(uint32_t(S.Target));
-  W.u32(uint32_t(S.Language));
-  W.u32(uint32_t(S.Compiler));
-  W.str(S.Arch);
-  W.str(S.Text);
-  W.str(S.Tail);
-  W.u32(uint32_t(S.Options.size()));
-  for (const std::string &Option : S.Options)
-    W.str(Option);
+template <typename V> void visitFields(V &Visit, JitSource &S) {
+  Visit(S.Target, S.Language, S.Compiler, S.Arch, S.Text, S.Tail, S.Options);
 }
 
 inline bool readSource(WireReader &R, JitSource &S) {
-  uint32_t Target = R.u32();
-  S.Target = JitTarget(Target);
-  uint32_t Language = R.u32(), Compiler = R.u32();
-  S.Language = JitLanguage(Language);
-  S.Compiler = JitCompiler(Compiler);
-  S.Arch = R.str();
-  S.Text = R.str();
-  S.Tail = R.str();
-  for (uint32_t N = R.u32(); N && R.ok(); --N)
-    S.Options.push_back(R.str());
-  return R.ok() && Language <= uint32_t(JitLanguage::MLIR) &&
-         Compiler <= uint32_t(JitCompiler::Nvcc) && isLibrary(S.Target);
+  return readFields(R, S) && S.Language <= JitLanguage::MLIR &&
+         S.Compiler <= JitCompiler::Nvcc && isLibrary(S.Target);
 }
 
 /// A message of a compiler.
@@ -503,36 +379,16 @@ struct JitBuilt {
   std::string Note; ///< Why the cache was not written, or empty.
 };
 
-inline void writeBuilt(WireWriter &W, const JitBuilt &B) {
-  W.u32(uint32_t(B.Messages.size()));
-  for (const JitMessage &M : B.Messages) {
-    W.str(M.Severity);
-    W.str(M.File);
-    W.str(M.Text);
-    W.u32(M.Line);
-    W.u32(M.Column);
-  }
-  W.str(B.Library);
-  W.u32(uint32_t(B.Origin));
-  W.u64(B.Nanoseconds);
-  W.str(B.Note);
+template <typename V> void visitFields(V &Visit, JitMessage &M) {
+  Visit(M.Severity, M.File, M.Text, M.Line, M.Column);
+}
+
+template <typename V> void visitFields(V &Visit, JitBuilt &B) {
+  Visit(B.Messages, B.Library, B.Origin, B.Nanoseconds, B.Note);
 }
 
 inline bool readBuilt(WireReader &R, JitBuilt &B) {
-  for (uint32_t N = R.u32(); N && R.ok(); --N) {
-    JitMessage M;
-    M.Severity = R.str();
-    M.File = R.str();
-    M.Text = R.str();
-    M.Line = R.u32();
-    M.Column = R.u32();
-    B.Messages.push_back(std::move(M));
-  }
-  B.Library = R.str();
-  B.Origin = JitOrigin(R.u32());
-  B.Nanoseconds = R.u64();
-  B.Note = R.str();
-  return R.ok() && R.atEnd();
+  return readFields(R, B) && R.atEnd();
 }
 
 } // namespace mneme

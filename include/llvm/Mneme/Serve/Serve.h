@@ -19,7 +19,6 @@
 #include "llvm/Mneme/Study/Study.h"
 
 namespace llvm {
-class raw_ostream;
 namespace mneme {
 
 /// The version of the messages (Serve/Messages.def).
@@ -49,9 +48,6 @@ Error runServer(ServeOptions Options);
 /// Returns the tables that clients may generate code from: settings, metrics,
 /// verdicts, failures, samplers, and the versions.
 json::Object describeTables();
-
-/// Prints the messages as sections of a page (reStructuredText).
-void printServeProtocol(raw_ostream &OS);
 
 } // namespace mneme
 } // namespace llvm

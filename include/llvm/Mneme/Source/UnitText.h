@@ -51,9 +51,6 @@ public:
   /// times.
   static Expected<UnitText> parse(std::string Rewritten, StringRef File);
 
-  /// Returns the names of all files of a unit, in order.
-  static std::vector<std::string> listFiles(StringRef Rewritten);
-
   StringRef file() const { return File; }
   /// Returns the whole unit.
   StringRef rewritten() const { return Rewritten; }

@@ -79,9 +79,6 @@ Expected<HostFinish> parseHostFinish(StringRef Name);
 Expected<HostKernelInfo> lowerKernelForHost(Module &M, StringRef Kernel,
                                             const HostOptions &Options);
 
-/// Runs the finishing pipeline on a lowered module.
-void finishHostModule(Module &M, HostFinish Finish);
-
 /// Lowers, finishes and emits. DeviceImage::HostInfo is the HostKernelInfo.
 /// \param Assembly  receives the code of the object as assembly; may be null.
 Expected<DeviceImage> compileKernelForHost(Module &M, StringRef Kernel,

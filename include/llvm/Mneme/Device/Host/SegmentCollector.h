@@ -40,6 +40,33 @@ private:
   std::vector<LinkedSegment> &Segments;
 };
 
+/// Links one object into the segments of a collector.
+class SegmentLink : public jitlink::JITLinkContext {
+public:
+  /// \param Failure  gets the errors of the link.
+  SegmentLink(SegmentCollector &Memory, Error &Failure)
+      : JITLinkContext(nullptr), Memory(Memory), Failure(Failure) {}
+
+protected:
+  /// Returns the address of a symbol that the object does not define.
+  virtual Expected<uint64_t> findSymbol(StringRef Name, bool IsRequired) = 0;
+
+private:
+  jitlink::JITLinkMemoryManager &getMemoryManager() final { return Memory; }
+  void notifyFailed(Error E) final {
+    Failure = joinErrors(std::move(Failure), std::move(E));
+  }
+  void lookup(
+      const LookupMap &Symbols,
+      std::unique_ptr<jitlink::JITLinkAsyncLookupContinuation> Continue) final;
+  void notifyFinalized(jitlink::JITLinkMemoryManager::FinalizedAlloc A) final {
+    A.release();
+  }
+
+  SegmentCollector &Memory;
+  Error &Failure;
+};
+
 } // namespace mneme
 } // namespace llvm
 
