@@ -46,8 +46,8 @@ class Result(MetricTable):
     """What became of a configuration: a verdict, times and resources.
 
     ``failure`` is empty if the launch verified, otherwise a verdict (``Mismatch``, ``Crash``, ``Timeout``,
-    ``CompileError``, ``Unsupported``) or ``Invalid``, ``WorkerLost``, ``Cancelled``; ``error`` is its message. A metric
-    is an attribute: ``time`` in nanoseconds, ``reg_usage``, ...
+    ``CompileError``, ``Unsupported``) or ``Invalid``, ``WorkerLost``, ``Cancelled``, ``Interrupted``, ``Distrusted``;
+    ``error`` is its message. A metric is an attribute: ``time`` in nanoseconds, ``reg_usage``, ...
     """
 
     __slots__ = ("_data", "config", "instance", "_source", "_owner", "_options")
