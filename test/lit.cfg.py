@@ -1,6 +1,8 @@
+import atexit
 import os
 import shutil
 import subprocess
+import tempfile
 
 import lit.formats
 from lit.llvm import llvm_config
@@ -77,6 +79,12 @@ if config.mneme_llvm_source:
     config.available_features.add("llvm-source")
     config.substitutions.append(("%llvm_source", config.mneme_llvm_source))
 
+# Compilers behind this share their work within one run of lit.
+os.makedirs(config.test_exec_root, exist_ok=True)
+compilations = tempfile.mkdtemp(prefix="compilations-", dir=config.test_exec_root)
+atexit.register(shutil.rmtree, compilations, ignore_errors=True)
+compile_sh = "bash %s %s " % (os.path.join(config.test_source_root, "Inputs", "compile.sh"), compilations)
+
 have_clang = bool(config.mneme_clang) and os.path.exists(config.mneme_clang)
 if have_clang and os.path.exists(
     os.path.join(os.path.dirname(os.path.realpath(config.mneme_clang)), "mlir-translate")
@@ -96,7 +104,8 @@ if have_clang:
     config.substitutions.append(("%clangxx", config.mneme_clang + " --driver-mode=g++"))
 if have_clang and have_cuda:
     # %cuda_cc FILE.cu -o APP compiles an instrumented program against the shared
-    # runtime; %cuda_cc_plain does the same without the pass.
+    # runtime; %cuda_cc_plain does the same without the pass. %cuda_command is the compiler's
+    # command as a tool expects it.
     cuda = config.mneme_cuda_path
     lib = os.path.join(cuda, "lib64")
     flags = (
@@ -105,13 +114,13 @@ if have_clang and have_cuda:
         "-Wl,-rpath,%s "
     ) % (config.mneme_clang, cuda, cuda, config.mneme_src_root, lib, lib)
     config.available_features.add("cuda-toolkit")
-    config.substitutions.append(("%cuda_cc_plain", flags))
+    config.substitutions.append(("%cuda_cc_plain", compile_sh + flags))
     # Archives must follow the source: tests end with %cuda_static_libs.
     config.substitutions.append(("%cuda_static_libs", "-lcudart_static -ldl -lrt -lpthread"))
-    config.substitutions.append(("%cuda_cc_static", flags + "-fpass-plugin=" + plugin))
-    config.substitutions.append(
-        ("%cuda_cc", flags + "-fpass-plugin=" + plugin + " -lcudart")
-    )
+    config.substitutions.append(("%cuda_cc_static", compile_sh + flags + "-fpass-plugin=" + plugin))
+    command = flags + "-fpass-plugin=" + plugin + " -lcudart"
+    config.substitutions.append(("%cuda_cc", compile_sh + command))
+    config.substitutions.append(("%cuda_command", command))
     config.substitutions.append(("%cuda_path", cuda))
     llvm_config.with_environment("PATH", os.path.join(cuda, "bin"), append_path=True)
 
@@ -187,7 +196,7 @@ hip_flags = (
 )
 config.substitutions.append(("%hip_ir", config.mneme_clang + hip_flags + "--offload-device-only"))
 config.substitutions.append(
-    ("%hip_cc", config.mneme_clang + hip_flags + "-fpass-plugin=" + plugin)
+    ("%hip_cc", compile_sh + config.mneme_clang + hip_flags + "-fpass-plugin=" + plugin)
 )
 config.substitutions.append(("%hip_libs", "-L" + emulated_hip + " -lamdhip64"))
 if config.mneme_have_offload:

@@ -3,7 +3,8 @@
 // REQUIRES: clang, amdgpu-registered-target, device-host
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
-// DEFINE: %{build} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -L%t -Wl,-rpath,%t
+// DEFINE: %{build} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass \
+// DEFINE:   -include %S/../Instrument/Inputs/minihip.h %s -L%t -Wl,-rpath,%t
 // DEFINE: %{compare} = llvm-mneme-replay %t/rec --no-execute --format=text --compare-with-app=%t
 // RUN: %{build} -o %t/app && llvm-mneme-record --device=host --kernel=pick -o %t/rec -- %t/app
 // RUN: %{compare}/app | FileCheck %s --check-prefix=SAME

@@ -4,7 +4,8 @@
 // REQUIRES: clang, amdgpu-registered-target, device-host
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
-// RUN: %clangxx -x hip -std=c++17 -O3 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t
+// RUN: %clangxx -x hip -std=c++17 -O3 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass \
+// RUN:   -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t
 // RUN: llvm-mneme-record --device=host -o %t/rec -- %t/app
 // RUN: llvm-mneme-replay %t/rec --no-execute --compare-with-app=%t/app --format=text | FileCheck %s --check-prefix=SAME
 // SAME: machine code    identical to {{.*}}app

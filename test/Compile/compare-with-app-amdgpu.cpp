@@ -5,7 +5,8 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
 // DEFINE: %{more} = --offload-arch=gfx90a
-// DEFINE: %{build} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec %{more} -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t
+// DEFINE: %{build} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec %{more} -fpass-plugin=%mneme_pass \
+// DEFINE:   -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t
 // DEFINE: %{record} = rm -rf %t/rec && llvm-mneme-record --device=host -o %t/rec -- %t/app
 // DEFINE: %{compare} = llvm-mneme-replay %t/rec --no-execute --compare-with-app=%t/app --format=text
 // RUN: %{build} && %{record} && %{compare} | FileCheck %s --check-prefix=SAME

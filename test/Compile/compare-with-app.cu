@@ -30,7 +30,8 @@
 // RUNS: "verdict": "Match"
 
 // Other code is no error, but no success.
-// RUN: %python %S/../llvm-mneme-replay/Inputs/exit-code.py 2 llvm-mneme-replay count.json 'clang<O0>' --no-execute --compare-with-app=app | FileCheck %s --check-prefix=OTHER
+// RUN: %python %S/../llvm-mneme-replay/Inputs/exit-code.py 2 llvm-mneme-replay count.json 'clang<O0>' --no-execute --compare-with-app=app \
+// RUN:   | FileCheck %s --check-prefix=OTHER
 // OTHER: "difference": "{{instruction|size}}"
 // OTHER-NEXT: "first_difference": {{[0-9]+}}
 // OTHER-NEXT: "identical": false

@@ -2,12 +2,12 @@
 // application: every kernel, every level, byte for byte.
 // RUN: rm -rf %t && mkdir %t %t/0 %t/1 %t/2 %t/3 %t/s %t/z
 // Debug information and fusion change the code besides the level.
-// RUN: %python %S/Inputs/fidelity.py %t/0 llvm-mneme-record llvm-mneme-replay 0 %cuda_cc -g %s
-// RUN: %python %S/Inputs/fidelity.py %t/1 llvm-mneme-record llvm-mneme-replay 1 %cuda_cc %s
-// RUN: %python %S/Inputs/fidelity.py %t/2 llvm-mneme-record llvm-mneme-replay 2 %cuda_cc -ffp-contract=off %s
-// RUN: %python %S/Inputs/fidelity.py %t/3 llvm-mneme-record llvm-mneme-replay 3 %cuda_cc %s
-// RUN: %python %S/Inputs/fidelity.py %t/s llvm-mneme-record llvm-mneme-replay s %cuda_cc %s
-// RUN: %python %S/Inputs/fidelity.py %t/z llvm-mneme-record llvm-mneme-replay z %cuda_cc %s
+// RUN: %python %S/Inputs/fidelity.py %t/0 llvm-mneme-record llvm-mneme-replay 0 %cuda_command -g %s
+// RUN: %python %S/Inputs/fidelity.py %t/1 llvm-mneme-record llvm-mneme-replay 1 %cuda_command %s
+// RUN: %python %S/Inputs/fidelity.py %t/2 llvm-mneme-record llvm-mneme-replay 2 %cuda_command -ffp-contract=off %s
+// RUN: %python %S/Inputs/fidelity.py %t/3 llvm-mneme-record llvm-mneme-replay 3 %cuda_command %s
+// RUN: %python %S/Inputs/fidelity.py %t/s llvm-mneme-record llvm-mneme-replay s %cuda_command %s
+// RUN: %python %S/Inputs/fidelity.py %t/z llvm-mneme-record llvm-mneme-replay z %cuda_command %s
 
 #include <cuda_fp16.h>
 

@@ -8,7 +8,8 @@
 // DEFINE: %{bc} = %cuda_cc_plain -std=c++17 %{mode} --cuda-device-only -emit-llvm -c %s -o %t.bc
 // DEFINE: %{replay} = %python %S/../Runtime/Cuda/Inputs/replay-all.py llvm-mneme-replay %t.rec | FileCheck %s --check-prefix=REPLAY
 // DEFINE: %{host} = rm -rf %t.rec && llvm-mneme-record --max-recordings=0 --device=host -o %t.rec -- %t 2>&1 | FileCheck %s && %{replay}
-// DEFINE: %{cuda} = rm -rf %t.rec && %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --max-recordings=0 --device=cuda -o %t.rec -- %t 2>&1 | FileCheck %s && %{replay}
+// DEFINE: %{cuda} = rm -rf %t.rec && %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --max-recordings=0 --device=cuda -o %t.rec -- %t 2>&1 \
+// DEFINE:   | FileCheck %s && %{replay}
 // RUN: %cuda_cc -std=c++17 %{mode} %s -o %t && %{bc}
 // RUN: %{host}
 // RUN: %{cuda}

@@ -5,7 +5,8 @@
 // DEFINE: %{link} =
 // DEFINE: %{compile} = %cuda_cc_plain -fpass-plugin=%mneme_pass -Wno-unused-command-line-argument %{flags} -c
 // DEFINE: %{build} = %clangxx %t/a.o %t/b.o -L%cuda_path/lib64 -Wl,-rpath,%cuda_path/lib64 -lcudart -o %t/app %{link}
-// DEFINE: %{check} = %t/app 2>&1 | diff %t/plain.txt - && env LD_PRELOAD=%t/attach.so %t/app > %t/out.txt && FileCheck %s < %t/out.txt && llvm-mneme-record list-kernels %t/app | FileCheck %s --check-prefix=LIST
+// DEFINE: %{check} = %t/app 2>&1 | diff %t/plain.txt - && env LD_PRELOAD=%t/attach.so %t/app > %t/out.txt && FileCheck %s < %t/out.txt \
+// DEFINE:   && llvm-mneme-record list-kernels %t/app | FileCheck %s --check-prefix=LIST
 // RUN: rm -rf %t && split-file %s %t
 // RUN: %clangxx -shared -fPIC -I%mneme_src/include %S/Inputs/attach.cpp -o %t/attach.so
 // RUN: %cuda_cc_plain %t/a.cu %t/b.cu -lcudart -o %t/plain

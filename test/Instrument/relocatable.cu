@@ -6,10 +6,13 @@
 // REQUIRES: cuda-toolkit, device-host
 // DEFINE: %{mode} = -O2
 // DEFINE: %{cc} = %cuda_cc %{mode} -fgpu-rdc -I%t -I%S/../Runtime/Inputs -Wno-unused-command-line-argument
-// DEFINE: %{compile} = %{cc} -c %t/main.cu -o %t/main.o && %{cc} -c %t/lib.cu -o %t/lib.o && %{cc} -fPIC -c %t/shared.cu -o %t/shared.o && %{cc} -fPIC -c %t/more.cu -o %t/more.o
-// DEFINE: %{link} = %{cc} -shared --offload-link %t/shared.o %t/more.o -o %t/libshared.so && %{cc} --offload-link %t/main.o %t/lib.o -o %t/app -L%t -lshared -Wl,-rpath,%t
+// DEFINE: %{compile} = %{cc} -c %t/main.cu -o %t/main.o && %{cc} -c %t/lib.cu -o %t/lib.o && %{cc} -fPIC -c %t/shared.cu -o %t/shared.o \
+// DEFINE:   && %{cc} -fPIC -c %t/more.cu -o %t/more.o
+// DEFINE: %{link} = %{cc} -shared --offload-link %t/shared.o %t/more.o -o %t/libshared.so \
+// DEFINE:   && %{cc} --offload-link %t/main.o %t/lib.o -o %t/app -L%t -lshared -Wl,-rpath,%t
 // DEFINE: %{record} = rm -rf %t/rec && llvm-mneme-record --device=host -o %t/rec -- %t/app 2>&1 | FileCheck %s && llvm-mneme-record check %t/rec
-// DEFINE: %{agree} = llvm-mneme-record list-kernels --static-hash --json %t/app %t/libshared.so > %t/kernels.json && %python %S/Inputs/same-code.py %t/kernels.json %t/rec
+// DEFINE: %{agree} = llvm-mneme-record list-kernels --static-hash --json %t/app %t/libshared.so > %t/kernels.json \
+// DEFINE:   && %python %S/Inputs/same-code.py %t/kernels.json %t/rec
 // RUN: rm -rf %t && split-file %s %t
 // RUN: %{compile} && %{link}
 // RUN: %{record}

@@ -6,7 +6,8 @@
 // REQUIRES: clang, amdgpu-registered-target, device-host
 // DEFINE: %{arch} = gfx90a
 // DEFINE: %{mode} = -O2
-// DEFINE: %{build} = %clangxx -x hip -std=c++17 %{mode} -nogpuinc -nogpulib -fdeclspec --offload-arch=%{arch} -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -lamdhip64 -Wl,--unresolved-symbols=ignore-all
+// DEFINE: %{build} = %clangxx -x hip -std=c++17 %{mode} -nogpuinc -nogpulib -fdeclspec --offload-arch=%{arch} -fpass-plugin=%mneme_pass \
+// DEFINE:   -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -lamdhip64 -Wl,--unresolved-symbols=ignore-all
 // DEFINE: %{record} = rm -rf %t/rec && llvm-mneme-record --device=host -o %t/rec -- %t/app 2>&1 | FileCheck %s --check-prefixes=CHECK,WAVE
 // DEFINE: %{replay} = %python %S/Cuda/Inputs/replay-all.py llvm-mneme-replay %t/rec | FileCheck %s --check-prefix=REPLAY
 // RUN: rm -rf %t && mkdir %t

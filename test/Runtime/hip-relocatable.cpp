@@ -1,12 +1,14 @@
 // HIP with -fgpu-rdc: kernels get functions and variables of other translation units.
 //
 // REQUIRES: clang, amdgpu-registered-target, device-host
-// DEFINE: %{hip} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a --offload-new-driver -fgpu-rdc -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h
+// DEFINE: %{hip} = %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a --offload-new-driver -fgpu-rdc \
+// DEFINE:   -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
 // RUN: %{hip} -c %s -o %t/main.o
 // RUN: %{hip} -c %s -o %t/other.o -DOTHER
-// RUN: %clangxx --offload-link --hip-link -nogpulib --offload-new-driver %t/main.o %t/other.o -o %t/app -L%t -lamdhip64 -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
+// RUN: %clangxx --offload-link --hip-link -nogpulib --offload-new-driver %t/main.o %t/other.o -o %t/app -L%t -lamdhip64 -Wl,-rpath,%t \
+// RUN:   -Wl,--unresolved-symbols=ignore-all
 // RUN: llvm-mneme-record --device=host -o %t/rec -- %t/app 2>&1 | FileCheck %s
 // RUN: llvm-mneme-record list-kernels --static-hash --json %t/app > %t/kernels.json
 // RUN: %python %S/../Instrument/Inputs/same-code.py %t/kernels.json %t/rec | FileCheck %s --check-prefix=AGREE

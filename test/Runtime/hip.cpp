@@ -3,7 +3,8 @@
 // REQUIRES: clang, amdgpu-registered-target, device-host
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
-// RUN: %clangxx -x hip -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
+// RUN: %clangxx -x hip -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx90a -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s \
+// RUN:   -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
 // RUN: llvm-mneme-record --device=host -o %t/rec -- %t/app 2> %t/err | FileCheck %s
 // RUN: FileCheck %s --check-prefix=ERR < %t/err
 // RUN: llvm-mneme-record check %t/rec

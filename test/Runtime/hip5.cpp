@@ -4,7 +4,8 @@
 // RUN: rm -rf %t && mkdir %t
 // RUN: %clangxx -shared -fPIC -Wl,-soname,libamdhip64.so.5 %S/../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so.5
 // RUN: ln -s libamdhip64.so.5 %t/libamdhip64.so
-// RUN: %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx1100 -fpass-plugin=%mneme_pass -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
+// RUN: %clangxx -x hip -std=c++17 -O2 -nogpuinc -nogpulib -fdeclspec --offload-arch=gfx1100 -fpass-plugin=%mneme_pass \
+// RUN:   -include %S/../Instrument/Inputs/minihip.h %s -o %t/app -L%t -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
 // RUN: llvm-mneme-record --device=host --no-record -- %t/app | FileCheck %s
 
 extern "C" {

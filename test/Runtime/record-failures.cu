@@ -48,7 +48,8 @@
 // RUN: rm -rf %t.rec
 // RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- sh -c 'ulimit -f 0; exec %t same 2> %t.stderr' 2>&1 | FileCheck %s --check-prefix=MUTE
 // RUN: rm -rf %t.rec
-// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- %python %S/Inputs/unread.py sh -c 'ulimit -f 0; exec %t same' 2>&1 | FileCheck %s --check-prefix=MUTE
+// RUN: llvm-mneme-record --device=host --any-executable -o %t.rec -- %python %S/Inputs/unread.py sh -c 'ulimit -f 0; exec %t same' 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=MUTE
 // MUTE: the program goes on
 // MUTE: mneme: 5 launches seen, 0 recorded, 5 skipped
 

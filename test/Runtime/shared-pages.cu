@@ -12,7 +12,8 @@
 // RUN: find %t.two.rec -name 'DeviceState.*' -size +2k | count 0
 // RUN: llvm-mneme-record check %t.two.rec | FileCheck %s --check-prefix=TWO
 // TWO: 1 kernel, 2 instances, 0 problems
-// RUN: for id in $(sed -n 's/^    "\([0-9a-f]*\)": {$/\1/p' %t.two.rec/*.json); do llvm-mneme-replay %t.two.rec --record-id=$id --passes='default<O1>' || exit 1; done | FileCheck %s --check-prefix=REPLAY
+// RUN: for id in $(sed -n 's/^    "\([0-9a-f]*\)": {$/\1/p' %t.two.rec/*.json); do llvm-mneme-replay %t.two.rec --record-id=$id --passes='default<O1>' \
+// RUN:   || exit 1; done | FileCheck %s --check-prefix=REPLAY
 // REPLAY-COUNT-2: "verified": true
 
 // Another process finds the pages in the folder, also for another kernel.
@@ -38,7 +39,8 @@
 // RUN: %python -c "import os, sys, glob; \
 // RUN:   full, best = (sum(os.path.getsize(f) for f in glob.glob(d + '/DeviceState.epi*')) for d in sys.argv[1:]); \
 // RUN:   assert full > best, (full, best)" %t.full.rec %t.best.rec
-// RUN: for id in $(sed -n 's/^    "\([0-9a-f]*\)": {$/\1/p' %t.full.rec/*.json); do llvm-mneme-replay %t.full.rec --record-id=$id --passes='default<O1>' || exit 1; done | FileCheck %s --check-prefix=REPLAY
+// RUN: for id in $(sed -n 's/^    "\([0-9a-f]*\)": {$/\1/p' %t.full.rec/*.json); do llvm-mneme-replay %t.full.rec --record-id=$id --passes='default<O1>' \
+// RUN:   || exit 1; done | FileCheck %s --check-prefix=REPLAY
 // RUN: not llvm-mneme-record --device=host --epilogue=all -o %t.x.rec -- %t 2>&1 | FileCheck %s --check-prefix=WORD
 // WORD: error: --epilogue='all': expected one of diff, full, best
 

@@ -20,7 +20,8 @@
 // TYPO-NEXT: {{^}}  second(int*){{$}}
 
 // Of one kernel only, as many as there are to be.
-// RUN: llvm-mneme-record --device=host -o %t/three --stop-when-recorded --kernel='^second' --max-recordings=3 --record-id=ordinal -- %t/app 2>&1 | FileCheck %s --check-prefix=THREE
+// RUN: llvm-mneme-record --device=host -o %t/three --stop-when-recorded --kernel='^second' --max-recordings=3 --record-id=ordinal -- %t/app 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=THREE
 // THREE: {{^}}second(int*) 3 -
 // THREE-NOT: seen
 // THREE: mneme: 3 instances of 1 kernel, {{.*}}

@@ -1,7 +1,8 @@
 ; Sync points that all threads pass together: a loop over threads before each, a
 ; direct branch to what follows. The loop counter %k, on which all threads agree, is
 ; one scalar of the context; the address of the thread's element is recomputed.
-; RUN: mneme-pass-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s --implicit-check-not='call i64 @mneme.host.sync' --implicit-check-not=__mneme_host_advance
+; RUN: mneme-pass-opt -passes='mneme-host-region,verify' -S %s | FileCheck %s --implicit-check-not='call i64 @mneme.host.sync' \
+; RUN:   --implicit-check-not=__mneme_host_advance
 
 target datalayout = "e-m:e-p270:32:32-p271:32:32-p272:64:64-i64:64-i128:128-f80:128-n8:16:32:64-S128"
 target triple = "x86_64-unknown-linux-gnu"

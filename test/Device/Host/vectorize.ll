@@ -1,6 +1,7 @@
 ; A loop over threads that do not depend on each other is vectorized across them, and
 ; not where one shared location serves them all.
-; RUN: mneme-pass-opt -passes='mneme-host-normalize,mneme-host-intrinsics,mneme-host-shared,mneme-host-inline,mneme-host-loop' -S %s | mneme-pass-opt -passes='default<O3>' -S | FileCheck %s
+; RUN: mneme-pass-opt -passes='mneme-host-normalize,mneme-host-intrinsics,mneme-host-shared,mneme-host-inline,mneme-host-loop' -S %s \
+; RUN:   | mneme-pass-opt -passes='default<O3>' -S | FileCheck %s
 ; REQUIRES: x86-registered-target
 target triple = "nvptx64-nvidia-cuda"
 declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()

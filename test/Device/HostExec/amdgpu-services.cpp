@@ -8,7 +8,8 @@
 // DEFINE: %{arch} = gfx90a
 // DEFINE: %{mode} = -O2
 // DEFINE: %{build} = %hip_cc --offload-arch=%{arch} %{mode} %s -o %t/app -L%t -lamdhip64 -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
-// DEFINE: %{record} = rm -rf %t/rec && llvm-mneme-record --device=host -o %t/rec -- %t/app 2> %t/errors | FileCheck %s && FileCheck %s --check-prefix=ERRORS < %t/errors
+// DEFINE: %{record} = rm -rf %t/rec && llvm-mneme-record --device=host -o %t/rec -- %t/app 2> %t/errors | FileCheck %s \
+// DEFINE:   && FileCheck %s --check-prefix=ERRORS < %t/errors
 // RUN: %{build} && %{record}
 // REDEFINE: %{mode} = -O0 -mcode-object-version=4
 // RUN: %{build} && %{record}

@@ -7,8 +7,10 @@
 // RUN: %clangxx -shared -fPIC %S/../../Instrument/Inputs/minihip.cpp -o %t/libamdhip64.so
 // DEFINE: %{arch} =
 // DEFINE: %{mode} =
-// DEFINE: %{build} = %hip_cc --offload-arch=%{arch} %{mode} -Wno-unused-value -I%S %s -o %t/app -L%t -lamdhip64 -Wl,-rpath,%t -Wl,--unresolved-symbols=ignore-all
-// DEFINE: %{run} = for S in auto coroutine fiber; do env MNEME_HOST_STRATEGY=$S llvm-mneme-record --device=host --no-record -- %t/app || exit 1; done | FileCheck %s
+// DEFINE: %{build} = %hip_cc --offload-arch=%{arch} %{mode} -Wno-unused-value -I%S %s -o %t/app -L%t -lamdhip64 -Wl,-rpath,%t \
+// DEFINE:   -Wl,--unresolved-symbols=ignore-all
+// DEFINE: %{run} = for S in auto coroutine fiber; do env MNEME_HOST_STRATEGY=$S llvm-mneme-record --device=host --no-record -- %t/app || exit 1; done \
+// DEFINE:   | FileCheck %s
 // REDEFINE: %{arch} = gfx90a
 // REDEFINE: %{mode} = -O2 -DWAVE=64
 // RUN: %{build} && %{run}

@@ -4,7 +4,8 @@
 // RUN: rm -rf %t && mkdir %t && rm -rf %servers/abandoned && mkdir %servers/abandoned && cd %t && mkdir tmp && mkfifo number
 // RUN: %source_cxx %s -o app
 // RUN: printf '#!/bin/sh\nexec llvm-mneme-jitd --jobs=1 "$1" "$3" "$4"\n' > server && chmod +x server
-// RUN: env MNEME_JIT_CACHE=none MNEME_JIT_IDLE=1 MNEME_JIT_SERVER=%t/server XDG_RUNTIME_DIR=%servers/abandoned TMPDIR=%t/tmp ./app | FileCheck %s --match-full-lines
+// RUN: env MNEME_JIT_CACHE=none MNEME_JIT_IDLE=1 MNEME_JIT_SERVER=%t/server XDG_RUNTIME_DIR=%servers/abandoned TMPDIR=%t/tmp ./app \
+// RUN:   | FileCheck %s --match-full-lines
 // CHECK:      3
 // CHECK-NEXT: canceled
 // CHECK-NEXT: no file

@@ -6,7 +6,8 @@
 // RUN: %cuda_cc -O2 %s -o %t/app -L%cuda_path/lib64/stubs -lcuda
 // RUN: %cuda_cc_static -O2 %s -o %t/static -L%cuda_path/lib64/stubs -lcuda %emulated_static_libs
 // DEFINE: %{how} =
-// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-record --device=cuda --kernel=add --record-id=ordinal --max-recordings=0 -o %t/%{how}.rec -- %t/%{how}
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-record --device=cuda --kernel=add --record-id=ordinal --max-recordings=0 \
+// DEFINE:   -o %t/%{how}.rec -- %t/%{how}
 // REDEFINE: %{how} = app
 // RUN: %{record} > %t/app.out 2>&1
 // RUN: FileCheck %s < %t/app.out

@@ -34,7 +34,8 @@
 
 // Each device has its arena, the first one's is where it always is. Recordings of two
 // runs go together.
-// RUN: %python -c "import json, sys; k = json.load(open(sys.argv[1])); print(hex(k['VAddr']), hex(k['VASize']))" %t/threads.app/$(ls %t/threads.app | grep json | head -1) | FileCheck %s --check-prefix=ARENAS
+// RUN: %python -c "import json, sys; k = json.load(open(sys.argv[1])); print(hex(k['VAddr']), hex(k['VASize']))" %t/threads.app/$(ls %t/threads.app \
+// RUN:   | grep json | head -1) | FileCheck %s --check-prefix=ARENAS
 // ARENAS: 0x7d0000000000 0x18000000000
 // RUN: llvm-mneme-record copy %t/threads.app %t/copy
 // RUN: llvm-mneme-record check %t/copy
@@ -55,8 +56,10 @@
 // another's memory: it can access it, and is waited for.
 // REDEFINE: %{mode} = guests
 // RUN: %{gpu} MNEME_EMULATED_PEERS=1 %t/app guests | FileCheck %s --check-prefix=WELL
-// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=%gpu_kind --kernel=count -o %t/guests -- %t/app guests 2>&1 | FileCheck %s --check-prefix=GUESTS
-// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=%gpu_kind --kernel=count -o %t/guests.static -- %t/static guests 2>&1 | FileCheck %s --check-prefix=GUESTS
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=%gpu_kind --kernel=count -o %t/guests -- %t/app guests 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GUESTS
+// RUN: %{gpu} MNEME_EMULATED_PEERS=1 llvm-mneme-record --device=%gpu_kind --kernel=count -o %t/guests.static -- %t/static guests 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=GUESTS
 // GUESTS-NOT: warning
 // GUESTS: all is well
 // GUESTS: 301 launches seen, 1 recorded, 300 skipped

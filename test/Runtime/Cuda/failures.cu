@@ -30,14 +30,16 @@
 
 // Another launch crashed, and nobody has asked yet.
 // REDEFINE: %{how} = before
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel=store -o %t.before.rec -- %t before 2> %t.err | FileCheck %s --check-prefix=BEFORE
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel=store -o %t.before.rec -- %t before 2> %t.err \
+// RUN:   | FileCheck %s --check-prefix=BEFORE
 // RUN: FileCheck %s --check-prefix=BEFOREERR < %t.err
 // BEFORE: then: an illegal memory access was encountered
 // BEFORE: free: an illegal memory access was encountered
 // BEFOREERR: warning: kernel '_Z5storePii' is not recorded: an earlier launch failed: {{.*(ILLEGAL_ADDRESS|IllegalAddress)}}
 
 // The folder is gone.
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --any-executable -o %t.gone.rec -- sh -c 'rm -rf %t.gone.rec; exec %t gone' 2> %t.err | FileCheck %s --check-prefix=GONE
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --any-executable -o %t.gone.rec -- sh \
+// RUN:   -c 'rm -rf %t.gone.rec; exec %t gone' 2> %t.err | FileCheck %s --check-prefix=GONE
 // RUN: FileCheck %s --check-prefix=GONEERR < %t.err
 // GONE: launch: no error, then: no error
 // GONE: value 1

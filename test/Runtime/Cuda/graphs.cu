@@ -18,7 +18,8 @@
 // REPLAY-NEXT: twice grid 1: Match
 
 // Those that are not selected are counted, and the graph is launched as it is.
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.other --kernel=inner -- %t 2>&1 | FileCheck %s --check-prefix=OTHER
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.other --kernel=inner -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OTHER
 // OTHER: 22 launches seen, 1 recorded, 21 skipped
 // OTHER-DAG: 19 skipped: not selected
 // OTHER-DAG: 2 skipped: same launch configuration recorded before

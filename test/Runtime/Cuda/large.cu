@@ -17,7 +17,8 @@
 // REPLAY-NEXT: spread grid 2: Match
 
 // 256 MiB: no room for 200 more. The files hold the same.
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.small.rec -- %t 2>&1 | FileCheck %s
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x10000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.small.rec -- %t 2>&1 \
+// RUN:   | FileCheck %s
 // RUN: for f in %t.rec/DeviceState*; do cmp $f %t.small.rec/$(basename $f) || exit 1; done
 // Room for one at a time: 512 MiB.
 // RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x20000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.one.rec -- %t 2>&1 | FileCheck %s

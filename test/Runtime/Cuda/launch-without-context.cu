@@ -15,7 +15,8 @@
 // REPLAY: add grid 2: Match
 //
 // RUN: %{gpu} MNEME_EMULATED_VERSION=12040 %t/app %t/app.cubin | FileCheck %s --check-prefix=OLD
-// RUN: %{gpu} MNEME_EMULATED_VERSION=12040 llvm-mneme-record --any-executable --device=cuda -o %t/old -- %t/app %t/app.cubin 2>&1 | FileCheck %s --check-prefixes=OLD,OLD-SKIP
+// RUN: %{gpu} MNEME_EMULATED_VERSION=12040 llvm-mneme-record --any-executable --device=cuda -o %t/old -- %t/app %t/app.cubin 2>&1 \
+// RUN:   | FileCheck %s --check-prefixes=OLD,OLD-SKIP
 // OLD: no context before, launched 201, synchronized 201, no context after, result 0
 // OLD-SKIP: 0 launches seen
 

@@ -23,26 +23,30 @@
 // A program with the static runtime goes through its slots; so does one that is not
 // position-independent, and one of the old driver.
 // RUN: %cuda_cc_static -O2 %s -o %t.static %emulated_static_libs
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.static.rec -- %t.static 2>&1 > %t.out | FileCheck %s --check-prefix=ALL
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.static.rec -- %t.static 2>&1 > %t.out \
+// RUN:   | FileCheck %s --check-prefix=ALL
 // RUN: cmp %t.expected %t.out
 // RUN: llvm-mneme-record show %t.static.rec | FileCheck %s --check-prefix=SHOW
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.static.rec | FileCheck %s --check-prefix=REPLAY
 // RUN: %cuda_cc -O2 -no-pie %s -o %t.nopie
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.nopie.rec -- %t.nopie 2>&1 > %t.out | FileCheck %s --check-prefix=ALL
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.nopie.rec -- %t.nopie 2>&1 > %t.out \
+// RUN:   | FileCheck %s --check-prefix=ALL
 // RUN: cmp %t.expected %t.out
 // RUN: %cuda_cc -O2 --no-offload-new-driver %s -o %t.old
 // RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind -o %t.old.rec -- %t.old 2>&1 > %t.out | FileCheck %s --check-prefix=ALL
 // RUN: cmp %t.expected %t.out
 
 // Only what is selected is asked about, and counted by launch.
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel='^sparse\(' -o %t.byname.rec -- %t 2>&1 | FileCheck %s --check-prefix=BYNAME
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel='^sparse\(' -o %t.byname.rec -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BYNAME
 // BYNAME: sparse(char*, unsigned long) {{ *}}2 {{ *}}2
 // BYNAME: counted(int*) {{ *}}0 {{ *}}10 {{ *}}0 B
 // BYNAME-DAG: 12 launches seen, 2 recorded, 10 skipped
 // BYNAME-DAG: 10 skipped: not selected
 // BYNAME: 2 instances of 1 kernel
 // RUN: ls %t.byname.rec/*.json | count 1
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel=counted --skip=3 --max-recordings=2 -o %t.skip.rec -- %t 2>&1 | FileCheck %s --check-prefix=SKIP
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --kernel=counted --skip=3 --max-recordings=2 -o %t.skip.rec -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=SKIP
 // SKIP-DAG: 12 launches seen, 2 recorded, 10 skipped
 // SKIP-DAG: 3 skipped: among the first launches, to be skipped
 // SKIP-DAG: 2 skipped: not selected

@@ -8,7 +8,8 @@
 // RUN: %cxx -std=c++17 -I%cuda_path/include -I%mneme_src/include %S/Inputs/launch-image.cpp -o %t/app -L%cuda_path/lib64/stubs -lcuda
 // DEFINE: %{ir} =
 // DEFINE: %{options} =
-// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc llvm-mneme-record --any-executable --device=cuda -o %t/rec -- %t/app %t/add.cubin add %{ir} '%{options}' 2>&1
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc llvm-mneme-record --any-executable --device=cuda -o %t/rec \
+// DEFINE:   -- %t/app %t/add.cubin add %{ir} '%{options}' 2>&1
 //
 // Other parameters.
 // RUN: sed -e 's/i32 noundef %1/i64 noundef %1/' -e 's/, %1$/, 3/' %t/add.ll > %t/other.ll
@@ -46,7 +47,8 @@
 //
 // Bound to another image: the kernel is recorded without IR.
 // RUN: %cuda_cc_plain -O0 --cuda-device-only -c %s -o %t/other.cubin
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc llvm-mneme-record --any-executable --device=cuda -o %t/rec -- %t/app %t/add.cubin add %t/add.bc "" add %t/other.cubin 2>&1 | FileCheck %s --check-prefixes=CHECK,OTHER
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t/add.bc llvm-mneme-record --any-executable --device=cuda -o %t/rec \
+// RUN:   -- %t/app %t/add.cubin add %t/add.bc "" add %t/other.cubin 2>&1 | FileCheck %s --check-prefixes=CHECK,OTHER
 // OTHER-DAG: warning: kernel 'add' is recorded without IR: the IR that is registered for its name is bound to another image; register it with the bytes that the program passes to the driver
 // OTHER-DAG: 1 launch seen, 1 recorded
 

@@ -4,7 +4,8 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --max-recordings=9 -o %t.rec -- %t > %t.out 2> %t.err
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=0x8000000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --max-recordings=9 -o %t.rec -- %t \
+// RUN:   > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // RUN: llvm-mneme-record check %t.rec

@@ -26,13 +26,15 @@
 // PTX: 1 recorded
 
 // Something else lies where recordings have their memory.
-// RUN: %emulated_gpu MNEME_EMULATED_TAKEN=0x7e0000000000:0x200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.taken.rec -- %t 2>&1 | FileCheck %s --check-prefix=TAKEN
+// RUN: %emulated_gpu MNEME_EMULATED_TAKEN=0x7e0000000000:0x200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.taken.rec -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TAKEN
 // TAKEN: mneme: error: nothing is recorded: cannot reserve device addresses [0x7e0000000000, 0x7e8000000000)
 // TAKEN: mneme: warning: kernel '_Z3addPi' is not recorded: cannot reserve
 // TAKEN: sum 3
 // TAKEN: 1 launch seen, 0 recorded, 1 skipped
 // Less will do where only the end is taken.
-// RUN: %emulated_gpu MNEME_EMULATED_TAKEN=0x7e7000000000:0x200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.less.rec -- %t 2>&1 | FileCheck %s --check-prefix=LESS
+// RUN: %emulated_gpu MNEME_EMULATED_TAKEN=0x7e7000000000:0x200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.less.rec -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=LESS
 // LESS: sum 3
 // LESS: 1 recorded
 // RUN: llvm-mneme-record show %t.less.rec | FileCheck %s --check-prefix=LESSSHOW
@@ -42,7 +44,8 @@
 
 // Of two architectures, the one is recorded that the device runs.
 // RUN: %cuda_cc -O2 --offload-arch=sm_80 %s -o %t.two
-// RUN: %emulated_gpu MNEME_EMULATED_ARCH=sm_89 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.two.rec -- %t.two 2>&1 | FileCheck %s --check-prefix=TWO
+// RUN: %emulated_gpu MNEME_EMULATED_ARCH=sm_89 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.two.rec -- %t.two 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=TWO
 // TWO-NOT: warning
 // TWO: sum 3
 // RUN: llvm-mneme-record show %t.two.rec | FileCheck %s --check-prefix=TWOSHOW

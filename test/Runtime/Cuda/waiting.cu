@@ -8,7 +8,8 @@
 // WELL: all is well
 // DEFINE: %{how} =
 // DEFINE: %{limit} = 3
-// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=%{limit} --max-recordings=0 -o %t.%{how}.rec -- %t %{how}
+// DEFINE: %{record} = %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=%{limit} --max-recordings=0 \
+// DEFINE:   -o %t.%{how}.rec -- %t %{how}
 
 // A stream is blocked by a function of the host that waits for what comes after the
 // launches. Only the first of them waits; when all is over, launches are recorded.
@@ -48,28 +49,33 @@
 
 // The program ends while a kernel of its own keeps the device from giving memory back.
 // REDEFINE: %{how} = end
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=3 --kernel=add -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=3 --kernel=add \
+// RUN:   -o %t.end.rec -- %t end 2>&1 | FileCheck %s --check-prefix=END
 // END: warning: kernel '_Z3addPii' is not recorded: the device's part in writing it did not end within 3 s (--wait-limit)
 // END: 2 launches seen, 0 recorded, 2 skipped
 
 // Memory that copies take, which can only be freed when all is done: there is none as
 // long as that takes.
 // REDEFINE: %{how} = memory
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=3 --kernel=add -o %t.memory.rec -- %t memory 2>&1 | FileCheck %s --check-prefix=MEMORY
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait-limit=3 --kernel=add \
+// RUN:   -o %t.memory.rec -- %t memory 2>&1 | FileCheck %s --check-prefix=MEMORY
 // MEMORY-NOT: warning
 // MEMORY: all is well
 // MEMORY: 3 launches seen, 1 recorded, 2 skipped
 
 // Device memory runs out while the driver keeps the thread that writes recordings.
 // REDEFINE: %{how} = buffers
-// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_PINNING_WAITS=1 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --wait-limit=3 --kernel=add --record-id=ordinal --max-recordings=0 -o %t.buffers.rec -- %t buffers 2>&1 | FileCheck %s --check-prefix=BUFFERS
+// RUN: %emulated_gpu MNEME_EMULATED_MEMORY=67108864 MNEME_EMULATED_PINNING_WAITS=1 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind \
+// RUN:   --wait=stream --wait-limit=3 --kernel=add --record-id=ordinal --max-recordings=0 -o %t.buffers.rec -- %t buffers 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=BUFFERS
 // BUFFERS: warning: kernel '_Z3addPii' is not recorded: the device's part in writing earlier recordings did not end within 3 s (--wait-limit)
 // BUFFERS: all is well
 // BUFFERS: 4 launches seen, 3 recorded, 1 skipped
 
 // What is said of streams only: what the launch's own does not wait for goes on.
 // REDEFINE: %{how} = stream
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --max-recordings=3 -o %t.stream2.rec -- %t stream 2>&1 | FileCheck %s --check-prefix=STREAM2
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --max-recordings=3 -o %t.stream2.rec -- %t stream 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=STREAM2
 // STREAM2-NOT: warning
 // STREAM2: all is well
 // STREAM2: 110 launches seen, 3 recorded, 107 skipped
@@ -79,14 +85,16 @@
 // REPLAY2-NEXT: add grid 2: Match
 // REPLAY2-NEXT: add grid 3: Match
 // REDEFINE: %{how} = copy
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT=stream llvm-mneme-record --device=%gpu_kind -o %t.copy2.rec -- %t copy 2>&1 | FileCheck %s --check-prefix=COPY2
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT=stream llvm-mneme-record --device=%gpu_kind -o %t.copy2.rec -- %t copy 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=COPY2
 // COPY2-NOT: warning
 // COPY2: 3 launches seen, 3 recorded, 0 skipped
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t.copy2.rec | FileCheck %s --check-prefix=REPLAY2
 
 // What it does wait for has the time that there is.
 // REDEFINE: %{how} = own
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --wait-limit=3 -o %t.own.rec -- %t own 2>&1 | FileCheck %s --check-prefix=OWN
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --wait-limit=3 -o %t.own.rec -- %t own 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OWN
 // OWN: warning: kernel '_Z3addPii' is not recorded: other work of the stream did not end within 3 s (--wait-limit)
 // OWN: all is well
 // OWN: 4 launches seen, 2 recorded, 2 skipped
@@ -94,7 +102,8 @@
 // OWNREPLAY: add grid 3: Match
 // OWNREPLAY-NEXT: add grid 4: Match
 // RUN: rm -rf %t.kernel2.rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --wait-limit=3 --kernel=spin -o %t.kernel2.rec -- %t kernel 2>&1 | FileCheck %s --check-prefix=KERNEL2
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=%gpu_kind --wait=stream --wait-limit=3 --kernel=spin -o %t.kernel2.rec \
+// RUN:   -- %t kernel 2>&1 | FileCheck %s --check-prefix=KERNEL2
 // KERNEL2: warning: kernel '_Z4spinPVi' is not recorded: the launch did not end within 3 s (--wait-limit)
 // KERNEL2: all is well
 
@@ -111,7 +120,8 @@
 // SLOW: all is well
 // SLOW: 2 launches seen, 2 recorded, 0 skipped
 // RUN: rm -rf %t.slow.rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT_LIMIT=0.25 llvm-mneme-record --device=%gpu_kind -o %t.slow.rec -- %t slow 2>&1 | FileCheck %s --check-prefix=ENV
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc MNEME_WAIT_LIMIT=0.25 llvm-mneme-record --device=%gpu_kind -o %t.slow.rec -- %t slow 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=ENV
 // ENV: is not recorded: other work of the device did not end within 0.25 s (--wait-limit)
 // ENV: all is well
 

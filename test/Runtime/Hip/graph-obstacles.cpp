@@ -10,7 +10,8 @@
 // CHECK-NEXT: 1 skipped: launched by an executable graph after a change that is not supported
 
 // Before HIP 6, the types of nodes have other numbers.
-// RUN: %emulated_amd MNEME_EMULATED_VERSION=50200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=hip -o %t.old -- %t 2>&1 | FileCheck %s --check-prefix=OLD
+// RUN: %emulated_amd MNEME_EMULATED_VERSION=50200000 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=hip -o %t.old -- %t 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=OLD
 // OLD: 2 12
 // OLD: 2 launches seen, 0 recorded, 2 skipped
 // OLD-NEXT: 2 skipped: launched by a graph, which needs HIP 6 or later

@@ -10,7 +10,8 @@
 // RUN: FileCheck %s < %t/out
 // RUN: FileCheck %s --check-prefix=ERR < %t/err
 // RUN: llvm-mneme-record check %t/rec
-// RUN: %python %S/../Cuda/Inputs/replay-all.py "%emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-replay" %t/rec hip:0 | FileCheck %s --check-prefix=REPLAY
+// RUN: %python %S/../Cuda/Inputs/replay-all.py "%emulated_amd MNEME_EMULATED_KERNELS=%t/app.bc llvm-mneme-replay" %t/rec hip:0 \
+// RUN:   | FileCheck %s --check-prefix=REPLAY
 
 // CHECK: extended: 1 2
 // CHECK-NEXT: module: 15

@@ -22,7 +22,8 @@
 // REPLAY: add grid 1: Match
 // REPLAY-NEXT: add grid 2: Match
 // RUN: llvm-mneme-record list %t/rec | sed -n 's/^  \([0-9a-f]*\)  grid 2x.*/\1/p' > %t/id
-// RUN: %{gpu} llvm-mneme-replay %t/rec --record-id=$(cat %t/id) --device=hip:0 --passes='default<O3>' --baseline=app --format=text | FileCheck %s --check-prefix=BASELINE
+// RUN: %{gpu} llvm-mneme-replay %t/rec --record-id=$(cat %t/id) --device=hip:0 --passes='default<O3>' --baseline=app --format=text \
+// RUN:   | FileCheck %s --check-prefix=BASELINE
 // BASELINE: verdict         Match
 // BASELINE: baseline
 //

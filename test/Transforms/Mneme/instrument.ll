@@ -2,7 +2,8 @@
 ; RUN: rm -rf %t && split-file %s %t && mkdir %t/tmp
 ; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes='mneme-instrument<O2>' -disable-output %t/device.ll
 ; RUN: env TMPDIR=%t/tmp mneme-pass-opt -passes=mneme-instrument -S %t/host.ll | FileCheck %s
-; RUN: mneme-pass-opt -passes='mneme-instrument<Oz;rdc>,mneme-capture<O0>,mneme-embed,mneme-hooks' -print-pipeline-passes -disable-output %t/plain.ll | FileCheck %s --check-prefix=PRINT
+; RUN: mneme-pass-opt -passes='mneme-instrument<Oz;rdc>,mneme-capture<O0>,mneme-embed,mneme-hooks' -print-pipeline-passes -disable-output %t/plain.ll \
+; RUN:   | FileCheck %s --check-prefix=PRINT
 ; RUN: not mneme-pass-opt -passes='mneme-instrument<O9>' -disable-output %t/plain.ll 2>&1 | FileCheck %s --check-prefix=BAD
 
 ; PRINT: mneme-instrument<Oz;rdc>,mneme-capture<O0>,mneme-embed,mneme-hooks

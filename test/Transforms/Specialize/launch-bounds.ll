@@ -1,6 +1,7 @@
 ; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<max-threads=128;min-blocks=4>' | FileCheck %s
 ; The attributes are those that the code generators read.
-; RUN: mneme-pass-opt %s -passes='mneme-specialize<kernel=nv;max-threads=128;min-blocks=4>' | llc -mtriple=nvptx64-nvidia-cuda -mcpu=sm_90 | FileCheck %s --check-prefix=PTX
+; RUN: mneme-pass-opt %s -passes='mneme-specialize<kernel=nv;max-threads=128;min-blocks=4>' | llc -mtriple=nvptx64-nvidia-cuda -mcpu=sm_90 \
+; RUN:   | FileCheck %s --check-prefix=PTX
 
 ; CHECK: define ptx_kernel void @nv() #[[NV:[0-9]+]]
 ; PTX-LABEL: .entry nv()

@@ -6,7 +6,8 @@
 ; RUN: mneme-pass-opt -S %s -passes='mneme-trace<control=1>' | FileCheck %s --check-prefix=NONE
 ; NONE-NOT: mneme_trace
 
-; RUN: mneme-pass-opt -disable-output -print-pipeline-passes %s -passes='mneme-trace<range=4096:0x1100:0x9000;read-first=16;control=9;limit=5>' | FileCheck %s --check-prefix=TEXT
+; RUN: mneme-pass-opt -disable-output -print-pipeline-passes %s -passes='mneme-trace<range=4096:0x1100:0x9000;read-first=16;control=9;limit=5>' \
+; RUN:   | FileCheck %s --check-prefix=TEXT
 ; TEXT: mneme-trace<range=0x1000:0x1100:0x9000;read-first=0x10;control=0x9;limit=5>
 
 ; RUN: not mneme-pass-opt -disable-output %s -passes='mneme-trace<range=1:2>' 2>&1 | FileCheck %s --check-prefix=BAD -DPARAM=range=1:2
