@@ -46,6 +46,7 @@
 
 #include <stdint.h>
 #include <string>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -380,13 +381,14 @@ inline void writeImage(WireWriter &W, const JitImage &I) {
   W.u64(I.CompileNanoseconds);
 }
 
-/// Reads and checks an image: all offsets are within it.
+/// Reads and checks an image: all offsets are within it, the entry can be
+/// executed, and the frames can be read.
 inline bool readImage(WireReader &R, JitImage &I) {
   constexpr uint64_t MaxSize = uint64_t(1) << 30, PageSize = 4096;
   I.Size = R.u64();
   I.Entry = R.u64();
   uint64_t End = 0;
-  bool Ok = I.Size <= MaxSize && (I.Size ? I.Entry < I.Size : !I.Entry);
+  bool Ok = I.Size <= MaxSize && (I.Size || !I.Entry);
   auto IsInside = [&](uint64_t Offset, uint64_t Bytes) {
     return Offset <= I.Size && Bytes <= I.Size - Offset;
   };
@@ -402,6 +404,14 @@ inline bool readImage(WireReader &R, JitImage &I) {
     End = S.Offset + S.Size;
     I.Segments.push_back(std::move(S));
   }
+  auto IsMapped = [&](uint64_t Offset, uint64_t Bytes, uint32_t Protection) {
+    for (const JitImage::Segment &S : I.Segments)
+      if (Offset >= S.Offset && Offset - S.Offset <= S.Size &&
+          Bytes <= S.Size - (Offset - S.Offset))
+        return (S.Protection & Protection) == Protection;
+    return false;
+  };
+  Ok = Ok && (!I.Size || IsMapped(I.Entry, 1, PROT_EXEC));
   for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
     JitImage::External E;
     E.Name = R.str();
@@ -419,7 +429,8 @@ inline bool readImage(WireReader &R, JitImage &I) {
   }
   I.FrameOffset = R.u64();
   I.FrameSize = R.u64();
-  Ok = Ok && IsInside(I.FrameOffset, I.FrameSize);
+  Ok = Ok && (I.FrameSize ? IsMapped(I.FrameOffset, I.FrameSize, PROT_READ)
+                          : !I.FrameOffset);
   for (uint32_t N = R.u32(); N && R.ok() && Ok; --N) {
     JitImage::Function F;
     F.Name = R.str();
