@@ -364,6 +364,15 @@ TEST_F(JitCacheTest, DigestsOfUnchangedFilesAreKnown) {
   EXPECT_EQ(std::string(16, 'k'), Add(Program).Digest);
 }
 
+TEST_F(JitCacheTest, InputsHavePaths) {
+  JitInputs Inputs, Read;
+  Inputs.Files = {{"path", "", ""}};
+  EXPECT_TRUE(JitInputs::decode(Inputs.encode(), Read));
+  EXPECT_FALSE(JitInputs::decode(Inputs.encode() + "x", Read));
+  Inputs.Files.push_back({"", "folder", ""});
+  EXPECT_FALSE(JitInputs::decode(Inputs.encode(), Read));
+}
+
 TEST_F(JitCacheTest, InputsAreThoseThatWereRead) {
   write("a");
   struct stat S;

@@ -305,6 +305,8 @@ bool JitInputs::decode(const std::string &Bytes, JitInputs &Result) {
     F.Path = R.str();
     F.Digest = R.str();
     F.Stamp = R.str();
+    if (F.Path.empty())
+      return false;
     Result.Files.push_back(std::move(F));
   }
   return R.ok() && R.atEnd();
