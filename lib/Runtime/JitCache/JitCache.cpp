@@ -19,6 +19,7 @@
 #include <cpuid.h>
 #include <cstring>
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -183,6 +184,14 @@ std::string mneme::jitFileDigest(const std::string &Path) {
   OwnedDescriptor Fd(openInput(Path));
   struct stat Status;
   return digestFile(Fd, Status);
+}
+
+bool mneme::isSharedLibrary(const std::string &Bytes) {
+  Elf64_Ehdr Header;
+  if (Bytes.size() < sizeof(Header))
+    return false;
+  memcpy(&Header, Bytes.data(), sizeof(Header));
+  return !memcmp(Header.e_ident, ELFMAG, SELFMAG) && Header.e_type == ET_DYN;
 }
 
 static std::string pathFrom(const std::string &Folder,

@@ -108,6 +108,9 @@ struct JitInputs {
 std::string makeSourceKey(const std::string &Identity, const JitSource &S,
                           const std::string &Folder);
 
+/// Returns whether \p Bytes begin like an ELF shared library.
+bool isSharedLibrary(const std::string &Bytes);
+
 /// Returns the digest of a file's contents; empty if it cannot be read.
 std::string jitFileDigest(const std::string &Path);
 
