@@ -515,6 +515,6 @@ int main(int argc, char **argv) {
   if (Status)
     return *Status;
   WithColor::error(errs(), ToolName)
-      << printableLines(toString(Status.takeError())) << '\n';
+      << printableMessage(toString(Status.takeError())) << '\n';
   return 1;
 }

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Jit/JitServer.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -70,7 +71,7 @@ int main(int Argc, char **Argv) {
   Options.ReadyFD = ReadyFD;
   if (Error E = runJitServer(Options)) {
     WithColor::error(errs(), "llvm-mneme-jitd")
-        << toString(std::move(E)) << '\n';
+        << printableMessage(toString(std::move(E))) << '\n';
     return 1;
   }
   return 0;

@@ -44,7 +44,7 @@ cl::OptionCategory mneme::CommandCategory("Options");
 void mneme::printError(Error E) {
   handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
     WithColor::error(errs(), ToolName)
-        << printableLines(Info.message()) << '\n';
+        << printableMessage(Info.message()) << '\n';
   });
 }
 

@@ -527,7 +527,7 @@ static Expected<int> run(ArrayRef<const char *> Args) {
 
 static int fail(Error E) {
   WithColor::error(errs(), ToolName)
-      << printableLines(toString(std::move(E))) << '\n';
+      << printableMessage(toString(std::move(E))) << '\n';
   return getErrorExitCode();
 }
 

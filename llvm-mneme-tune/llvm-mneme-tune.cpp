@@ -100,6 +100,6 @@ int main(int argc, char **argv) {
   Error E = Status.takeError();
   int ExitCode = E.isA<BaselineError>() ? 2 : 1;
   WithColor::error(errs(), ToolName)
-      << printableLines(toString(std::move(E))) << '\n';
+      << printableMessage(toString(std::move(E))) << '\n';
   return ExitCode;
 }
