@@ -61,7 +61,7 @@ static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
 
 /// Uses the sampler and seed of the resumed study unless others are given.
 static Error takeSettings(TuneOptions &O, StringRef Path) {
-  Expected<JournalHeader> H = readJournalHeader(Path);
+  Expected<JournalHeader> H = readJournalHeader(Path, O.Repair);
   if (!H)
     return H.takeError();
   StringRef Name = H->Info.getString("sampler").value_or(O.Sampler);
@@ -92,19 +92,19 @@ static Expected<std::unique_ptr<Journal>>
 openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
             const SearchSpace &Space) {
   std::string Path = pathIn(Dir, "study.log");
-  if (O.Repair) {
-    Expected<unsigned> Lines = repairJournal(Path);
-    if (!Lines)
-      return Lines.takeError();
-    if (*Lines)
-      printWarning(formatv("{0}: {1} damaged line(s) left out; the old file is "
-                           "{0}.damaged",
-                           Path, *Lines));
-  }
   if (O.Resume)
     if (Error E = takeSettings(O, Path))
       return std::move(E);
   JournalHeader Header = makeHeader(O, K, S, Space);
+  if (O.Repair) {
+    Expected<JournalRepair> R = repairJournal(Path, Header, Space);
+    if (!R)
+      return R.takeError();
+    if (R->NumDropped)
+      printWarning(
+          formatv("{0}: {1} damaged line(s) left out; the old file is {2}",
+                  Path, R->NumDropped, R->Backup));
+  }
   Expected<std::unique_ptr<Journal>> J =
       O.Resume ? Journal::resume(Path, Header, Space)
                : Journal::create(Path, Header, Space);
@@ -399,7 +399,7 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
   Expected<StudyOutcome> Outcome = T.run();
   Progress.clear();
   if (!Outcome) {
-    if (T.trials().empty())
+    if (T.trials().empty() && !O.Resume)
       discardJournal(std::move(Log), Dir);
     return Outcome.takeError();
   }

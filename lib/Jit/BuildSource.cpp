@@ -445,15 +445,18 @@ Expected<std::string> SourceBuild::askDriver(StringRef Language) {
   if (!Lock)
     return Lock.takeError();
   CodeStore Store;
-  if (std::optional<CodeStore::Found> Known =
-          Store.find(Warm.Notes, Key, ::mneme::JitFile::Toolchain)) {
-    ::mneme::WireReader R(Known->Contents.data(), Known->Contents.size());
-    JitInputs Inputs;
-    std::string Answer = R.str();
-    if (JitInputs::decode(R.str(), Inputs) && Inputs.isCurrent(Job.Folder)) {
-      addInputs(Inputs);
-      return replaceAll(Answer, Placeholder, Work.path());
-    }
+  JitInputs Known;
+  std::string Answer;
+  auto IsCurrent = [&](const std::string &Contents) {
+    ::mneme::WireReader R(Contents.data(), Contents.size());
+    Known = {};
+    Answer = R.str();
+    return JitInputs::decode(R.str(), Known) && R.atEnd() &&
+           Known.isCurrent(Job.Folder);
+  };
+  if (Store.find(Warm.Notes, Key, ::mneme::JitFile::Toolchain, IsCurrent)) {
+    addInputs(Known);
+    return replaceAll(Answer, Placeholder, Work.path());
   }
   Expected<CompilerRun> Run = execute(Ask);
   if (!Run)

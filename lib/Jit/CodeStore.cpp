@@ -99,9 +99,9 @@ void CodeStore::remember(const std::string &Key, JitFile Kind,
   }
 }
 
-std::optional<CodeStore::Found> CodeStore::find(const std::string &Folder,
-                                                const std::string &Key,
-                                                JitFile Kind) {
+std::optional<CodeStore::Found>
+CodeStore::find(const std::string &Folder, const std::string &Key, JitFile Kind,
+                function_ref<bool(const std::string &)> IsValid) {
   std::string Name = ::mneme::jitFileName(Key, Kind);
   if (auto It = ByName.find(Name);
       It != ByName.end() && It->second->Key == Key) {
@@ -109,8 +109,10 @@ std::optional<CodeStore::Found> CodeStore::find(const std::string &Folder,
     return Found{It->second->Contents, JitOrigin::Memory};
   }
   Found F = {"", JitOrigin::Disk};
-  if (Folder.empty() || ::mneme::readJitFile(Folder, Key, Kind, F.Contents) !=
-                            ::mneme::JitRead::Found)
+  if (Folder.empty() ||
+      ::mneme::readJitFile(Folder, Key, Kind, F.Contents) !=
+          ::mneme::JitRead::Found ||
+      !IsValid(F.Contents))
     return std::nullopt;
   remember(Key, Kind, F.Contents);
   return F;
@@ -143,6 +145,17 @@ Error CodeStore::add(const std::string &Folder, uint64_t Limit,
                      const std::string &Key, JitFile Kind,
                      const std::string &Contents) {
   return write(Folder, Limit, Key, Kind, Contents, /*IsNote=*/false);
+}
+
+Error CodeStore::update(const std::string &Folder, uint64_t Limit,
+                        const std::string &Key, JitFile Kind,
+                        const std::string &Contents) {
+  std::string There;
+  if (Folder.empty() || ::mneme::readJitFile(Folder, Key, Kind, There) !=
+                            ::mneme::JitRead::Found ||
+      There == Contents)
+    return Error::success();
+  return add(Folder, Limit, Key, Kind, Contents);
 }
 
 Error CodeStore::addNote(const std::string &Folder, const std::string &Key,
@@ -208,11 +221,14 @@ static Expected<SourceTools> findTools(const std::string &Folder,
   std::string Key = getVersion().str() + " clang " +
                     sys::Process::GetEnv("PATH").value_or("") + ' ' +
                     sys::Process::GetEnv("LD_LIBRARY_PATH").value_or("");
-  std::optional<CodeStore::Found> Known =
-      Store.find(Folder, Key, JitFile::Toolchain);
   JitToolchain Last;
-  bool IsKnown =
-      Known && JitToolchain::decode(Known->Contents, Last) && Last.isCurrent();
+  auto Decode = [&](const std::string &Bytes) {
+    Last = {};
+    return JitToolchain::decode(Bytes, Last);
+  };
+  std::optional<CodeStore::Found> Known =
+      Store.find(Folder, Key, JitFile::Toolchain, Decode);
+  bool IsKnown = Known && Decode(Known->Contents) && Last.isCurrent();
   Expected<SourceTools> Tools = SourceTools::find(
       "/proc/self/exe", IsKnown ? Last.Files.front().Path : "");
   if (!Tools)
@@ -304,8 +320,12 @@ Expected<JitToolchain> llvm::mneme::findToolchain(
   }
   std::string Text = "LLVM " LLVM_VERSION_STRING " Mneme " + getVersion().str();
   std::string Key = Text + T.encode();
+  constexpr size_t IdentitySize = 16;
+  auto IsIdentity = [](const std::string &Bytes) {
+    return Bytes.size() == IdentitySize;
+  };
   if (std::optional<CodeStore::Found> Known =
-          Store.find(Folder, Key, JitFile::Toolchain)) {
+          Store.find(Folder, Key, JitFile::Toolchain, IsIdentity)) {
     T.Identity = std::move(Known->Contents);
     return std::move(T);
   }

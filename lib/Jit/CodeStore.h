@@ -14,6 +14,7 @@
 #ifndef LLVM_MNEME_LIB_JIT_CODESTORE_H
 #define LLVM_MNEME_LIB_JIT_CODESTORE_H
 
+#include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 #include "llvm/Support/Error.h"
@@ -32,15 +33,21 @@ public:
     std::string Contents;
     ::mneme::JitOrigin Origin;
   };
-  /// Looks for a key in memory, then in \p Folder if that is not empty.
+  /// Looks for a key in memory, then in \p Folder if that is not empty. A file
+  /// is as if missing unless \p IsValid returns true for its contents.
   std::optional<Found> find(const std::string &Folder, const std::string &Key,
-                            ::mneme::JitFile Kind);
+                            ::mneme::JitFile Kind,
+                            function_ref<bool(const std::string &)> IsValid);
   /// Keeps the contents in memory and writes them to \p Folder if that is not
   /// empty. Fails if they cannot be written. Removes the files that were not
   /// used for the longest time if all have more than \p Limit bytes.
   Error add(const std::string &Folder, uint64_t Limit, const std::string &Key,
             ::mneme::JitFile Kind, const std::string &Contents);
-  /// Likewise, for what servers leave for the next ones.
+  /// Likewise, but only if \p Folder has a file with other contents.
+  Error update(const std::string &Folder, uint64_t Limit,
+               const std::string &Key, ::mneme::JitFile Kind,
+               const std::string &Contents);
+  /// Like add(), for what servers leave for the next ones.
   Error addNote(const std::string &Folder, const std::string &Key,
                 const std::string &Contents);
 

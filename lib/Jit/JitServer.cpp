@@ -277,13 +277,15 @@ Error JitServer::prepare(Peer &P) {
 
 std::optional<::mneme::JitFacts> JitServer::findFacts(const Peer &P,
                                                       std::string &Bytes) {
-  std::optional<CodeStore::Found> Known =
-      Store.find(P.Request->CacheFolder, P.FactsKey, JitFile::Facts);
-  if (!Known)
-    return std::nullopt;
-  ::mneme::WireReader R(Known->Contents.data(), Known->Contents.size());
   ::mneme::JitFacts Facts;
-  if (!readFields(R, Facts))
+  auto Decode = [&](const std::string &Contents) {
+    Facts = {};
+    ::mneme::WireReader R(Contents.data(), Contents.size());
+    return readFields(R, Facts) && R.atEnd();
+  };
+  std::optional<CodeStore::Found> Known =
+      Store.find(P.Request->CacheFolder, P.FactsKey, JitFile::Facts, Decode);
+  if (!Known || !Decode(Known->Contents))
     return std::nullopt;
   Bytes = std::move(Known->Contents);
   return Facts;
@@ -299,6 +301,12 @@ void JitServer::answer(Peer &P, StringRef Facts, StringRef Image,
   W.bytes(Note.data(), Note.size());
   P.Request.reset();
   P.answer(W.body());
+}
+
+static bool isImage(const std::string &Contents) {
+  ::mneme::WireReader R(Contents.data(), Contents.size());
+  ::mneme::JitImage Image;
+  return readImage(R, Image);
 }
 
 /// Does the next step for a request. \returns whether there was one.
@@ -319,8 +327,18 @@ bool JitServer::progress(Peer &P) {
     }
     P.CodeKey = makeJitKey(*Identity, Job.Request, /*WithLaunch=*/true);
     if (std::optional<CodeStore::Found> Known =
-            Store.find(Job.CacheFolder, P.CodeKey, JitFile::Code)) {
-      answer(P, FactsBytes, Known->Contents, Known->Origin, "");
+            Store.find(Job.CacheFolder, P.CodeKey, JitFile::Code, isImage)) {
+      // Applications ask again as long as the files are different.
+      auto Update = [&](const std::string &Key, JitFile Kind,
+                        const std::string &Contents) {
+        return Store.update(Job.CacheFolder, Job.CacheLimit, Key, Kind,
+                            Contents);
+      };
+      Error E = Update(P.FactsKey, JitFile::Facts, FactsBytes);
+      if (!E)
+        E = Update(P.CodeKey, JitFile::Code, Known->Contents);
+      answer(P, FactsBytes, Known->Contents, Known->Origin,
+             E ? toString(std::move(E)) : "");
       return true;
     }
   }
@@ -508,14 +526,17 @@ void JitServer::answerBuild(Peer &P, const ::mneme::JitBuilt &Built) {
 bool JitServer::progressBuild(Peer &P) {
   if (any_of(Builds, [&](const Build &B) { return B.Key == P.SourceKey; }))
     return false;
-  std::optional<CodeStore::Found> Known =
-      Store.find(P.Source->CacheFolder, P.SourceKey, JitFile::Facts);
   ::mneme::JitInputs Inputs;
-  if (Known && ::mneme::JitInputs::decode(Known->Contents, Inputs) &&
-      Inputs.isCurrent(P.Source->Folder))
+  auto Decode = [&](const std::string &Contents) {
+    Inputs = {};
+    return ::mneme::JitInputs::decode(Contents, Inputs);
+  };
+  std::optional<CodeStore::Found> Known =
+      Store.find(P.Source->CacheFolder, P.SourceKey, JitFile::Facts, Decode);
+  if (Known && Decode(Known->Contents) && Inputs.isCurrent(P.Source->Folder))
     if (std::optional<CodeStore::Found> Library =
             Store.find(P.Source->CacheFolder, P.SourceKey + Known->Contents,
-                       JitFile::Code)) {
+                       JitFile::Code, ::mneme::isSharedLibrary)) {
       ::mneme::JitBuilt Built;
       Built.Library = std::move(Library->Contents);
       Built.Origin = Library->Origin;
@@ -550,15 +571,19 @@ bool JitServer::watchTexts() {
 static constexpr StringLiteral KeyOfKnown("digests of files");
 
 void JitServer::readKnown() {
+  auto Decode = [&](const std::string &Contents) {
+    Known.clear();
+    ::mneme::WireReader R(Contents.data(), Contents.size());
+    while (R.ok() && !R.atEnd()) {
+      std::string Stamp = R.str();
+      Known[Stamp] = R.str();
+    }
+    return R.ok();
+  };
   std::optional<CodeStore::Found> Note =
-      Store.find(notes(), KeyOfKnown.str(), JitFile::Toolchain);
-  if (!Note)
-    return;
-  ::mneme::WireReader R(Note->Contents.data(), Note->Contents.size());
-  while (R.ok() && !R.atEnd()) {
-    std::string Stamp = R.str();
-    Known[Stamp] = R.str();
-  }
+      Store.find(notes(), KeyOfKnown.str(), JitFile::Toolchain, Decode);
+  if (!Note || !Decode(Note->Contents))
+    Known.clear();
   NumNoted = Known.size();
 }
 

@@ -25,7 +25,7 @@ static StringRef ToolName;
 void mneme::printError(Error E) {
   handleAllErrors(std::move(E), [](const ErrorInfoBase &Info) {
     WithColor::error(errs(), ToolName)
-        << printableLines(Info.message()) << '\n';
+        << printableMessage(Info.message()) << '\n';
   });
 }
 

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/Errno.h"
 #include <cerrno>
 #include <sys/resource.h>
@@ -139,7 +140,7 @@ void WirePeer::answer(StringRef Body) {
 
 void WirePeer::answerError(Error E) {
   ::mneme::WireWriter W;
-  std::string Text = toString(std::move(E));
+  std::string Text = printableMessage(toString(std::move(E)));
   W.str(Text.substr(0, ::mneme::MaxWireError));
   answer(W.body());
 }

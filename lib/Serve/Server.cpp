@@ -8,6 +8,7 @@
 
 #include "Server.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <poll.h>
@@ -420,7 +421,8 @@ static StringRef getReasonName(Reason R) {
 }
 
 void Server::refuse(Client &C, uint64_t Id, Reason Why, const Twine &Error) {
-  answer(C, message::Failed{Id, getReasonName(Why).str(), Error.str()});
+  answer(C, message::Failed{Id, getReasonName(Why).str(),
+                            printableMessage(Error.str())});
 }
 
 void Server::refuse(Client &C, uint64_t Id, Reason Why, Error E) {

@@ -20,11 +20,13 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -32,13 +34,11 @@ using namespace llvm::mneme;
 /// Version of the format of this file; stored in the study's attributes.
 static constexpr int64_t FormatVersion = 1;
 static constexpr StringLiteral VersionKey = "mneme_journal";
-static constexpr StringLiteral BaselinePrefix = "baseline_";
 /// Numbers of trials of other programs: [[theirs, ours], ...].
 static constexpr StringLiteral ImportedKey = "imported";
 /// Marks an enqueued trial that was taken until it begins.
 static constexpr StringLiteral TakenKey = "taken";
-/// Optuna's own attributes of studies and of enqueued trials.
-static constexpr StringLiteral MetricsKey = "study:metric_names";
+/// Optuna's own attribute of enqueued trials.
 static constexpr StringLiteral FixedKey = "fixed_params";
 
 //===----------------------------------------------------------------------===//
@@ -140,6 +140,7 @@ struct Journal::Impl {
   /// By number, those that were closed when a study ended before them, as
   /// running trials.
   std::map<uint64_t, Trial> Closed;
+  json::Array NewImported; ///< To be written, unless it is empty.
   std::vector<BaselineSample> Baselines;
   uint64_t BaselineCount = 0;
 
@@ -150,8 +151,9 @@ struct Journal::Impl {
   size_t Looked = 0;           ///< Smaller ids were searched for Waiting.
   std::vector<std::string> Warnings;
 
-  Impl(StringRef Path, const SearchSpace &Space)
-      : Space(Space), Params(Space), Path(Path) {
+  Impl(StringRef Path, const JournalHeader &H, const SearchSpace &Space)
+      : Space(Space), Params(Space), Path(Path), Name(H.Name),
+        Objectives(H.Objectives.size()) {
     Worker = "llvm-mneme-tune-" + utostr(sys::Process::getProcessId()) + "-" +
              utohexstr(static_cast<uint64_t>(epochSeconds() * 1e6));
   }
@@ -167,7 +169,8 @@ struct Journal::Impl {
 
   void writeHeader(LineWriter &W, const JournalHeader &H);
   Error checkHeader(const JournalHeader &H);
-  Error updateInfo(const JournalHeader &H);
+  Error accept(const JournalHeader &H);
+  void updateInfo(LineWriter &W, const JournalHeader &H);
   bool findStudy();
 
   Error checkTrial(const Trial &T) const;
@@ -178,7 +181,7 @@ struct Journal::Impl {
 
   Error readTrials();
   Error readOwn(size_t Id);
-  Error importTrials(ArrayRef<size_t> Ids);
+  void importTrials(ArrayRef<size_t> Ids);
   Expected<Trial> importTrial(const OptunaTrial &O);
   void readBaselines();
   void findWaiting();
@@ -197,7 +200,7 @@ Error Journal::Impl::append(function_ref<void(LineWriter &)> Write) {
       [&](StringRef Text) {
         // Most lines set attributes of trials, which are not read again.
         bool IsNeeded = W.ops()[Next++] != OptunaOp::SetTrialUserAttr;
-        return IsNeeded ? Log.apply(Text) : Error::success();
+        return IsNeeded ? Log.apply(Text, /*IsOwn=*/true) : Error::success();
       },
       [&]() -> Expected<std::string> {
         if (Study < Log.Studies.size() && study().Deleted)
@@ -293,14 +296,15 @@ Error Journal::Impl::checkHeader(const JournalHeader &H) {
   return Error::success();
 }
 
-Error Journal::Impl::updateInfo(const JournalHeader &H) {
-  return append([&](LineWriter &W) {
-    for (auto [Key, V] : sorted(H.Info)) {
-      const json::Value *There = study().UserAttrs.get(Key);
-      if (!There || *There != *V)
-        W.studyAttribute(OptunaOp::SetStudyUserAttr, Study, Key, *V);
-    }
-  });
+void Journal::Impl::updateInfo(LineWriter &W, const JournalHeader &H) {
+  if (!NewImported.empty())
+    W.studyAttribute(OptunaOp::SetStudyUserAttr, Study, ImportedKey,
+                     std::move(NewImported));
+  for (auto [Key, V] : sorted(H.Info)) {
+    const json::Value *There = study().UserAttrs.get(Key);
+    if (!There || *There != *V)
+      W.studyAttribute(OptunaOp::SetStudyUserAttr, Study, Key, *V);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -396,6 +400,7 @@ void Journal::Impl::writeEnd(LineWriter &W, uint64_t Id, const Trial &T) {
     J.attribute("values",
                 Values.empty() ? json::Value(nullptr) : json::Array(Values));
     J.attribute("datetime_complete", formatOptunaTime(orNow(T.Ended)));
+    J.attribute(EndNumberKey, T.Number);
   });
 }
 
@@ -566,16 +571,18 @@ Expected<Trial> Journal::Impl::importTrial(const OptunaTrial &O) {
   if (T.Values.size() != Objectives)
     return createStringError("it has " + Twine(T.Values.size()) +
                              " finite values");
-  for (auto [O, V] : zip(Space.study().Objectives, T.Values))
+  for (auto [O, V] : zip(Space.study().Objectives, T.Values)) {
+    if (O.Metric == "time" && V <= 0)
+      return createStringError("its time is not above 0");
     T.Metrics[O.Metric] = V;
+  }
   T.Started = parseOptunaTime(O.Started).value_or(0);
   T.Ended = parseOptunaTime(O.Ended).value_or(0);
   return T;
 }
 
-/// Gives numbers to trials of other programs, and stores the numbers for later
-/// runs.
-Error Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
+/// Gives numbers to trials of other programs, to be stored for later runs.
+void Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
   std::map<int64_t, int64_t> Numbers;
   if (const json::Array *A = study().UserAttrs.getArray(ImportedKey))
     for (const json::Value &Pair : *A)
@@ -603,15 +610,9 @@ Error Journal::Impl::importTrials(ArrayRef<size_t> Ids) {
     T->Number = It->second;
     Trials.push_back(std::move(*T));
   }
-  if (!Changed)
-    return Error::success();
-  json::Array Pairs;
-  for (auto [Theirs, Ours] : Numbers)
-    Pairs.push_back(json::Array{Theirs, Ours});
-  return append([&](LineWriter &W) {
-    W.studyAttribute(OptunaOp::SetStudyUserAttr, Study, ImportedKey,
-                     std::move(Pairs));
-  });
+  if (Changed)
+    for (auto [Theirs, Ours] : Numbers)
+      NewImported.push_back(json::Array{Theirs, Ours});
 }
 
 Error Journal::Impl::readTrials() {
@@ -649,7 +650,8 @@ Error Journal::Impl::readTrials() {
       Enqueued.push_back(*P);
       Taken.push_back({Id, std::move(*P)});
     }
-  return importTrials(Foreign);
+  importTrials(Foreign);
+  return Error::success();
 }
 
 void Journal::Impl::readBaselines() {
@@ -743,9 +745,7 @@ Journal::~Journal() = default;
 Expected<std::unique_ptr<Journal>>
 Journal::create(StringRef Path, const JournalHeader &Header,
                 const SearchSpace &Space, const JournalOptions &Options) {
-  auto I = std::make_unique<Impl>(Path, Space);
-  I->Name = Header.Name;
-  I->Objectives = Header.Objectives.size();
+  auto I = std::make_unique<Impl>(Path, Header, Space);
   Expected<std::unique_ptr<OptunaFile>> File =
       OptunaFile::open(Path, /*Create=*/true, Options);
   if (!File)
@@ -763,48 +763,60 @@ Journal::create(StringRef Path, const JournalHeader &Header,
 Expected<std::unique_ptr<Journal>>
 Journal::resume(StringRef Path, const JournalHeader &Header,
                 const SearchSpace &Space, const JournalOptions &Options) {
-  auto I = std::make_unique<Impl>(Path, Space);
-  I->Name = Header.Name;
-  I->Objectives = Header.Objectives.size();
+  auto I = std::make_unique<Impl>(Path, Header, Space);
   Expected<std::unique_ptr<OptunaFile>> File =
       OptunaFile::open(Path, /*Create=*/false, Options);
   if (!File)
     return File.takeError();
   I->File = std::move(*File);
-  // Under the lock, an incomplete line is torn, not in the process of being
-  // written.
-  if (Error E = I->append([](LineWriter &) {}))
+  if (Error E = I->read())
     return std::move(E);
-  if (!I->findStudy())
-    return I->inFile(createStringError("there is no study '" + I->Name + "'"));
-  if (Error E = I->checkHeader(Header))
+  if (Error E = I->accept(Header))
     return I->inFile(std::move(E));
-  if (Error E = I->readTrials())
-    return I->inFile(std::move(E));
-  I->readBaselines();
-  if (Error E = I->updateInfo(Header))
+  // Nothing is written before.
+  if (Error E = I->append([&](LineWriter &W) { I->updateInfo(W, Header); }))
     return std::move(E);
   return std::unique_ptr<Journal>(new Journal(std::move(I)));
 }
 
-Expected<JournalHeader> mneme::readJournalHeader(StringRef Path) {
+/// Reads the study from the lines.
+Error Journal::Impl::accept(const JournalHeader &H) {
+  if (!findStudy())
+    return createStringError("there is no study '" + Name + "'");
+  if (Error E = checkHeader(H))
+    return E;
+  if (Error E = readTrials())
+    return E;
+  readBaselines();
+  return Error::success();
+}
+
+Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
+                                                 bool SkipsDamaged) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer =
       readFile(Path, MaxJournalFile);
   if (!Buffer)
     return Buffer.takeError();
   OptunaLog Log;
-  unsigned Line = 0;
+  unsigned Line = 0, FirstDamaged = 0;
   for (StringRef Text = (*Buffer)->getBuffer(); Text.contains('\n');) {
     StringRef First;
     std::tie(First, Text) = Text.split('\n');
     ++Line;
-    if (Error E = Log.apply(First))
-      return createStringError(Path + ":" + Twine(Line) +
-                               ": damaged line: " + toString(std::move(E)));
+    Error E = Log.apply(First);
+    if (E && !SkipsDamaged)
+      return damagedLine(Path, Line, toString(std::move(E)));
+    if (E && !FirstDamaged)
+      FirstDamaged = Line;
+    consumeError(std::move(E));
   }
   auto It = find_if(Log.Studies, [](const OptunaStudy &S) {
     return !S.Deleted && S.UserAttrs.get(VersionKey);
   });
+  if (It == Log.Studies.end() && FirstDamaged)
+    return createStringError(Path + ":" + Twine(FirstDamaged) +
+                             ": cannot be repaired: no study is left without "
+                             "the damaged lines");
   if (It == Log.Studies.end())
     return createFileError(Path, createStringError("not a study of Mneme"));
   JournalHeader H;
@@ -850,19 +862,11 @@ static std::string makeSubstitute(StringRef Damaged) {
   return W.take();
 }
 
-Expected<unsigned> mneme::repairJournal(StringRef Path) {
-  Expected<std::unique_ptr<OptunaFile>> File =
-      OptunaFile::open(Path, /*Create=*/false, JournalOptions());
-  if (!File)
-    return File.takeError();
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
-      readFile(Path, MaxJournalFile);
-  if (!Buffer)
-    return Buffer.takeError();
-  OptunaLog Log;
+/// Returns the journal without its damaged lines, which \p Damaged counts.
+static std::string dropDamaged(StringRef Text, OptunaLog &Log,
+                               unsigned &Damaged) {
   std::string Kept;
-  unsigned Damaged = 0;
-  for (StringRef Text = (*Buffer)->getBuffer(); !Text.empty();) {
+  while (!Text.empty()) {
     auto [Line, Rest] = Text.split('\n');
     bool Torn = Line.size() == Text.size();
     Text = Rest;
@@ -871,21 +875,83 @@ Expected<unsigned> mneme::repairJournal(StringRef Path) {
       Kept += (Line + "\n").str();
       continue;
     }
-    consumeError(std::move(E));
+    bool Repeats = false;
+    handleAllErrors(
+        std::move(E),
+        [&](const StringError &S) {
+          Repeats = S.convertToErrorCode() == std::errc::file_exists;
+        },
+        [](const ErrorInfoBase &) {});
     ++Damaged;
     if (Torn)
       break;
-    std::string Substitute = makeSubstitute(Line);
-    cantFail(Substitute.empty() ? Error::success()
-                                : Log.apply(StringRef(Substitute).rtrim()));
-    Kept += Substitute;
+    std::string Substitute = Repeats ? "" : makeSubstitute(Line);
+    if (Substitute.empty())
+      continue;
+    if (Error Bad = Log.apply(StringRef(Substitute).rtrim()))
+      consumeError(std::move(Bad));
+    else
+      Kept += Substitute;
   }
-  if (!Damaged)
-    return 0;
-  if (Error E = writeFileAtomically((Path + ".damaged").str(),
-                                    (*Buffer)->getBuffer()))
+  return Kept;
+}
+
+/// Writes \p Text to a new file: \p Path.damaged, or .damaged.1, ...
+static Expected<std::string> writeBackup(StringRef Path, StringRef Text) {
+  for (unsigned N = 0;; ++N) {
+    std::string Backup = (Path + ".damaged").str();
+    if (N)
+      Backup += "." + utostr(N);
+    int FD;
+    std::error_code EC = sys::fs::openFileForWrite(
+        Backup, FD, sys::fs::CD_CreateNew, sys::fs::OF_None);
+    if (EC == std::errc::file_exists)
+      continue;
+    if (EC)
+      return createFileError(Backup, EC);
+    raw_fd_ostream OS(FD, /*shouldClose=*/true);
+    OS << Text;
+    OS.flush();
+    EC = OS.error();
+    if (!EC && ::fsync(FD) != 0 && errno != EINVAL)
+      EC = errnoAsErrorCode();
+    OS.clear_error();
+    if (!EC)
+      return Backup;
+    sys::fs::remove(Backup);
+    return createFileError(Backup, EC);
+  }
+}
+
+Expected<JournalRepair> mneme::repairJournal(StringRef Path,
+                                             const JournalHeader &Header,
+                                             const SearchSpace &Space) {
+  Expected<std::unique_ptr<OptunaFile>> File =
+      OptunaFile::open(Path, /*Create=*/false, JournalOptions());
+  if (!File)
+    return File.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(Path, MaxJournalFile);
+  if (!Buffer)
+    return Buffer.takeError();
+  Journal::Impl I(Path, Header, Space);
+  JournalRepair Result;
+  std::string Kept =
+      dropDamaged((*Buffer)->getBuffer(), I.Log, Result.NumDropped);
+  if (!Result.NumDropped)
+    return Result;
+  if (I.Log.LacksTrials && I.Log.LacksNumbers)
+    return I.inFile(createStringError(
+        "a line that created a trial is missing, and the results do not name "
+        "their trials: restore the file from a copy, or start another study"));
+  if (Error E = I.accept(Header))
+    return I.inFile(createStringError(
+        "cannot be repaired: without " + Twine(Result.NumDropped) +
+        " damaged line(s), " + toString(std::move(E))));
+  if (Error E = writeBackup(Path, (*Buffer)->getBuffer())
+                    .moveInto(Result.Backup))
     return std::move(E);
   if (Error E = writeFileAtomically(Path, Kept))
     return std::move(E);
-  return Damaged;
+  return Result;
 }

@@ -147,14 +147,18 @@ void OptunaFile::unlock() { ::unlink(LockPath.c_str()); }
 // Reading and appending
 //===----------------------------------------------------------------------===//
 
+Error mneme::damagedLine(StringRef Path, uint64_t Line, const Twine &Message) {
+  return createStringError(Path + ":" + Twine(Line) + ": damaged line: " +
+                           Message + "; --repair leaves it out");
+}
+
 Error OptunaFile::apply(StringRef Lines, LineFn Apply) {
   size_t End;
   while ((End = Lines.find('\n')) != StringRef::npos) {
     ++Line;
     Offset += End + 1;
     if (Error E = Apply(Lines.take_front(End)))
-      return createStringError(Path + ":" + Twine(Line) +
-                               ": damaged line: " + toString(std::move(E)));
+      return damagedLine(Path, Line, toString(std::move(E)));
     Lines = Lines.drop_front(End + 1);
   }
   return Error::success();
@@ -172,9 +176,8 @@ Error OptunaFile::read(LineFn Apply) {
   for (uint64_t At = Offset; At < Size;) {
     size_t Kept = Text.size();
     if (Kept > MaxLine)
-      return createStringError(Path + ":" + Twine(Line + 1) +
-                               ": damaged line: more than " + Twine(MaxLine) +
-                               " bytes");
+      return damagedLine(Path, Line + 1,
+                         "more than " + Twine(MaxLine) + " bytes");
     Text.resize(Kept + std::min<uint64_t>(Size - At, ReadSize));
     ssize_t N = sys::RetryAfterSignal(-1, ::pread, FD, &Text[Kept],
                                       Text.size() - Kept, At);

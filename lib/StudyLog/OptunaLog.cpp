@@ -7,9 +7,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "OptunaLog.h"
+#include "OptunaTrial.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <ctime>
 
@@ -153,7 +156,19 @@ static json::Array getValues(const json::Object &O) {
   return V && V->getAsNumber() ? json::Array{*V} : json::Array();
 }
 
-Error OptunaLog::apply(StringRef Line) {
+bool mneme::isMeasuredTime(const json::Value &Nanoseconds) {
+  std::optional<double> N = Nanoseconds.getAsNumber();
+  return N && *N > 0 && std::isfinite(*N);
+}
+
+static Error notMeasured(StringRef Key, const json::Value &V) {
+  std::string Text;
+  raw_string_ostream(Text) << V;
+  return malformed("'" + Key + "': expected a time above 0, got " + Text);
+}
+
+Error OptunaLog::apply(StringRef Line, bool IsOwnLine) {
+  IsOwn = IsOwnLine;
   Expected<json::Value> V = parsePythonJSON(Line);
   if (!V)
     return V.takeError();
@@ -178,6 +193,12 @@ Error OptunaLog::apply(StringRef Line) {
       return S.takeError();
     if (Op == OptunaOp::DeleteStudy)
       (*S)->Deleted = true;
+    if (const json::Object *Attributes = O->getObject("user_attr"))
+      for (const auto &[Key, V] : *Attributes)
+        if (const json::Object *B = V.getAsObject();
+            B && StringRef(Key).starts_with(BaselinePrefix))
+          if (const json::Value *N = B->get("ns"); N && !isMeasuredTime(*N))
+            return notMeasured(Key, *N);
     merge((*S)->UserAttrs, O->getObject("user_attr"));
     merge((*S)->SystemAttrs, O->getObject("system_attr"));
     return Error::success();
@@ -193,6 +214,10 @@ Error OptunaLog::apply(StringRef Line) {
       return setParam(**T, *O);
     if (Op == OptunaOp::SetTrialStateValues)
       return setState(**T, *O);
+    if (const json::Object *Attributes = O->getObject("user_attr");
+        Attributes && isOwnTrial((*T)->UserAttrs))
+      if (Error E = checkValues(Studies[(*T)->Study], *Attributes, {}))
+        return E;
     merge((*T)->UserAttrs, O->getObject("user_attr"));
     merge((*T)->SystemAttrs, O->getObject("system_attr"));
     return Error::success();
@@ -207,7 +232,9 @@ Expected<OptunaStudy *> OptunaLog::getStudy(const json::Object &Line) {
   Expected<uint64_t> Id = getNumber(Line, "study_id");
   if (!Id)
     return Id.takeError();
-  if (*Id >= Studies.size() || Studies[*Id].Deleted)
+  if (*Id >= Studies.size())
+    return malformed("no line creates study " + Twine(*Id));
+  if (Studies[*Id].Deleted)
     return nullptr;
   return &Studies[*Id];
 }
@@ -216,9 +243,52 @@ Expected<OptunaTrial *> OptunaLog::getTrial(const json::Object &Line) {
   Expected<uint64_t> Id = getNumber(Line, "trial_id");
   if (!Id)
     return Id.takeError();
-  if (*Id >= Trials.size() || isFinished(Trials[*Id].State))
-    return nullptr;
-  return &Trials[*Id];
+  if (*Id >= Trials.size()) {
+    LacksTrials = true;
+    return malformed("no line creates trial " + Twine(*Id));
+  }
+  OptunaTrial &T = Trials[*Id];
+  if (Error E = checkNumber(T, Line))
+    return std::move(E);
+  return isFinished(T.State) ? nullptr : &T;
+}
+
+Error OptunaLog::checkNumber(const OptunaTrial &T, const json::Object &Line) {
+  std::optional<int64_t> Named = Line.getInteger(EndNumberKey);
+  std::optional<int64_t> Number = T.UserAttrs.getInteger("number");
+  // A repair leaves finished trials without a number.
+  if (IsOwn || !Named || Named == Number || (!Number && isFinished(T.State)))
+    return Error::success();
+  return malformed("it ends trial " + Twine(*Named) + ", but its 'trial_id' is " +
+                   (Number ? "that of trial " + Twine(*Number)
+                           : Twine("that of another program's trial")));
+}
+
+/// Checks times in attributes of a trial of Mneme, and in its values.
+Error OptunaLog::checkValues(const OptunaStudy &S,
+                             const json::Object &Attributes,
+                             const json::Array &Values) const {
+  if (const json::Array *Samples = Attributes.getArray("samples_ns"))
+    for (const json::Value &V : *Samples)
+      if (!isMeasuredTime(V))
+        return notMeasured("samples_ns", V);
+  if (const json::Value *V = Attributes.get("baseline_ns");
+      V && V->kind() != json::Value::Null && !isMeasuredTime(*V))
+    return notMeasured("baseline_ns", *V);
+  if (const json::Object *Measured = Attributes.getObject("metrics"))
+    for (const auto &[Key, V] : *Measured)
+      if (StringRef Name = Key;
+          (Name == "time" || Name.starts_with("time.")) && !isMeasuredTime(V))
+        return notMeasured(Name, V);
+  const json::Array *Metrics = S.SystemAttrs.getArray(MetricsKey);
+  const json::Array *Hidden = Attributes.getArray("values");
+  for (const json::Array *Each : {&Values, Hidden})
+    if (Each && Metrics)
+      for (const auto &[Metric, V] : zip(*Metrics, *Each))
+        if (Metric.getAsString() == StringRef("time") &&
+            V.kind() != json::Value::Null && !isMeasuredTime(V))
+          return notMeasured("values", V);
+  return Error::success();
 }
 
 Error OptunaLog::createStudy(const json::Object &Line) {
@@ -239,9 +309,12 @@ Error OptunaLog::createStudy(const json::Object &Line) {
   return Error::success();
 }
 
-void OptunaLog::end(OptunaTrial &T) {
-  if (isFinished(T.State))
-    T.EndOrder = ++Ended;
+void OptunaLog::end(OptunaTrial &T, const json::Object &Line) {
+  if (!isFinished(T.State))
+    return;
+  T.EndOrder = ++Ended;
+  T.EndedByMneme =
+      Line.getString("worker_id").value_or("").starts_with("llvm-mneme-tune");
 }
 
 Error OptunaLog::createTrial(const json::Object &Line) {
@@ -275,7 +348,20 @@ Error OptunaLog::createTrial(const json::Object &Line) {
   T.Values = getValues(Line);
   T.Started = getText(Line, "datetime_start");
   T.Ended = getText(Line, "datetime_complete");
-  end(T);
+  end(T, Line);
+  if (isOwnTrial(T.UserAttrs)) {
+    if (Error E = checkValues(**S, T.UserAttrs, T.Values))
+      return E;
+    int64_t Number = *T.UserAttrs.getInteger("number");
+    auto [Last, IsNew] = (*S)->ByNumber.try_emplace(Number, Trials.size());
+    // Another program may have ended it.
+    const OptunaTrial *Before = IsNew ? nullptr : &Trials[Last->second];
+    if (Before && (!isFinished(Before->State) ||
+                   (Before->EndedByMneme && Before->State != OptunaState::Fail)))
+      return createStringError(std::make_error_code(std::errc::file_exists),
+                               "it repeats trial " + Twine(Number));
+    Last->second = Trials.size();
+  }
   (*S)->Trials.push_back(Trials.size());
   Trials.push_back(std::move(T));
   return Error::success();
@@ -300,6 +386,12 @@ Error OptunaLog::setState(OptunaTrial &T, const json::Object &Line) {
   Expected<OptunaState> State = getState(Line);
   if (!State)
     return State.takeError();
+  bool IsOfMneme = isOwnTrial(T.UserAttrs);
+  if (IsOfMneme)
+    if (Error E = checkValues(Studies[T.Study], {}, getValues(Line)))
+      return E;
+  LacksNumbers |=
+      IsOfMneme && isFinished(*State) && !Line.getInteger(EndNumberKey);
   T.State = *State;
   if (Line.getArray("values"))
     T.Values = getValues(Line);
@@ -307,7 +399,7 @@ Error OptunaLog::setState(OptunaTrial &T, const json::Object &Line) {
     T.Started = getText(Line, "datetime_start");
   if (Line.get("datetime_complete"))
     T.Ended = getText(Line, "datetime_complete");
-  end(T);
+  end(T, Line);
   return Error::success();
 }
 

@@ -51,6 +51,15 @@ inline bool isFinished(OptunaState S) {
   return S != OptunaState::Running && S != OptunaState::Waiting;
 }
 
+/// Optuna's own attribute of studies: the names of the objectives.
+inline constexpr StringLiteral MetricsKey = "study:metric_names";
+/// In the line that ends a trial of Mneme: its number, which shows whether the
+/// file has all lines that create trials.
+inline constexpr StringLiteral EndNumberKey = "mneme_number";
+
+/// Attributes of studies: samples of the baseline.
+inline constexpr StringLiteral BaselinePrefix = "baseline_";
+
 struct OptunaTrial {
   size_t Study = 0;
   uint64_t Number = 0; ///< In its study.
@@ -64,6 +73,7 @@ struct OptunaTrial {
   std::string Started, Ended; ///< ISO 8601; local time unless it has an offset.
   /// The number of trials that had ended when this one ended, including itself.
   uint64_t EndOrder = 0;
+  bool EndedByMneme = false;
 };
 
 struct OptunaStudy {
@@ -71,16 +81,25 @@ struct OptunaStudy {
   std::vector<bool> Maximize;
   json::Object UserAttrs, SystemAttrs;
   std::vector<size_t> Trials;
+  /// The last trial of Mneme with a number.
+  std::map<int64_t, size_t> ByNumber;
   bool Deleted = false;
 };
 
 /// The state that results from the lines.
 class OptunaLog {
 public:
-  /// Applies a line. Fails if the line is invalid. Ignores operations that only
-  /// some versions of Optuna know.
-  Error apply(StringRef Line);
+  /// Applies a line. Fails if the line is invalid; with
+  /// std::errc::file_exists if it repeats a line that creates a trial. Ignores
+  /// operations that only some versions of Optuna know.
+  /// \param IsOwn  this process has just written the line, and has not applied
+  /// all attributes of trials.
+  Error apply(StringRef Line, bool IsOwn = false);
 
+  /// A line named a trial that no line creates.
+  bool LacksTrials = false;
+  /// A trial of Mneme ended in a line without EndNumberKey.
+  bool LacksNumbers = false;
   std::vector<OptunaStudy> Studies;
   std::deque<OptunaTrial> Trials; ///< A deque, as trials are large and must not
                                   ///< be moved.
@@ -90,19 +109,26 @@ private:
   /// longer change; such lines have no effect.
   Expected<OptunaStudy *> getStudy(const json::Object &Line);
   Expected<OptunaTrial *> getTrial(const json::Object &Line);
+  Error checkNumber(const OptunaTrial &T, const json::Object &Line);
+  Error checkValues(const OptunaStudy &S, const json::Object &Attributes,
+                    const json::Array &Values) const;
 
   Error createStudy(const json::Object &Line);
   Error createTrial(const json::Object &Line);
   Error setParam(OptunaTrial &T, const json::Object &Line);
   Error setState(OptunaTrial &T, const json::Object &Line);
-  void end(OptunaTrial &T);
+  void end(OptunaTrial &T, const json::Object &Line);
   Expected<json::Value> decodeParam(StringRef Distribution,
                                     const json::Value &Internal);
 
   uint64_t Ended = 0;
+  bool IsOwn = false; ///< The current line.
   /// Choices by distribution; null if it is not categorical.
   StringMap<json::Value> Choices;
 };
+
+/// Returns false for a time that cannot have been measured.
+bool isMeasuredTime(const json::Value &Nanoseconds);
 
 /// Parses a line written by Python: NaN and Infinity become null.
 Expected<json::Value> parsePythonJSON(StringRef Line);
@@ -113,6 +139,9 @@ std::optional<double> parseOptunaTime(StringRef Text);
 /// Size limit of a journal in bytes: 1000 bytes for each of four million
 /// trials.
 constexpr uint64_t MaxJournalFile = uint64_t(4) << 30;
+
+/// Returns the error for a line that cannot be applied.
+Error damagedLine(StringRef Path, uint64_t Line, const Twine &Message);
 
 /// The file of a journal. Reads without a lock, as Optuna does; appends under
 /// Optuna's lock.

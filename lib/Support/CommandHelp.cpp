@@ -139,7 +139,7 @@ void mneme::parseCommandLine(int Argc, const char *const *Argv,
   ArrayRef<const char *> Words(Argv + 1, Argc - 1);
   if (Error E = checkSubCommandWords(
           Words.take_while([](StringRef Word) { return Word != "--"; })))
-    Fail(printable(toString(std::move(E))));
+    Fail(printableMessage(toString(std::move(E))));
   std::string Text;
   raw_string_ostream OS(Text);
   bool IsValid = cl::ParseCommandLineOptions(Argc, Argv, Overview, &OS);

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Unicode.h"
@@ -65,6 +66,25 @@ std::string mneme::printable(StringRef Text) {
 
 std::string mneme::printableLines(StringRef Text) {
   return convert(Text, /*MayStay=*/true);
+}
+
+std::string mneme::printableMessage(StringRef Text) {
+  constexpr size_t MaxLine = 2000, Begin = 1200, End = 400;
+  std::string Result;
+  while (true) {
+    auto [Line, Rest] = Text.split('\n');
+    bool IsLast = Line.size() == Text.size();
+    if (Line.size() <= MaxLine)
+      Result += printableLines(Line);
+    else
+      Result += printableLines(Line.take_front(Begin)) + "[... " +
+                utostr(Line.size() - Begin - End) + " bytes ...]" +
+                printableLines(Line.take_back(End));
+    if (IsLast)
+      return Result;
+    Result += '\n';
+    Text = Rest;
+  }
 }
 
 PrintableStream::PrintableStream(raw_ostream &OS, Syntax S)

@@ -397,6 +397,7 @@ class _Journal:
         self.path = check_path(path)
         self.trials: list[dict[str, Any]] = []
         self.lines: list[int] = []  # of trials, from 1
+        self._whole: Optional[int] = None  # bytes in front of an incomplete line; a refused search keeps it
         identity = {"mneme_study": 2, **identity}
         with opening("use the journal", self.path):
             exists = os.path.exists(self.path) and os.path.getsize(self.path) > 0
@@ -423,8 +424,7 @@ class _Journal:
         if not lines:
             raise self.damaged(1, "it has no newline")
         if torn:
-            with open(self.path, "rb+") as file:
-                file.truncate(sum(len(line) + 1 for line in lines))
+            self._whole = sum(len(line) + 1 for line in lines)
 
     def damaged(self, line: int, why: str) -> RequestError:
         return RequestError(f"{self.path}:{line}: damaged journal: {why}: name another file, or remove it")
@@ -440,10 +440,13 @@ class _Journal:
                 "name another file, or remove it"
             )
 
-    def read_trials(self, objectives: int, make: Optional[Callable[[Params], Config]]) -> Iterator[Trial]:
+    def read_trials(
+        self, objectives: Sequence[tuple[str, str]], make: Optional[Callable[[Params], Config]]
+    ) -> Iterator[Trial]:
         """Returns the trials of the earlier run. Raises an error if ``make`` makes another configuration of one."""
-        for line, entry in zip(self.lines, self.trials):
+        for number, (line, entry) in enumerate(zip(self.lines, self.trials)):
             try:
+                found = entry["number"]
                 params, config = entry["params"], Config(entry["config"])
                 state, values = entry["state"], entry["values"]
                 failure, error = entry["failure"], entry["error"]
@@ -456,10 +459,15 @@ class _Journal:
                 or not isinstance(error, str)
                 or state not in ("complete", "pruned", "failed")
                 or (values is not None) != (state != "failed")
-                or len(numbers) != (0 if values is None else objectives)
+                or len(numbers) != (0 if values is None else len(objectives))
                 or not all(type(v) in (int, float) and abs(v) < 1e300 for v in numbers)
             ):
                 raise self.damaged(line, "expected a trial")
+            if type(found) is not int or found != number:
+                raise self.damaged(line, f"expected trial {number}, got {show(found)}")
+            for (metric, _), value in zip(objectives, numbers):
+                if metric == "time" and value <= 0:
+                    raise self.damaged(line, f"expected a time above 0, got {value!r}")
             try:
                 expected = make(params) if make else config
             except Exception as problem:  # of the user's functions
@@ -478,6 +486,9 @@ class _Journal:
 
     def _write(self, entry: dict[str, Any]) -> None:
         with opening("write", self.path):
+            if self._whole is not None:
+                self._file.truncate(self._whole)
+                self._whole = None
             self._file.write(json.dumps(entry) + "\n")
             self._file.flush()
 
@@ -561,7 +572,7 @@ class _Search:
         space = self.proposer.bound.space
         # The definition of a study makes its configurations, and is part of the journal's description.
         make = None if space.is_study else space.config_of
-        for trial in self.journal.read_trials(len(self.objectives), make):
+        for trial in self.journal.read_trials(self.objectives, make):
             trial.number = len(self.study.trials)
             self.study.trials.append(trial)
             self.proposer.remember(trial)

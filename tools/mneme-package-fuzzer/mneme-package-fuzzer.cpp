@@ -65,7 +65,7 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
                              {1024, 1024, 64},
                              {65535, 65535, 65535},
                              227 << 10,
-                             nullptr,
+                             P.text(V.ArchNameOffset),
                              [](uint64_t Address, ::mneme::MemoryExtent &E) {
                                E = {Address & ~uint64_t(255),
                                     (Address | 255) + 1};

@@ -181,6 +181,9 @@ TEST(JitExchange, Images) {
   const std::vector<std::pair<const char *, std::function<void(JitImage &)>>>
       Damages = {
           {"entry", [](JitImage &I) { I.Entry = 8192; }},
+          {"entry in no segment", [](JitImage &I) { I.Entry = 64; }},
+          {"entry in data", [](JitImage &I) { I.Entry = 4096; }},
+          {"entry without code", [](JitImage &I) { I.Segments.clear(); }},
           {"size", [](JitImage &I) { I.Size = uint64_t(1) << 40; }},
           {"segment", [](JitImage &I) { I.Segments[1].Size = 8192; }},
           {"overlap", [](JitImage &I) { I.Segments[1].Offset = 0; }},
@@ -189,6 +192,9 @@ TEST(JitExchange, Images) {
           {"fixup", [](JitImage &I) { I.Fixups[0].Offset = 8185; }},
           {"symbol", [](JitImage &I) { I.Fixups[0].Symbol = 1; }},
           {"frames", [](JitImage &I) { I.FrameSize = 8192; }},
+          {"frames in no segment", [](JitImage &I) { I.FrameSize = 32; }},
+          {"unreadable frames",
+           [](JitImage &I) { I.Segments[1].Protection = PROT_NONE; }},
           {"function", [](JitImage &I) { I.Functions[0].Offset = 9000; }},
       };
   for (const auto &[Name, Damage] : Damages) {
@@ -354,6 +360,15 @@ TEST_F(JitCacheTest, DigestsOfUnchangedFilesAreKnown) {
   ASSERT_EQ(1u, Known.size());
   Known.begin()->second = std::string(16, 'k');
   EXPECT_EQ(std::string(16, 'k'), Add(Program).Digest);
+}
+
+TEST_F(JitCacheTest, InputsHavePaths) {
+  JitInputs Inputs, Read;
+  Inputs.Files = {{"path", "", ""}};
+  EXPECT_TRUE(JitInputs::decode(Inputs.encode(), Read));
+  EXPECT_FALSE(JitInputs::decode(Inputs.encode() + "x", Read));
+  Inputs.Files.push_back({"", "folder", ""});
+  EXPECT_FALSE(JitInputs::decode(Inputs.encode(), Read));
 }
 
 TEST_F(JitCacheTest, InputsAreThoseThatWereRead) {

@@ -79,6 +79,33 @@ protected:
     std::error_code EC;
     raw_fd_ostream(Path, EC) << Text;
   }
+  unsigned repair() const {
+    return cantFail(repairJournal(Path, Header, Space)).NumDropped;
+  }
+  /// Expects resume() to refuse the journal and to leave it unchanged.
+  void expectRefused(StringRef Message) const {
+    std::string Before = read();
+    EXPECT_THAT_EXPECTED(Journal::resume(Path, Header, Space),
+                         FailedWithMessage(testing::HasSubstr(Message.str())));
+    EXPECT_EQ(read(), Before);
+  }
+  /// Returns the journal with the \p N-th line that has \p Part replaced.
+  std::string replaceLine(StringRef Part, unsigned N, StringRef By) const {
+    std::string Text = read(), Changed;
+    for (StringRef Line : split(StringRef(Text).drop_back(), '\n')) {
+      bool IsIt = Line.contains(Part) && N-- == 0;
+      Changed += IsIt ? By.str() : (Line + "\n").str();
+    }
+    return Changed;
+  }
+  /// Returns the \p N-th line that has \p Part.
+  std::string getLine(StringRef Part, unsigned N) const {
+    std::string Text = read();
+    for (StringRef Line : split(StringRef(Text).drop_back(), '\n'))
+      if (Line.contains(Part) && N-- == 0)
+        return Line.str();
+    return "";
+  }
   /// A line of another program.
   void add(StringRef Line) const {
     std::error_code EC;
@@ -355,7 +382,7 @@ TEST_F(JournalTest, RefusesDamage) {
 TEST_F(JournalTest, RepairsDamage) {
   writeSample(3, 1);
   std::string Text = read();
-  EXPECT_THAT_EXPECTED(repairJournal(Path), HasValue(0u));
+  EXPECT_EQ(repair(), 0u);
   EXPECT_EQ(read(), Text);
   // The line that begins trial 1, at its last comma; a line that says nothing;
   // a torn one.
@@ -364,7 +391,7 @@ TEST_F(JournalTest, RepairsDamage) {
   Damaged[Damaged.rfind(',', Damaged.find('\n', At))] = '"';
   Damaged += "nothing\n{\"op_code\":";
   write(Damaged);
-  EXPECT_THAT_EXPECTED(repairJournal(Path), HasValue(3u));
+  EXPECT_EQ(repair(), 3u);
   EXPECT_EQ((*MemoryBuffer::getFile(Path + ".damaged"))->getBuffer(), Damaged);
   // The others are what they were: no number has moved.
   std::vector<Trial> Trials = resume()->takeTrials();
@@ -372,6 +399,124 @@ TEST_F(JournalTest, RepairsDamage) {
   expectEqual(Trials[0], endSampleTrial(Space, makeSampleTrial(Space, 0)));
   expectEqual(Trials[1], endSampleTrial(Space, makeSampleTrial(Space, 2)));
   expectEqual(Trials[2], makeSampleTrial(Space, 3));
+}
+
+TEST_F(JournalTest, KeepsAllDamagedFiles) {
+  writeSample(2, 0);
+  std::string Good = read();
+  std::vector<std::string> Damaged;
+  for (unsigned N = 0; N != 3; ++N) {
+    write(Good + "damage " + std::to_string(N) + "\n");
+    Damaged.push_back(read());
+    JournalRepair R = cantFail(repairJournal(Path, Header, Space));
+    EXPECT_EQ(R.Backup,
+              Path + ".damaged" + (N ? "." + std::to_string(N) : ""));
+    EXPECT_EQ(read(), Good);
+  }
+  for (unsigned N = 0; N != 3; ++N) {
+    std::string Backup = Path + ".damaged" + (N ? "." + std::to_string(N) : "");
+    EXPECT_EQ((*MemoryBuffer::getFile(Backup))->getBuffer(), Damaged[N]);
+  }
+}
+
+TEST_F(JournalTest, RepairsOnlyToAStudy) {
+  writeSample(2, 1);
+  // Without the line that creates the study, there is none.
+  write("x" + read());
+  std::string Before = read();
+  EXPECT_THAT_EXPECTED(
+      repairJournal(Path, Header, Space),
+      FailedWithMessage(testing::HasSubstr("cannot be repaired: without ")));
+  EXPECT_THAT_EXPECTED(
+      readJournalHeader(Path, /*SkipsDamaged=*/true),
+      FailedWithMessage(Path + ":1: cannot be repaired: no study is left "
+                               "without the damaged lines"));
+  EXPECT_EQ(read(), Before);
+  EXPECT_FALSE(sys::fs::exists(Path + ".damaged"));
+  // Nor is another study's journal repaired.
+  write(StringRef(Before).drop_front().str() + "damage\n");
+  Before = read();
+  JournalHeader Other = Header;
+  Other.Identity["seed"] = 8;
+  EXPECT_THAT_EXPECTED(repairJournal(Path, Other, Space),
+                       FailedWithMessage(testing::HasSubstr("'seed': 7 in")));
+  EXPECT_EQ(read(), Before);
+  EXPECT_FALSE(sys::fs::exists(Path + ".damaged"));
+  EXPECT_EQ(repair(), 1u);
+}
+
+TEST_F(JournalTest, ChangesNothingIfRefused) {
+  writeSample(2, 1);
+  add("{\"op_code\": 10");
+  write(StringRef(read()).drop_back()); // A torn line.
+  Header.Identity["seed"] = 8;
+  expectRefused("'seed': 7 in the journal, 8 now");
+  Header.Identity = makeSampleHeader().Identity;
+  Header.Name = "other";
+  expectRefused("there is no study 'other'");
+}
+
+/// The lines of 3 trials that ended and of one that runs, without the line that
+/// creates the second, or with that line twice.
+TEST_F(JournalTest, RefusesTrialsWithoutTheirLines) {
+  writeSample(3, 1);
+  std::string Text = read(), Create = getLine("\"op_code\":4", 1) + "\n";
+  std::vector<Trial> All = resume()->takeTrials();
+
+  write(replaceLine("\"op_code\":4", 1, ""));
+  expectRefused("damaged line: it ends trial 1, but its 'trial_id' is that of "
+                "trial 2; --repair leaves it out");
+  EXPECT_THAT_EXPECTED(repairJournal(Path, Header, Space), Succeeded());
+  // Nothing has the results of another trial.
+  for (const Trial &T : resume()->takeTrials()) {
+    if (T.State == TrialState::Running)
+      expectEqual(T, makeSampleTrial(Space, T.Number));
+    else
+      expectEqual(T, All[T.Number]);
+  }
+
+  write(Text);
+  write(replaceLine("\"op_code\":4", 1, Create + Create));
+  expectRefused("damaged line: it repeats trial 1; --repair leaves it out");
+  EXPECT_EQ(repair(), 1u);
+  EXPECT_EQ(read(), Text);
+
+  // Journals of earlier versions do not name the trials that end.
+  size_t At;
+  while ((At = Text.find(",\"mneme_number\":")) != std::string::npos)
+    Text.erase(At, Text.find('}', At) - At);
+  write(Text);
+  EXPECT_EQ(resume()->takeTrials().size(), 4u);
+  write(replaceLine("\"op_code\":4", 1, ""));
+  add("{\"op_code\": 8, \"worker_id\": \"w\", \"trial_id\": 3, "
+      "\"user_attr\": {\"a\": 1}}");
+  expectRefused("damaged line: no line creates trial 3");
+  std::string Before = read();
+  EXPECT_THAT_EXPECTED(
+      repairJournal(Path, Header, Space),
+      FailedWithMessage(testing::HasSubstr("do not name their trials")));
+  EXPECT_EQ(read(), Before);
+}
+
+TEST_F(JournalTest, RefusesTimesThatCannotBe) {
+  writeSample(3, 0);
+  std::string Text = read();
+  // Each is in the lines of trial 0, which runs again after a repair.
+  for (auto [Key, Op] : {std::pair("\"values\":[", 6), {"\"samples_ns\":[", 8},
+                         {"\"baseline_ns\":", 8},
+                         {"\"time\":", 8}})
+    for (StringRef Bad : {"-1", "0", "1e999", "\"x\""}) {
+      write(Text);
+      std::string Line = getLine(Key, 0);
+      if (Line.empty())
+        continue;
+      size_t At = Line.find(Key) + StringRef(Key).size();
+      Line.replace(At, Line.find_first_of(",]}", At) - At, Bad.str());
+      write(replaceLine(Key, 0, Line + "\n"));
+      expectRefused("expected a time above 0, got ");
+      EXPECT_EQ(repair(), 1u) << Key << Bad.str();
+      EXPECT_THAT_EXPECTED(Journal::resume(Path, Header, Space), Succeeded());
+    }
 }
 
 TEST_F(JournalTest, RefusesAnotherStudy) {
@@ -421,7 +566,7 @@ TEST_F(JournalTest, RefusesWhatIsThereOrNot) {
       Journal::resume(Path, Header, Space),
       FailedWithMessage(
           testing::HasSubstr("in use by another llvm-mneme-tune")));
-  EXPECT_THAT_EXPECTED(repairJournal(Path), Failed());
+  EXPECT_THAT_EXPECTED(repairJournal(Path, Header, Space), Failed());
 }
 
 TEST_F(JournalTest, RefusesWhatIsNotFinite) {

@@ -24,6 +24,17 @@ TEST(PrintableTest, Lines) {
   EXPECT_EQ(printable(StringRef("\0", 1)), "\\x00");
 }
 
+TEST(PrintableTest, Messages) {
+  std::string Long(2000, 'x');
+  EXPECT_EQ(printableMessage("a\x1b[2J\n" + Long + "\n"),
+            "a\\x1b[2J\n" + Long + "\n");
+  EXPECT_EQ(printableMessage(""), "");
+  EXPECT_EQ(printableMessage("got '" + std::string(70000, 'x') +
+                             "': expected a number"),
+            "got '" + Long.substr(0, 1195) + "[... 68425 bytes ...]" +
+                Long.substr(0, 380) + "': expected a number");
+}
+
 TEST(PrintableTest, UTF8) {
   EXPECT_EQ(printable("Gr\xc3\xb6\xc3\x9f"
                       "e \xe6\xa0\xb8"),

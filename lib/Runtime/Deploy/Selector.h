@@ -73,6 +73,7 @@ struct DeployDevice {
   uint32_t MaxGrid[3];
   uint64_t MaxShared; ///< Static and dynamic bytes per block, opted in.
   /// Of an AMD GPU: its processor and settings, "gfx90a:sramecc+:xnack-".
+  /// Others have none.
   const char *ArchName = nullptr;
   FindAllocationFn FindAllocation = nullptr;
 };

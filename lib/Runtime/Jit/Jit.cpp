@@ -18,6 +18,7 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
+#include <optional>
 #include <pthread.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
@@ -178,9 +179,11 @@ void Jit::work(JitSite &S, JitVariant &V, JitRequest &Q) {
 }
 
 bool Jit::findInCache(const std::string &Key, JitFile Kind,
-                      std::string &Contents) {
+                      std::string &Contents,
+                      const std::function<bool()> &IsValid) {
   auto Read = [&](const std::string &Folder) {
-    return readJitFile(Folder, Key, Kind, Contents) == JitRead::Found;
+    return readJitFile(Folder, Key, Kind, Contents) == JitRead::Found &&
+           IsValid();
   };
   if (!Settings.Cache.empty() && Read(Settings.Cache))
     return true;
@@ -219,17 +222,18 @@ LinkStatus Jit::identify(JitTarget Target, std::string &Identity) {
 }
 
 static bool decodeFacts(const std::string &Bytes, JitFacts &Facts) {
+  Facts = {};
   WireReader R(Bytes.data(), Bytes.size());
   return readFields(R, Facts) && R.atEnd();
 }
 
-/// Loads an image. \returns false if it is malformed; other failures are those
-/// of the variant.
-bool Jit::load(JitSite &S, JitVariant &V, const std::string &Bytes) {
+static bool decodeImage(const std::string &Bytes, JitImage &Image) {
+  Image = {};
   WireReader R(Bytes.data(), Bytes.size());
-  JitImage Image;
-  if (!readImage(R, Image))
-    return false;
+  return readImage(R, Image);
+}
+
+void Jit::load(JitSite &S, JitVariant &V, JitImage &Image) {
   std::string Error;
   void *Code = S.Loader->load(Image, Error);
   {
@@ -238,17 +242,19 @@ bool Jit::load(JitSite &S, JitVariant &V, const std::string &Bytes) {
     V.Code = Code;
   }
   S.finish(V, Code ? JitReason::None : JitReason::Load, Error.c_str());
-  return true;
 }
 
 void Jit::doWork(JitSite &S, JitVariant &V, JitRequest &Q) {
+  std::optional<JitFacts> Cached;
   auto Fail = [&](JitReason Why, const std::string &Text) {
     if (Why != JitReason::NotCached)
       noteProblem("'" + Q.Symbol + "': " + describeReason(Why) +
                   (Text.empty() ? "" : ": ") + Text);
+    if (Cached)
+      S.setFacts(*Cached, V);
     S.finish(V, Why, Text.c_str());
   };
-  std::string Identity, Facts, Image;
+  std::string Identity, Bytes;
   LinkStatus Known = identify(Q.Target, Identity);
   if (Known.K == LinkStatus::NoServer)
     return Fail(Settings.Mode == JitMode::Cached ? JitReason::NotCached
@@ -258,21 +264,23 @@ void Jit::doWork(JitSite &S, JitVariant &V, JitRequest &Q) {
     return Fail(JitReason::NoServer, Known.Text);
 
   JitFacts F;
+  JitImage Image;
   if (findInCache(makeJitKey(Identity, Q, /*WithLaunch=*/false), JitFile::Facts,
-                  Facts) &&
-      decodeFacts(Facts, F)) {
-    S.setFacts(F, V);
+                  Bytes, [&] { return decodeFacts(Bytes, F); })) {
     JitRequest Needed = Q;
     applyFacts(Needed, F);
     if (findInCache(makeJitKey(Identity, Needed, /*WithLaunch=*/true),
-                    JitFile::Code, Image)) {
+                    JitFile::Code, Bytes,
+                    [&] { return decodeImage(Bytes, Image); })) {
+      S.setFacts(F, V);
       {
         std::lock_guard<std::mutex> Guard(S.Lock);
         V.IsFromDisk = true;
       }
-      if (load(S, V, Image))
-        return;
+      return load(S, V, Image);
     }
+    // The plan is that of the code: the server may have other facts.
+    Cached = std::move(F);
   }
   if (Settings.Mode == JitMode::Cached)
     return Fail(JitReason::NotCached, "");
@@ -301,7 +309,7 @@ void Jit::doWork(JitSite &S, JitVariant &V, JitRequest &Q) {
     return Fail(Status.K == LinkStatus::Refused ? JitReason::Compile
                                                 : JitReason::NoServer,
                 Status.Text);
-  if (!decodeFacts(Answer.Facts, F))
+  if (!decodeFacts(Answer.Facts, F) || !decodeImage(Answer.Image, Image))
     return Fail(JitReason::NoServer, "its answer is malformed");
   S.setFacts(F, V);
   {
@@ -313,8 +321,7 @@ void Jit::doWork(JitSite &S, JitVariant &V, JitRequest &Q) {
     std::lock_guard<std::mutex> Guard(Lock);
     Note = Answer.Note;
   }
-  if (!load(S, V, Answer.Image))
-    Fail(JitReason::NoServer, "its answer is malformed");
+  load(S, V, Image);
 }
 
 /// Tells of the first problem only: the report has all.

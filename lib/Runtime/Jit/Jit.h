@@ -80,9 +80,12 @@ private:
   Jit() : Link(Settings) {}
   void work(JitSite &S, JitVariant &V, JitRequest &Q);
   void doWork(JitSite &S, JitVariant &V, JitRequest &Q);
-  bool load(JitSite &S, JitVariant &V, const std::string &Bytes);
+  void load(JitSite &S, JitVariant &V, JitImage &Image);
   LinkStatus identify(JitTarget Target, std::string &Identity);
-  bool findInCache(const std::string &Key, JitFile Kind, std::string &Contents);
+  /// Reads \p Contents, which are as if missing unless \p IsValid then returns
+  /// true.
+  bool findInCache(const std::string &Key, JitFile Kind, std::string &Contents,
+                   const std::function<bool()> &IsValid);
   bool startWorker();
   void runWorker();
   void noteProblem(const std::string &Text);

@@ -42,10 +42,13 @@ LinkStatus Jit::build(const JitSource &Source, JitBuilt &Built) {
   if (S.K != LinkStatus::Ok)
     return S;
   std::string Key = makeSourceKey(Identity, Source, Folder);
-  JitInputs Inputs;
-  if (findInCache(Key, JitFile::Facts, Bytes) &&
-      JitInputs::decode(Bytes, Inputs) && Inputs.isCurrent(Folder) &&
-      findInCache(Key + Bytes, JitFile::Code, Built.Library)) {
+  auto IsCurrent = [&] {
+    JitInputs Inputs;
+    return JitInputs::decode(Bytes, Inputs) && Inputs.isCurrent(Folder);
+  };
+  if (findInCache(Key, JitFile::Facts, Bytes, IsCurrent) &&
+      findInCache(Key + Bytes, JitFile::Code, Built.Library,
+                  [&] { return isSharedLibrary(Built.Library); })) {
     Built.Origin = JitOrigin::Disk;
   } else if (Settings.Mode == JitMode::Cached) {
     return {LinkStatus::Refused, describeReason(JitReason::NotCached)};

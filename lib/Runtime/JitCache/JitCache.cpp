@@ -19,6 +19,7 @@
 #include <cpuid.h>
 #include <cstring>
 #include <dirent.h>
+#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -189,6 +190,14 @@ static std::string digestFile(int Fd, struct stat &Status) {
   return digestOf(State);
 }
 
+bool mneme::isSharedLibrary(const std::string &Bytes) {
+  Elf64_Ehdr Header;
+  if (Bytes.size() < sizeof(Header))
+    return false;
+  memcpy(&Header, Bytes.data(), sizeof(Header));
+  return !memcmp(Header.e_ident, ELFMAG, SELFMAG) && Header.e_type == ET_DYN;
+}
+
 static std::string pathFrom(const std::string &Folder,
                             const std::string &Path) {
   return !Path.empty() && Path[0] == '/' ? Path : Folder + "/" + Path;
@@ -299,7 +308,9 @@ std::string JitInputs::encode() const {
 
 bool JitInputs::decode(const std::string &Bytes, JitInputs &Result) {
   WireReader R(Bytes.data(), Bytes.size());
-  return readFields(R, Result.Files) && R.atEnd();
+  return readFields(R, Result.Files) && R.atEnd() &&
+         std::none_of(Result.Files.begin(), Result.Files.end(),
+                      [](const File &F) { return F.Path.empty(); });
 }
 
 /// Returns true if the text has a directive whose file may be searched in the

@@ -1,6 +1,7 @@
 """mutate-package.py PACKAGE APP CORPUS: a package, and an executable that contains it, cut
 off and changed."""
 import random
+import struct
 import sys
 
 from corpus import Corpus
@@ -10,6 +11,10 @@ corpus = Corpus(sys.argv[3])
 generator = random.Random(1)
 corpus.write("whole", package)
 corpus.write("whole", app)
+# The same variants as code objects of an AMD GPU: MnemePackageVariant::ImageKind and ::Arch.
+cubin, code_object, arch = struct.pack("<I", 1), struct.pack("<I", 3), struct.pack("<I", 90)
+assert package.count(cubin + arch) == 2
+corpus.write("amd", package.replace(cubin + arch, code_object + arch))
 for i in range(400):
     # Tables come first; the rest is an image.
     at = generator.randrange(min(len(package), 1200))

@@ -69,8 +69,24 @@ with Executor(kernel, device="host", compile_jobs=2) as executor:
         ("params", {}),
         ("state", "running"),
         ("error", 1),
+        ("number", 7),
+        ("number", 1.0),
+        ("number", None),
+        ("values", [0]),
+        ("values", [-1.5]),
     ):
         damaged(3, json.dumps({**trial, key: value}))
+    damaged(3, lines[2] + "\n" + lines[2])
+    damaged(3, lines[3])
+    # An incomplete line does not go before the search is accepted.
+    torn = "\n".join([*lines[:2], json.dumps({**trial, "number": 0}), lines[3][:20]])
+    with open(path, "w") as file:
+        file.write(torn)
+    fails(lambda: search(space(), executor))
+    assert open(path).read() == torn
+    with open(path, "w") as file:
+        file.write("\n".join(lines[:3]) + "\n" + lines[3][:20])
+    print(len(search(space(), executor).trials), [json.loads(l)["number"] for l in open(path).read().splitlines()[1:]])
     damaged(1, "{}")
     damaged(1, "[]")
     os.remove(path)

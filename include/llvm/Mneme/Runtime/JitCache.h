@@ -108,6 +108,9 @@ struct JitInputs {
 std::string makeSourceKey(const std::string &Identity, const JitSource &S,
                           const std::string &Folder);
 
+/// Returns whether \p Bytes begin like an ELF shared library.
+bool isSharedLibrary(const std::string &Bytes);
+
 /// Returns the key of the file with the toolchain of a server on this machine.
 /// \param CudaPath  of the toolkit, or empty; only if the target has kernels
 /// of a GPU.

@@ -46,6 +46,7 @@
 
 #include <stdint.h>
 #include <string>
+#include <sys/mman.h>
 #include <utility>
 #include <vector>
 
@@ -311,7 +312,8 @@ template <typename V> void visitFields(V &Visit, JitImage &I) {
         I.CompileNanoseconds);
 }
 
-/// Reads and checks an image: all offsets are within it.
+/// Reads and checks an image: all offsets are within it, the entry can be
+/// executed, and the frames can be read.
 inline bool readImage(WireReader &R, JitImage &I) {
   constexpr uint64_t MaxSize = uint64_t(1) << 30, PageSize = 4096;
   if (!readFields(R, I) || !R.atEnd())
@@ -319,8 +321,7 @@ inline bool readImage(WireReader &R, JitImage &I) {
   auto IsInside = [&](uint64_t Offset, uint64_t Bytes) {
     return Offset <= I.Size && Bytes <= I.Size - Offset;
   };
-  bool Ok = I.Size <= MaxSize && (I.Size ? I.Entry < I.Size : !I.Entry) &&
-            IsInside(I.FrameOffset, I.FrameSize);
+  bool Ok = I.Size <= MaxSize && (I.Size || !I.Entry);
   uint64_t End = 0;
   for (const JitImage::Segment &S : I.Segments) {
     // In order, and protected by pages.
@@ -328,6 +329,16 @@ inline bool readImage(WireReader &R, JitImage &I) {
          IsInside(S.Offset, S.Size) && S.Contents.size() <= S.Size;
     End = S.Offset + S.Size;
   }
+  auto IsMapped = [&](uint64_t Offset, uint64_t Bytes, uint32_t Protection) {
+    for (const JitImage::Segment &S : I.Segments)
+      if (Offset >= S.Offset && Offset - S.Offset <= S.Size &&
+          Bytes <= S.Size - (Offset - S.Offset))
+        return (S.Protection & Protection) == Protection;
+    return false;
+  };
+  Ok = Ok && (!I.Size || IsMapped(I.Entry, 1, PROT_EXEC)) &&
+       (I.FrameSize ? IsMapped(I.FrameOffset, I.FrameSize, PROT_READ)
+                    : !I.FrameOffset);
   for (const JitImage::Fixup &F : I.Fixups)
     Ok = Ok && IsInside(F.Offset, sizeof(uint64_t)) &&
          (F.Symbol == JitImage::Fixup::Base || F.Symbol < I.Externals.size());

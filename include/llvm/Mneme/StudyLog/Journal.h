@@ -42,6 +42,8 @@ struct JournalOptions {
   double SyncInterval = 1;
 };
 
+struct JournalRepair;
+
 /// A journal file. Functions return after writing to the file. If they fail
 /// (the error names the file), they leave it unchanged. Not thread-safe.
 class Journal : public StudyLog {
@@ -87,6 +89,9 @@ public:
   std::vector<std::string> takeWarnings();
 
 private:
+  friend Expected<JournalRepair> repairJournal(StringRef Path,
+                                               const JournalHeader &Header,
+                                               const SearchSpace &Space);
   struct Impl;
   std::unique_ptr<Impl> I;
   explicit Journal(std::unique_ptr<Impl> I);
@@ -94,11 +99,20 @@ private:
 
 /// Reads the header of a journal's first study without a search space: the
 /// name, the objectives, and all attributes as Info.
-Expected<JournalHeader> readJournalHeader(StringRef Path);
+Expected<JournalHeader> readJournalHeader(StringRef Path,
+                                          bool SkipsDamaged = false);
+
+struct JournalRepair {
+  unsigned NumDropped = 0; ///< Lines.
+  std::string Backup;      ///< Path of the old file if lines were dropped.
+};
 
 /// Replaces a journal by a copy without its damaged lines; keeps the old file
-/// as PATH.damaged. \returns the number of dropped lines.
-Expected<unsigned> repairJournal(StringRef Path);
+/// as PATH.damaged, or PATH.damaged.1, ... Changes nothing if
+/// Journal::resume() would refuse the copy.
+Expected<JournalRepair> repairJournal(StringRef Path,
+                                      const JournalHeader &Header,
+                                      const SearchSpace &Space);
 
 /// Returns the time as Optuna writes it: local, with microseconds.
 std::string formatOptunaTime(double SecondsSinceEpoch, char Separator = 'T');

@@ -26,6 +26,9 @@ namespace mneme {
 std::string printable(StringRef Text);
 /// Escapes text, but keeps newlines and tabs.
 std::string printableLines(StringRef Text);
+/// Likewise, for an error, which may quote what a file or a peer says: lines of
+/// more than 2000 bytes lack their middle.
+std::string printableMessage(StringRef Text);
 
 /// Returns the shortest text that is read as the same number: "1e-06", "4".
 std::string printShortest(double D);
