@@ -36,8 +36,9 @@ static FormatOption Format(getShowCommand());
 
 static StringRef getWhat(const MnemePackageGuard &G) {
   static constexpr StringLiteral Names[] = {
-      "argument", "grid",     "block",  "shared_mem", "cooperative",
-      "device",   "variable", "before", "behind",     "same_buffer"};
+      "argument",  "grid",      "block",      "shared_mem", "cooperative",
+      "device",    "variable",  "before",     "behind",     "same_buffer",
+      "alignment", "own_pages", "in_variable"};
   return Names[G.What - MNEME_GUARD_ARG];
 }
 
@@ -173,6 +174,13 @@ static std::string describe(const PackagedGuard &G) {
     return describeArgument(F.Index, F.Offset) + " and " +
            describeArgument(F.Other, F.Size) +
            (F.Low ? " in one buffer" : " in different buffers");
+  if (F.What == MNEME_GUARD_ALIGNMENT)
+    return "address of " + describeArgument(F.Index, F.Offset) + " = " +
+           utostr(F.Low) + " modulo " + utostr(MNEME_BUFFER_ALIGNMENT);
+  if (F.What == MNEME_GUARD_OWN_PAGES)
+    return describeArgument(F.Index, F.Offset) + " in pages of its own";
+  if (F.What == MNEME_GUARD_IN_VARIABLE)
+    return describeArgument(F.Index, F.Offset) + " not in a variable";
   if (F.What == MNEME_GUARD_DEVICE)
     return Subject + " '" + printable(G.Name) + "'";
   if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
