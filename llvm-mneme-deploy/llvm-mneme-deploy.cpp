@@ -41,6 +41,7 @@ void mneme::printNote(const Twine &Text) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::prepareSignals();
+  mneme::reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

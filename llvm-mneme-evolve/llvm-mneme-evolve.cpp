@@ -496,6 +496,7 @@ static constexpr CommandHelp Help[] = {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::prepareSignals();
+  mneme::reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Jit/JitServer.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/InitLLVM.h"
@@ -54,6 +55,7 @@ static constexpr CommandHelp Help[] = {
 
 int main(int Argc, char **Argv) {
   InitLLVM X(Argc, Argv);
+  mneme::reportLostOutput();
   addCommandHelp(Help, Argc, Argv);
   cl::SetVersionPrinter(printVersion);
   cl::HideUnrelatedOptions(Category);

@@ -77,6 +77,7 @@ int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   Argv0 = argv[0];
   mneme::prepareSignals();
+  mneme::reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

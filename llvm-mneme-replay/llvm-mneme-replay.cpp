@@ -552,6 +552,7 @@ static Error refuseLevels(ArrayRef<const char *> Args) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::prepareSignals();
+  mneme::reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

@@ -80,6 +80,7 @@ static Expected<int> run(StringRef ToolPath) {
 int main(int argc, char **argv) {
   InitLLVM X(argc, argv);
   mneme::prepareSignals();
+  mneme::reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;
