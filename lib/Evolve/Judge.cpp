@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -251,6 +253,12 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
   P.Seed = O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
   P.Scalars = Number >= 2 && !O.FixedScalars;
+  // Of four launches from the third on, two are as the recorded one in this.
+  static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
+                                           DrawnValues::NonFinite,
+                                           DrawnValues::Near};
+  if (Number >= 2)
+    P.Values = Ranges[(Number - 2) % std::size(Ranges)];
   auto Fail = [&](Error E) {
     Unperturbed.push_back(toString(std::move(E)));
     return Error::success();
@@ -284,7 +292,7 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
                                   L.Plan->instance().DynamicHash + ": " +
                                   R->Error));
   // Threads that write to the same element are no test of a version.
-  if (P.Scalars && Device == "host") {
+  if (!P.OnlyOrder && Device == "host") {
     HostSchedule Some[] = {{HostSchedule::Random, O.Seed + 1},
                            {HostSchedule::Random, O.Seed + 2},
                            {HostSchedule::Random, O.Seed + 3}};
@@ -293,7 +301,7 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
       return Fail(Raced.takeError());
     if (!Raced->verified())
       return Fail(createStringError("the recorded code's results depend on the "
-                                    "order of threads with other scalars of "
+                                    "order of threads with other inputs of "
                                     "launch " +
                                     L.Plan->instance().DynamicHash));
   }
