@@ -246,6 +246,26 @@ static int64_t countTests(const json::Value &Provenance) {
   return Count;
 }
 
+/// Returns the memory that was as recorded in all launches that were made to
+/// test other code; empty if there is none.
+static std::string listUnvaried(const json::Value &Provenance) {
+  std::vector<std::string> Names;
+  const json::Object *O = Provenance.getAsObject();
+  if (const json::Array *Tested = O ? O->getArray("tested") : nullptr)
+    for (const json::Value &V : *Tested)
+      if (const json::Object *L = V.getAsObject())
+        if (const json::Array *Unvaried = L->getArray("unvaried"))
+          for (const json::Value &I : *Unvaried)
+            if (const json::Object *Input = I.getAsObject())
+              Names.push_back(Input->getString("input").value_or("").str());
+  llvm::sort(Names);
+  Names.erase(llvm::unique(Names), Names.end());
+  llvm::erase_if(Names, [](StringRef Name) {
+    return Name.empty() || Name.starts_with("argument ");
+  });
+  return join(Names, ", ");
+}
+
 /// What the code is made from, and how far it was verified.
 static std::string describeCode(const PackagedVariant &V) {
   switch (V.Fields.Code) {
@@ -254,8 +274,18 @@ static std::string describeCode(const PackagedVariant &V) {
   case MNEME_CODE_TESTED:
     return formatv("another source (tested on {0} launches)",
                    countTests(getProvenance(V)));
-  case MNEME_CODE_VERIFIED:
-    return "another source (verified, for launches like the recorded one)";
+  case MNEME_CODE_VERIFIED: {
+    json::Value Provenance = getProvenance(V);
+    std::string Unvaried = listUnvaried(Provenance);
+    return "another source (verified, for launches like the recorded one" +
+           (Unvaried.empty()
+                ? ""
+                : formatv("; tested on {0} launches, none of them with other "
+                          "contents of {1}",
+                          countTests(Provenance), Unvaried)
+                      .str()) +
+           ")";
+  }
   default:
     return "another source (unproven)";
   }

@@ -272,11 +272,13 @@ static std::vector<PointerWord> guardWords(const RecordedState &State,
 }
 
 /// Returns what launches that were made to test the code varied. Null if they
-/// are too few to say something about the values between theirs.
+/// are too few to say something about the values between theirs, or had some
+/// memory in common with the recorded one.
 const TestedLaunch *GuardMaker::getTests() const {
   constexpr unsigned MinTests = 8;
   auto Own = llvm::find_if(Winner.Tested, [&](const TestedLaunch &L) {
-    return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests;
+    return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests &&
+           !L.KeptMemory;
   });
   return Own == Winner.Tested.end() ? nullptr : &*Own;
 }

@@ -270,10 +270,11 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
       **Own, Inputs.pathOf(Device.str() + std::to_string(Number)), P);
   if (!Written)
     return Fail(Written.takeError());
-  for (std::string &Why : Written->Unchanged)
+  for (const std::string &Why : Written->Unchanged)
     if (!is_contained(Unperturbed, Why))
-      Unperturbed.push_back(std::move(Why));
-  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed), nullptr};
+      Unperturbed.push_back(Why);
+  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed),
+                std::move(Written->Unchanged), nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
                     .moveInto(L.Plan))
     return E;
@@ -439,11 +440,23 @@ json::Array Judge::describeTested() const {
   for (unsigned I : Training) {
     const ReplayPlan &Own = *Farm->plans()[I];
     std::vector<const RecordedState *> States = {&Own.state()};
-    for (const DrawnLaunch &L : Perturbed)
-      if (L.Instance == I)
-        States.push_back(&L.Plan->state());
+    std::set<StringRef> Changed;
+    std::map<StringRef, StringRef> Unchanged;
+    for (const DrawnLaunch &L : Perturbed) {
+      if (L.Instance != I)
+        continue;
+      States.push_back(&L.Plan->state());
+      Changed.insert(L.Changed.begin(), L.Changed.end());
+      for (StringRef Why : L.Unchanged)
+        Unchanged.insert(Why.split(": "));
+    }
     if (States.size() == 1)
       continue;
+    json::Array Unvaried;
+    for (auto [Input, Why] : Unchanged)
+      if (!Changed.count(Input))
+        Unvaried.push_back(json::Object{{"input", json::fixUTF8(Input)},
+                                        {"reason", json::fixUTF8(Why)}});
     json::Array Arguments;
     for (auto [N, A] : enumerate(Own.kernel().Args)) {
       if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
@@ -460,7 +473,8 @@ json::Array Judge::describeTested() const {
     }
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
-                               {"arguments", std::move(Arguments)}});
+                               {"arguments", std::move(Arguments)},
+                               {"unvaried", std::move(Unvaried)}});
   }
   return All;
 }
