@@ -36,8 +36,9 @@ static FormatOption Format(getShowCommand());
 
 static StringRef getWhat(const MnemePackageGuard &G) {
   static constexpr StringLiteral Names[] = {
-      "argument", "grid",     "block",  "shared_mem", "cooperative",
-      "device",   "variable", "before", "behind",     "same_buffer"};
+      "argument",  "grid",      "block",      "shared_mem", "cooperative",
+      "device",    "variable",  "before",     "behind",     "same_buffer",
+      "alignment", "own_pages", "in_variable"};
   return Names[G.What - MNEME_GUARD_ARG];
 }
 
@@ -173,6 +174,13 @@ static std::string describe(const PackagedGuard &G) {
     return describeArgument(F.Index, F.Offset) + " and " +
            describeArgument(F.Other, F.Size) +
            (F.Low ? " in one buffer" : " in different buffers");
+  if (F.What == MNEME_GUARD_ALIGNMENT)
+    return "address of " + describeArgument(F.Index, F.Offset) + " = " +
+           utostr(F.Low) + " modulo " + utostr(MNEME_BUFFER_ALIGNMENT);
+  if (F.What == MNEME_GUARD_OWN_PAGES)
+    return describeArgument(F.Index, F.Offset) + " in pages of its own";
+  if (F.What == MNEME_GUARD_IN_VARIABLE)
+    return describeArgument(F.Index, F.Offset) + " not in a variable";
   if (F.What == MNEME_GUARD_DEVICE)
     return Subject + " '" + printable(G.Name) + "'";
   if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
@@ -238,6 +246,26 @@ static int64_t countTests(const json::Value &Provenance) {
   return Count;
 }
 
+/// Returns the memory that was as recorded in all launches that were made to
+/// test other code; empty if there is none.
+static std::string listUnvaried(const json::Value &Provenance) {
+  std::vector<std::string> Names;
+  const json::Object *O = Provenance.getAsObject();
+  if (const json::Array *Tested = O ? O->getArray("tested") : nullptr)
+    for (const json::Value &V : *Tested)
+      if (const json::Object *L = V.getAsObject())
+        if (const json::Array *Unvaried = L->getArray("unvaried"))
+          for (const json::Value &I : *Unvaried)
+            if (const json::Object *Input = I.getAsObject())
+              Names.push_back(Input->getString("input").value_or("").str());
+  llvm::sort(Names);
+  Names.erase(llvm::unique(Names), Names.end());
+  llvm::erase_if(Names, [](StringRef Name) {
+    return Name.empty() || Name.starts_with("argument ");
+  });
+  return join(Names, ", ");
+}
+
 /// What the code is made from, and how far it was verified.
 static std::string describeCode(const PackagedVariant &V) {
   switch (V.Fields.Code) {
@@ -246,8 +274,18 @@ static std::string describeCode(const PackagedVariant &V) {
   case MNEME_CODE_TESTED:
     return formatv("another source (tested on {0} launches)",
                    countTests(getProvenance(V)));
-  case MNEME_CODE_VERIFIED:
-    return "another source (verified, for launches like the recorded one)";
+  case MNEME_CODE_VERIFIED: {
+    json::Value Provenance = getProvenance(V);
+    std::string Unvaried = listUnvaried(Provenance);
+    return "another source (verified, for launches like the recorded one" +
+           (Unvaried.empty()
+                ? ""
+                : formatv("; tested on {0} launches, none of them with other "
+                          "contents of {1}",
+                          countTests(Provenance), Unvaried)
+                      .str()) +
+           ")";
+  }
   default:
     return "another source (unproven)";
   }

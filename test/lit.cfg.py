@@ -132,6 +132,13 @@ for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"
         config.available_features.add(builder)
 if os.geteuid() == 0:
     config.available_features.add("root")
+
+# A test can mount its own file systems.
+if shutil.which("unshare") and not subprocess.run(
+    ["unshare", "-rm", "mount", "-t", "tmpfs", "none", "/mnt"],
+    stderr=subprocess.DEVNULL,
+).returncode:
+    config.available_features.add("mounts")
 if shutil.which("sphinx-build"):
     config.available_features.add("sphinx")
 for reducer in ["llvm-reduce-22", "llvm-reduce"]:

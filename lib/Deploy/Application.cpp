@@ -23,6 +23,8 @@
 #include <cstdlib>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -123,12 +125,57 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
 // Running
 //===----------------------------------------------------------------------===//
 
-static Expected<Descriptor> createFile(const std::string &Path) {
+/// Returns a file in memory: an application may not notice that a disk is full,
+/// and end without the rest of its output.
+static Expected<Descriptor> createBuffer(const char *Name) {
+  Descriptor File(::memfd_create(Name, MFD_CLOEXEC));
+  if (!File)
+    return systemError("cannot create a buffer for the application's output");
+  return File;
+}
+
+static Error describeLost(StringRef Folder, std::error_code EC) {
+  return createStringError("cannot keep the application's output in '" +
+                           sys::path::parent_path(Folder) + "': " +
+                           EC.message() + "; TMPDIR can name another folder");
+}
+
+/// Moves the contents of a buffer to the file \p Name of a run.
+static Error keepOutput(const Descriptor &Buffer, const ApplicationRun &R,
+                        StringRef Name) {
+  std::string Path = R.Folder.pathOf(Name);
   Descriptor File(
       ::open(Path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600));
   if (!File)
-    return createFileError(Path, errnoAsErrorCode());
-  return File;
+    return describeLost(R.Folder.path(), errnoAsErrorCode());
+  // The application may have moved the file's position.
+  off_t At = 0, Size = ::lseek(Buffer.get(), 0, SEEK_END);
+  while (At < Size) {
+    ssize_t Count = sys::RetryAfterSignal(-1, ::sendfile, File.get(),
+                                          Buffer.get(), &At, Size - At);
+    if (Count < 0)
+      return describeLost(R.Folder.path(), errnoAsErrorCode());
+    if (Count == 0)
+      break;
+  }
+  return Error::success();
+}
+
+/// Fails if the runtime in the application could not write its report.
+static Error findLostReport(const ApplicationRun &R) {
+  Expected<std::unique_ptr<MemoryBuffer>> Text =
+      readFile(R.Folder.pathOf("stderr"));
+  if (!Text)
+    return Text.takeError();
+  std::string Start = "mneme: warning: cannot write '" + R.Folder.path();
+  StringRef Found = (*Text)->getBuffer();
+  size_t At = Found.find(Start);
+  if (At == StringRef::npos)
+    return Error::success();
+  StringRef Line = Found.drop_front(At).split('\n').first;
+  return createStringError(
+      "cannot keep the report in '" + sys::path::parent_path(R.Folder.path()) +
+      "': " + Line.rsplit("': ").second + "; TMPDIR can name another folder");
 }
 
 /// Waits for the end of a run, exactly.
@@ -265,9 +312,9 @@ Error Application::execute(const RunSettings &S, ApplicationRun &R) {
   if (!V)
     return V.takeError();
   Descriptor Out, Err;
-  if (Error E = createFile(R.Folder.pathOf("stdout")).moveInto(Out))
+  if (Error E = createBuffer("stdout").moveInto(Out))
     return E;
-  if (Error E = createFile(R.Folder.pathOf("stderr")).moveInto(Err))
+  if (Error E = createBuffer("stderr").moveInto(Err))
     return E;
   Expected<Pipe> Problem = Pipe::create();
   if (!Problem)
@@ -295,6 +342,12 @@ Error Application::execute(const RunSettings &S, ApplicationRun &R) {
   if (Error E = waitForEnd(*Process, R))
     return E;
   R.Seconds = steadySeconds() - Start;
+  for (auto [Buffer, Name] :
+       {std::pair(&Out, "stdout"), std::pair(&Err, "stderr")})
+    if (Error E = keepOutput(*Buffer, R, Name))
+      return E;
+  if (Error E = findLostReport(R))
+    return E;
   Problem->Write.reset();
   if (std::string Text = readToEnd(Problem->Read.get()); !Text.empty())
     return createStringError(Text);

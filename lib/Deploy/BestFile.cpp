@@ -133,6 +133,13 @@ static bool readTested(const json::Value &V, MeasuredWinner &W) {
   TestedLaunch &L = W.Tested.emplace_back();
   L.RecordId = Id->str();
   L.Count = Count;
+  // Arguments are guarded.
+  const json::Array *Unvaried = O->getArray("unvaried");
+  L.KeptMemory = !Unvaried || any_of(*Unvaried, [](const json::Value &I) {
+    const json::Object *Input = I.getAsObject();
+    return !Input ||
+           !Input->getString("input").value_or("").starts_with("argument ");
+  });
   return all_of(*Arguments, [&](const json::Value &A) {
     return A.getAsObject() && readTestedArgument(*A.getAsObject(), L);
   });

@@ -8,13 +8,23 @@
 
 #include "CodeGrade.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/JSON.h"
+#include "llvm/Mneme/Transforms/Deployable.h"
+#include "llvm/Support/FormatVariadic.h"
+#include <algorithm>
+#include <iterator>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -58,31 +68,314 @@ bool mneme::differInHintsOnly(Module &A, Module &B) {
   return computeStaticHash(A) == computeStaticHash(B);
 }
 
+//===----------------------------------------------------------------------===//
+// Addresses
+//===----------------------------------------------------------------------===//
+
 static bool hasPointer(const Type *T) {
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), hasPointer);
 }
 
-/// Returns true for memory of the launch itself, and for constants.
-static bool isPrivate(const Value &Pointer) {
-  const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
-  if (const auto *A = dyn_cast<Argument>(Object))
-    return A->getPointeeInMemoryValueType();
-  const auto *G = dyn_cast<GlobalVariable>(Object);
-  return isa<AllocaInst>(Object) || (G && G->isConstant());
+/// Texts of instructions that access memory.
+static bool accessesMemory(const CallBase &Call) {
+  const auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
+  if (!Asm)
+    return false;
+  StringRef Text = Asm->getAsmString();
+  return any_of(ArrayRef<StringRef>{"[", "load", "store", "atomic"},
+                [&](StringRef Word) { return Text.contains(Word); });
 }
 
-bool mneme::loadsPointers(Module &M, StringRef Kernel) {
+namespace {
+/// Finds addresses that a kernel takes from memory.
+class AddressFinder {
+public:
+  explicit AddressFinder(const Function &Kernel) : Kernel(Kernel) {}
+
+  bool loadsAddress(const Instruction &I);
+
+private:
+  bool isPrivate(const Value &Pointer);
+  bool isFilledHere(const AllocaInst &A);
+  bool isLoaded(const Value &Number);
+
+  const Function &Kernel;
+  std::map<const AllocaInst *, bool> Known;
+};
+} // namespace
+
+/// Returns true for memory of the launch itself, and for constants.
+bool AddressFinder::isPrivate(const Value &Pointer) {
+  const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
+  if (const auto *A = dyn_cast<Argument>(Object))
+    return A->getParent() == &Kernel && A->getPointeeInMemoryValueType();
+  // The application can write to a __constant__ variable.
+  if (const auto *G = dyn_cast<GlobalVariable>(Object))
+    return G->isConstant() && !G->isExternallyInitialized();
+  const auto *A = dyn_cast<AllocaInst>(Object);
+  return A && isFilledHere(*A);
+}
+
+/// Returns true if no bytes of other memory get into a local variable.
+bool AddressFinder::isFilledHere(const AllocaInst &A) {
+  auto [It, IsNew] = Known.try_emplace(&A, true);
+  if (!IsNew)
+    return It->second;
+  SmallVector<const Value *, 8> Places = {&A};
+  SmallPtrSet<const Value *, 8> Seen;
+  bool Filled = true;
+  while (!Places.empty() && Filled) {
+    const Value *Place = Places.pop_back_val();
+    if (!Seen.insert(Place).second)
+      continue;
+    for (const User *U : Place->users()) {
+      if (isa<GEPOperator, AddrSpaceCastOperator, PHINode, SelectInst>(U))
+        Places.push_back(U);
+      else if (const auto *Store = dyn_cast<StoreInst>(U))
+        // A pointer that is loaded counts where it is loaded.
+        Filled &= Store->getPointerOperand() == Place &&
+                  (hasPointer(Store->getValueOperand()->getType()) ||
+                   !isLoaded(*Store->getValueOperand()));
+      else if (const auto *Copy = dyn_cast<MemTransferInst>(U))
+        Filled &=
+            Copy->getRawDest() != Place || isPrivate(*Copy->getRawSource());
+      else if (const auto *Call = dyn_cast<CallBase>(U))
+        Filled &= isa<IntrinsicInst>(Call) && !isa<AnyMemTransferInst>(Call);
+      else
+        Filled &= isa<LoadInst, ICmpInst>(U);
+    }
+  }
+  return Known[&A] = Filled;
+}
+
+/// Returns true if a number may come from memory.
+bool AddressFinder::isLoaded(const Value &Number) {
+  SmallVector<const Value *, 8> Parts = {&Number};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Parts.empty()) {
+    const Value *V = Parts.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    // What a function is called with may come from anywhere.
+    if (const auto *A = dyn_cast<Argument>(V); A && A->getParent() != &Kernel)
+      return true;
+    const auto *I = dyn_cast<Instruction>(V);
+    if (!I)
+      continue;
+    if (const auto *Load = dyn_cast<LoadInst>(I)) {
+      if (!isPrivate(*Load->getPointerOperand()))
+        return true;
+    } else if (const auto *Call = dyn_cast<CallBase>(I)) {
+      if (Call->mayReadFromMemory() && !isa<DbgInfoIntrinsic>(Call))
+        return true;
+      append_range(Parts, Call->args());
+    } else if (I->mayReadFromMemory()) {
+      return true;
+    } else if (!isa<PtrToIntInst>(I)) {
+      // A pointer counts where it is loaded.
+      append_range(Parts, I->operand_values());
+    }
+  }
+  return false;
+}
+
+bool AddressFinder::loadsAddress(const Instruction &I) {
+  if (const auto *Load = dyn_cast<LoadInst>(&I))
+    return hasPointer(Load->getType()) &&
+           !isPrivate(*Load->getPointerOperand());
+  if (const auto *Cast = dyn_cast<IntToPtrInst>(&I))
+    return isLoaded(*Cast->getOperand(0));
+  const auto *Call = dyn_cast<CallBase>(&I);
+  return Call && accessesMemory(*Call) &&
+         any_of(Call->args(), [&](const Use &A) {
+           return A->getType()->isIntegerTy(64) && isLoaded(*A);
+         });
+}
+
+/// Returns true if \p Pointer, an argument, is more than a place in memory: the
+/// kernel computes with its address. Its low bits and its distance from other
+/// pointers are known from guards.
+static bool isNumber(const Argument &Pointer) {
+  SmallVector<const Value *, 8> Values = {&Pointer};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Values.empty()) {
+    const Value *V = Values.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    bool IsPointer = V->getType()->isPtrOrPtrVectorTy();
+    for (const User *U : V->users()) {
+      if (isa<GEPOperator, AddrSpaceCastOperator, PHINode, SelectInst>(U)) {
+        if (U->getType()->isPtrOrPtrVectorTy() == IsPointer)
+          Values.push_back(U);
+        continue;
+      }
+      if (isa<PtrToIntOperator>(U)) {
+        Values.push_back(U);
+        continue;
+      }
+      if (IsPointer || isa<IntToPtrInst, ICmpInst>(U))
+        continue;
+      const auto *I = dyn_cast<Instruction>(U);
+      if (!I)
+        return true;
+      if (const auto *Call = dyn_cast<CallBase>(I)) {
+        if (accessesMemory(*Call) || isa<AssumeInst>(Call))
+          continue;
+        return true;
+      }
+      const auto *Mask = I->getOpcode() == Instruction::And
+                             ? dyn_cast<ConstantInt>(I->getOperand(1))
+                             : nullptr;
+      if (Mask && Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT))
+        continue;
+      if (I->getOpcode() == Instruction::Trunc &&
+          I->getType()->getScalarSizeInBits() <= 8)
+        continue;
+      // The difference of two addresses.
+      if (I->getOpcode() == Instruction::Sub &&
+          isa<PtrToIntOperator>(I->getOperand(0)) &&
+          isa<PtrToIntOperator>(I->getOperand(1)))
+        continue;
+      if (!is_contained({unsigned(Instruction::Add), unsigned(Instruction::Sub),
+                         unsigned(Instruction::And), unsigned(Instruction::Or)},
+                        I->getOpcode()))
+        return true;
+      Values.push_back(I);
+    }
+  }
+  return false;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory
+//===----------------------------------------------------------------------===//
+
+static void addMembers(const Type &T, uint64_t Offset, const DataLayout &DL,
+                       std::set<unsigned> &Members) {
+  if (T.isPointerTy()) {
+    Members.insert(Offset);
+  } else if (const auto *S = dyn_cast<StructType>(&T)) {
+    const StructLayout *Layout =
+        DL.getStructLayout(const_cast<StructType *>(S));
+    for (auto [I, Member] : enumerate(S->elements()))
+      addMembers(*Member, Offset + Layout->getElementOffset(I), DL, Members);
+  } else if (const auto *A = dyn_cast<ArrayType>(&T)) {
+    uint64_t Size = DL.getTypeAllocSize(A->getElementType());
+    for (uint64_t I = 0; hasPointer(&T) && I != A->getNumElements(); ++I)
+      addMembers(*A->getElementType(), Offset + I * Size, DL, Members);
+  }
+}
+
+static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
+  unsigned Index = A.getArgNo();
+  if (!A.use_empty())
+    U.Used.insert(Index);
+  const Type *T = A.getPointeeInMemoryValueType();
+  if (T || !A.getType()->isPointerTy()) {
+    if (T || A.getType()->isAggregateType())
+      addMembers(T ? *T : *A.getType(), 0, DL, U.Members[Index]);
+    U.Written.insert(Index);
+  } else {
+    if (!A.use_empty() && !A.onlyReadsMemory())
+      U.Written.insert(Index);
+    if (isNumber(A))
+      U.Numbers.insert(Index);
+  }
+}
+
+/// Shared and local memory is the launch's own.
+static bool isApplications(const GlobalVariable &G) {
+  constexpr unsigned Shared = 3, Local = 5;
+  return !(G.isConstant() && !G.isExternallyInitialized()) &&
+         !is_contained({Shared, Local}, G.getAddressSpace()) &&
+         !isSpecialRegister(G) && G.getValueType()->isSized();
+}
+
+void MemoryUse::add(const MemoryUse &Other) {
+  LoadsPointers |= Other.LoadsPointers;
+  for (auto [To, From] : {std::pair(&Used, &Other.Used),
+                          {&Written, &Other.Written},
+                          {&Numbers, &Other.Numbers}})
+    To->insert(From->begin(), From->end());
+  // A member is a pointer if it is one to both.
+  for (auto &[Index, Offsets] : Members)
+    if (auto It = Other.Members.find(Index); It != Other.Members.end()) {
+      std::set<unsigned> Both;
+      std::set_intersection(Offsets.begin(), Offsets.end(), It->second.begin(),
+                            It->second.end(), std::inserter(Both, Both.end()));
+      Offsets = std::move(Both);
+    }
+  Variables.insert(Other.Variables.begin(), Other.Variables.end());
+}
+
+MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
   for (Function &F : M)
     if (!F.isDeclaration() && F.getName() != Kernel)
       F.setLinkage(GlobalValue::InternalLinkage);
+  // What the text promises need not hold.
+  for (Argument &A : M.getFunction(Kernel)->args())
+    for (Attribute::AttrKind Kind :
+         {Attribute::ReadOnly, Attribute::ReadNone, Attribute::WriteOnly})
+      A.removeAttr(Kind);
   // Before, most pointers are loaded from local variables.
   runPasses(M, "cgscc(inline),function(sroa,early-cse,"
-               "instcombine<no-verify-fixpoint>),globaldce");
+               "instcombine<no-verify-fixpoint>),globaldce,"
+               "cgscc(function-attrs)");
+  MemoryUse U;
+  AddressFinder Addresses(*M.getFunction(Kernel));
   for (const Function &F : M)
     for (const Instruction &I : instructions(F))
-      if (const auto *Load = dyn_cast<LoadInst>(&I))
-        if (hasPointer(Load->getType()) &&
-            !isPrivate(*Load->getPointerOperand()))
-          return true;
-  return false;
+      U.LoadsPointers |= Addresses.loadsAddress(I);
+  for (const Argument &A : M.getFunction(Kernel)->args())
+    addArgument(A, M.getDataLayout(), U);
+  for (const GlobalVariable &G : M.globals())
+    if (!G.use_empty() && isApplications(G))
+      U.Variables[G.getName().str()] =
+          G.hasLocalLinkage()
+              ? 0
+              : M.getDataLayout().getTypeAllocSize(G.getValueType());
+  return U;
+}
+
+//===----------------------------------------------------------------------===//
+// Text
+//===----------------------------------------------------------------------===//
+
+std::string mneme::toText(const MemoryUse &U) {
+  json::Object Members, Variables;
+  for (const auto &[Index, Offsets] : U.Members)
+    Members[std::to_string(Index)] = json::Array(Offsets);
+  for (const auto &[Name, Size] : U.Variables)
+    Variables[toHex(Name)] = Size;
+  json::Object O{
+      {"loads_pointers", U.LoadsPointers}, {"used", json::Array(U.Used)},
+      {"written", json::Array(U.Written)}, {"numbers", json::Array(U.Numbers)},
+      {"members", std::move(Members)},     {"variables", std::move(Variables)}};
+  return formatv("{0}", json::Value(std::move(O)));
+}
+
+static std::set<unsigned> readNumbers(const json::Array *A) {
+  std::set<unsigned> Numbers;
+  if (A)
+    for (const json::Value &V : *A)
+      Numbers.insert(V.getAsInteger().value_or(0));
+  return Numbers;
+}
+
+Expected<MemoryUse> mneme::parseMemoryUse(StringRef Text) {
+  Expected<json::Value> V = parseJSON(Text);
+  if (!V)
+    return V.takeError();
+  const json::Object &O = *V->getAsObject();
+  MemoryUse U;
+  U.LoadsPointers = O.getBoolean("loads_pointers").value_or(true);
+  U.Used = readNumbers(O.getArray("used"));
+  U.Written = readNumbers(O.getArray("written"));
+  U.Numbers = readNumbers(O.getArray("numbers"));
+  for (const auto &[Index, Offsets] : *O.getObject("members"))
+    U.Members[std::atoi(Index.str().c_str())] =
+        readNumbers(Offsets.getAsArray());
+  for (const auto &[Name, Size] : *O.getObject("variables"))
+    U.Variables[fromHex(Name)] = Size.getAsInteger().value_or(0);
+  return std::move(U);
 }

@@ -16,6 +16,10 @@
 #define LLVM_MNEME_LIB_DEPLOY_CODEGRADE_H
 
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Support/Error.h"
+#include <map>
+#include <set>
+#include <string>
 
 namespace llvm {
 class Module;
@@ -26,9 +30,31 @@ namespace mneme {
 /// both.
 bool differInHintsOnly(Module &A, Module &B);
 
-/// Returns true if a kernel loads pointers from memory: to which buffers they
-/// point cannot be told from its arguments. Transforms the module.
-bool loadsPointers(Module &M, StringRef Kernel);
+/// What a kernel does with memory, as far as guards on its arguments depend on
+/// it.
+struct MemoryUse {
+  /// It loads pointers from memory, or addresses as integers: to which buffers
+  /// they point cannot be told from its arguments.
+  bool LoadsPointers = false;
+  /// Arguments with a use, those whose memory it may write, and pointers whose
+  /// address is more to it than a place in memory.
+  std::set<unsigned> Used, Written, Numbers;
+  /// Offsets of the pointers in each structure that is passed by value.
+  std::map<unsigned, std::set<unsigned>> Members;
+  /// The application's variables that it uses, with their sizes; 0 for those
+  /// that are local to a file.
+  std::map<std::string, uint64_t> Variables;
+
+  /// Adds the use by other code with the same arguments.
+  void add(const MemoryUse &Other);
+};
+
+/// Transforms the module.
+MemoryUse findMemoryUse(Module &M, StringRef Kernel);
+
+/// For another process.
+std::string toText(const MemoryUse &U);
+Expected<MemoryUse> parseMemoryUse(StringRef Text);
 
 } // namespace mneme
 } // namespace llvm

@@ -27,6 +27,13 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 namespace {
+/// Eight bytes of an argument that point into recorded memory.
+struct PointerWord {
+  unsigned Arg, Offset;
+  uint64_t Value;
+  const SnapshotRegion *Buffer;
+};
+
 /// Derives the guards of one variant.
 class GuardMaker {
 public:
@@ -54,6 +61,8 @@ private:
   const TestedLaunch *getTests() const;
   const TestedArgument *findTested(unsigned Index) const;
   Error guardBuffers();
+  Error guardPlace(const PointerWord &P);
+  void guardVariables();
   void guardMeasured();
 
   void add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
@@ -74,15 +83,7 @@ private:
   LLVMContext Context;
   std::unique_ptr<Module> M;
   const SpecializeOptions &Specialize;
-};
-} // namespace
-
-namespace {
-/// Eight bytes of an argument that point into recorded memory.
-struct PointerWord {
-  unsigned Arg, Offset;
-  uint64_t Value;
-  const SnapshotRegion *Buffer;
+  MemoryUse Use; ///< By another version and by the recorded code.
 };
 } // namespace
 
@@ -223,6 +224,16 @@ static void addBufferGuard(PackagedVariant &V, uint16_t What,
   }
 }
 
+static void addVariable(const SharedVariable &Variable, uint64_t Slot,
+                        PackagedVariant &V) {
+  PackagedGuard &G = V.Guards.emplace_back();
+  G.Fields.What = MNEME_GUARD_VARIABLE;
+  G.Fields.Test = MNEME_TEST_EQUAL;
+  G.Fields.Low = Variable.Size;
+  G.Fields.High = Slot;
+  G.Name = Variable.Name;
+}
+
 static void addTested(PackagedVariant &V, const TestedArgument &T,
                       uint32_t Size) {
   PackagedGuard &G = V.Guards.emplace_back();
@@ -234,22 +245,26 @@ static void addTested(PackagedVariant &V, const TestedArgument &T,
   G.Fields.High = T.High;
 }
 
-/// Returns the words of an argument that point into recorded memory. Guards the
-/// bytes between them.
+/// Returns the words of an argument that point into recorded memory. Guards all
+/// bytes but those of \p Pointers: a number that looks like an address, or is
+/// made one, has to keep its value.
 static std::vector<PointerWord> guardWords(const RecordedState &State,
                                            unsigned Arg, StringRef Bytes,
+                                           const std::set<unsigned> &Pointers,
                                            PackagedVariant &V) {
   std::vector<PointerWord> Found;
   size_t Done = 0;
   for (unsigned At = 0; At + sizeof(uint64_t) <= Bytes.size();
        At += sizeof(uint64_t)) {
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
-    for (const RecordedRegion &R : State.regions()) {
+    for (const auto &R : State.regions()) {
       if (Word - R.Info.Address >= R.Info.Size)
+        continue;
+      Found.push_back({Arg, At, Word, &R.Info});
+      if (!Pointers.count(At))
         continue;
       addBytes(V, Arg, Bytes.slice(Done, At), Done);
       Done = At + sizeof(uint64_t);
-      Found.push_back({Arg, At, Word, &R.Info});
     }
   }
   addBytes(V, Arg, Bytes.drop_front(Done), Done);
@@ -257,11 +272,13 @@ static std::vector<PointerWord> guardWords(const RecordedState &State,
 }
 
 /// Returns what launches that were made to test the code varied. Null if they
-/// are too few to say something about the values between theirs.
+/// are too few to say something about the values between theirs, or had some
+/// memory in common with the recorded one.
 const TestedLaunch *GuardMaker::getTests() const {
   constexpr unsigned MinTests = 8;
   auto Own = llvm::find_if(Winner.Tested, [&](const TestedLaunch &L) {
-    return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests;
+    return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests &&
+           !L.KeptMemory;
   });
   return Own == Winner.Tested.end() ? nullptr : &*Own;
 }
@@ -288,25 +305,71 @@ Error GuardMaker::guardBuffers() {
   llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
     return G.Fields.What == MNEME_GUARD_ARG;
   });
-  const Function &Kernel = *M->getFunction(Plan.kernel().KernelName);
   std::vector<PointerWord> Words;
   for (auto [I, Bytes] : enumerate(Plan.state().args())) {
     const KernelArg &A = Plan.kernel().Args[I];
+    bool IsPointer = A.Kind == MNEME_ARG_POINTER;
     const TestedArgument *Range = findTested(I);
     if (Range && isPowerOf2_32(A.Size) && A.Size <= sizeof(uint64_t))
       addTested(V, *Range, A.Size);
-    else if (A.Kind != MNEME_ARG_POINTER || !Kernel.getArg(I)->use_empty())
-      llvm::append_range(Words, guardWords(Plan.state(), I, Bytes, V));
+    else if (!IsPointer || Use.Used.count(I))
+      llvm::append_range(
+          Words,
+          guardWords(Plan.state(), I, Bytes,
+                     IsPointer ? std::set<unsigned>{0} : Use.Members[I], V));
   }
   for (auto [I, P] : enumerate(Words)) {
-    uint64_t Before = P.Value - P.Buffer->Address;
-    addBufferGuard(V, MNEME_GUARD_BEFORE, P, Before);
-    addBufferGuard(V, MNEME_GUARD_BEHIND, P, P.Buffer->Size - Before);
+    if (Error E = guardPlace(P))
+      return E;
     for (const PointerWord &Other : ArrayRef(Words).drop_front(I + 1))
       addBufferGuard(V, MNEME_GUARD_SAME_BUFFER, P, P.Buffer == Other.Buffer,
                      &Other);
   }
+  guardVariables();
   return Error::success();
+}
+
+/// Admits pointers to the same place in such a buffer.
+Error GuardMaker::guardPlace(const PointerWord &P) {
+  if (Use.Numbers.count(P.Arg))
+    return make_error<PackRefusal>(
+        formatv("another source than the recorded one was verified for the "
+                "recorded launch only, and the kernel computes with the "
+                "address in argument {0}, which no guard compares: if it is "
+                "right for all launches, pack it with --code=unproven",
+                P.Arg));
+  uint64_t Before = P.Value - P.Buffer->Address;
+  addBufferGuard(V, MNEME_GUARD_BEFORE, P, Before);
+  addBufferGuard(V, MNEME_GUARD_BEHIND, P, P.Buffer->Size - Before);
+  addBufferGuard(V, MNEME_GUARD_ALIGNMENT, P, P.Value % MNEME_BUFFER_ALIGNMENT);
+  if (Use.Written.count(P.Arg))
+    addBufferGuard(V, MNEME_GUARD_OWN_PAGES, P, 1);
+  if (Use.Variables.empty())
+    return Error::success();
+  // Which variable it is could not be told.
+  if (P.Buffer->IsGlobal)
+    return make_error<PackRefusal>(
+        formatv("another source than the recorded one was verified for the "
+                "recorded launch only, and argument {0} points to variable "
+                "'{1}', which no guard compares: if it is right for all "
+                "launches, pack it with --code=unproven",
+                P.Arg, P.Buffer->Name));
+  addBufferGuard(V, MNEME_GUARD_IN_VARIABLE, P, 0);
+  return Error::success();
+}
+
+/// Names the variables for MNEME_GUARD_IN_VARIABLE that only the recorded code
+/// uses.
+void GuardMaker::guardVariables() {
+  if (Winner.OnHost)
+    return;
+  for (const auto &[Name, Size] : Use.Variables) {
+    bool IsKnown = any_of(V.Guards, [&, Name = Name](const PackagedGuard &G) {
+      return G.Fields.What == MNEME_GUARD_VARIABLE && G.Name == Name;
+    });
+    if (!IsKnown && Size)
+      addVariable({Name, Size}, MNEME_VARIABLE_COPY, V);
+  }
 }
 
 void GuardMaker::guardMeasured() {
@@ -408,21 +471,25 @@ Error GuardMaker::chooseCode() {
       Plan.vary(std::move(Recorded), /*WillCompile=*/false);
   if (!Own)
     return Own.takeError();
-  constexpr StringLiteral IsSame = "same", LoadsPointers = "loads pointers";
+  constexpr StringLiteral IsSame = "same";
   ChildLimits Limits;
   Limits.Seconds = Plan.options().Timeout;
   Expected<std::string> Found = runInChild(
       "the analysis of the version",
       [&]() -> Expected<std::string> {
         LLVMContext Context, OwnContext;
+        StringRef Kernel = Plan.kernel().KernelName;
         std::unique_ptr<Module> Version = Plan.cloneModule(Context);
         std::unique_ptr<Module> Recorded = (*Own)->cloneModule(OwnContext);
         if (Changed.empty() && (*Own)->hasIR() &&
             differInHintsOnly(*Version, *Recorded))
           return IsSame.str();
-        return loadsPointers(*Version, Plan.kernel().KernelName)
-                   ? LoadsPointers.str()
-                   : "";
+        MemoryUse Use = findMemoryUse(*Version, Kernel);
+        if ((*Own)->hasIR())
+          Use.add(findMemoryUse(*Recorded, Kernel));
+        else // It may load any pointers.
+          Use.LoadsPointers = true;
+        return toText(Use);
       },
       Limits);
   if (!Found)
@@ -435,15 +502,17 @@ Error GuardMaker::chooseCode() {
                       : Changed + " can change results for other data: the "
                                   "code was verified for the recorded launch "
                                   "only";
+  if (Error E = parseMemoryUse(*Found).moveInto(Use))
+    return E;
   uint32_t Grade = getTests() ? MNEME_CODE_TESTED : MNEME_CODE_VERIFIED;
   if (O.Code < Grade)
     return make_error<PackRefusal>(Other + ": serve launches like it with "
                                            "--code=verified");
-  if (O.Code != MNEME_CODE_UNPROVEN && *Found == LoadsPointers)
+  if (O.Code != MNEME_CODE_UNPROVEN && Use.LoadsPointers)
     return make_error<PackRefusal>(
-        Other + ", and it loads pointers from memory, whose buffers no guard "
-                "compares: if it is right for all launches, pack it with "
-                "--code=unproven");
+        Other + ", and one of them loads pointers from memory, whose buffers "
+                "no guard compares: if it is right for all launches, pack it "
+                "with --code=unproven");
   F.Code = O.Code == MNEME_CODE_UNPROVEN ? O.Code : Grade;
   return Error::success();
 }
@@ -528,18 +597,10 @@ Error GuardMaker::describeCompiled() {
 }
 
 void mneme::addVariables(const Module &M, PackagedVariant &V) {
-  auto Add = [&](const SharedVariable &Variable, uint64_t Slot) {
-    PackagedGuard &G = V.Guards.emplace_back();
-    G.Fields.What = MNEME_GUARD_VARIABLE;
-    G.Fields.Test = MNEME_TEST_EQUAL;
-    G.Fields.Low = Variable.Size;
-    G.Fields.High = Slot;
-    G.Name = Variable.Name;
-  };
   for (auto [Slot, Variable] : enumerate(getVariableSlots(M)))
-    Add(Variable, Slot);
+    addVariable(Variable, Slot, V);
   for (const SharedVariable &Variable : getVariableCopies(M))
-    Add(Variable, MNEME_VARIABLE_COPY);
+    addVariable(Variable, MNEME_VARIABLE_COPY, V);
 }
 
 Error GuardMaker::run() {

@@ -97,6 +97,18 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
   auto Line = [&](StringRef Name, const Twine &Text) {
     OS << formatv("{0,-12} {1}\n", Name, printable(Text.str()));
   };
+  uint64_t All =
+      P.Use.Served + P.Use.FellBack + P.Use.TooEarly + P.Use.Unmatched;
+  auto PrintServed = [&] {
+    Line("served", Twine(P.Use.Served) + " of " + formatCount(All, "launch") +
+                       (P.Use.Served ? "" : ": " + P.Use.explain()));
+  };
+  // That the results are equal then says nothing.
+  if (P.isEqual() && !P.Use.Served) {
+    PrintServed();
+    Line("results", "equal, without tuned kernels");
+    return;
+  }
   if (P.isEqual())
     Line("results", P.IsChecked         ? "the same, judged by --check"
                     : P.Ignored.empty() ? "equal"
@@ -104,11 +116,8 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
                                               printable(P.Ignored) + "'");
   else
     Line("results", "different: " + P.Difference);
-  uint64_t All =
-      P.Use.Served + P.Use.FellBack + P.Use.TooEarly + P.Use.Unmatched;
   if (P.Use.NumReports || P.isEqual())
-    Line("served", Twine(P.Use.Served) + " of " + formatCount(All, "launch") +
-                       (P.Use.Served ? "" : ": " + P.Use.explain()));
+    PrintServed();
   if (P.Use.Served)
     for (const auto &[Reason, Count] : P.Use.Reasons)
       Line("", Twine(Count) + " fell back: " + Reason);

@@ -20,6 +20,8 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <map>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -251,6 +253,12 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
   P.Seed = O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
   P.Scalars = Number >= 2 && !O.FixedScalars;
+  // Of four launches from the third on, two are as the recorded one in this.
+  static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
+                                           DrawnValues::NonFinite,
+                                           DrawnValues::Near};
+  if (Number >= 2)
+    P.Values = Ranges[(Number - 2) % std::size(Ranges)];
   auto Fail = [&](Error E) {
     Unperturbed.push_back(toString(std::move(E)));
     return Error::success();
@@ -262,10 +270,11 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
       **Own, Inputs.pathOf(Device.str() + std::to_string(Number)), P);
   if (!Written)
     return Fail(Written.takeError());
-  for (std::string &Why : Written->Unchanged)
+  for (const std::string &Why : Written->Unchanged)
     if (!is_contained(Unperturbed, Why))
-      Unperturbed.push_back(std::move(Why));
-  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed), nullptr};
+      Unperturbed.push_back(Why);
+  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed),
+                std::move(Written->Unchanged), nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
                     .moveInto(L.Plan))
     return E;
@@ -284,7 +293,7 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
                                   L.Plan->instance().DynamicHash + ": " +
                                   R->Error));
   // Threads that write to the same element are no test of a version.
-  if (P.Scalars && Device == "host") {
+  if (!P.OnlyOrder && Device == "host") {
     HostSchedule Some[] = {{HostSchedule::Random, O.Seed + 1},
                            {HostSchedule::Random, O.Seed + 2},
                            {HostSchedule::Random, O.Seed + 3}};
@@ -293,7 +302,7 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
       return Fail(Raced.takeError());
     if (!Raced->verified())
       return Fail(createStringError("the recorded code's results depend on the "
-                                    "order of threads with other scalars of "
+                                    "order of threads with other inputs of "
                                     "launch " +
                                     L.Plan->instance().DynamicHash));
   }
@@ -431,11 +440,23 @@ json::Array Judge::describeTested() const {
   for (unsigned I : Training) {
     const ReplayPlan &Own = *Farm->plans()[I];
     std::vector<const RecordedState *> States = {&Own.state()};
-    for (const DrawnLaunch &L : Perturbed)
-      if (L.Instance == I)
-        States.push_back(&L.Plan->state());
+    std::set<StringRef> Changed;
+    std::map<StringRef, StringRef> Unchanged;
+    for (const DrawnLaunch &L : Perturbed) {
+      if (L.Instance != I)
+        continue;
+      States.push_back(&L.Plan->state());
+      Changed.insert(L.Changed.begin(), L.Changed.end());
+      for (StringRef Why : L.Unchanged)
+        Unchanged.insert(Why.split(": "));
+    }
     if (States.size() == 1)
       continue;
+    json::Array Unvaried;
+    for (auto [Input, Why] : Unchanged)
+      if (!Changed.count(Input))
+        Unvaried.push_back(json::Object{{"input", json::fixUTF8(Input)},
+                                        {"reason", json::fixUTF8(Why)}});
     json::Array Arguments;
     for (auto [N, A] : enumerate(Own.kernel().Args)) {
       if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
@@ -452,7 +473,8 @@ json::Array Judge::describeTested() const {
     }
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
-                               {"arguments", std::move(Arguments)}});
+                               {"arguments", std::move(Arguments)},
+                               {"unvaried", std::move(Unvaried)}});
   }
   return All;
 }

@@ -55,6 +55,7 @@ int mneme::runTool(int Argc, char **Argv, const Tool &T) {
   InitLLVM X(Argc, Argv);
   ToolName = T.Name;
   prepareSignals();
+  reportLostOutput();
   // Files opened later must not get the descriptors of standard streams.
   if (sys::Process::FixupStandardFileDescriptors())
     return 1;

@@ -8,11 +8,15 @@
 
 #include "ElementTypes.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
+#include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -23,6 +27,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -124,6 +129,84 @@ static uint32_t findStride(const Value *Pointer, const DataLayout &DL) {
   return isUInt<31>(Stride) ? Stride : 0;
 }
 
+static bool isShared(const Value &Object) {
+  constexpr unsigned Shared = 3;
+  const auto *G = dyn_cast<GlobalVariable>(&Object);
+  return G && G->getAddressSpace() == Shared;
+}
+
+namespace {
+/// What a loaded value may decide.
+struct Decisions {
+  bool FindsWrites = false, FindsReads = false, EndsLoops = false;
+
+  bool all() const { return FindsWrites && FindsReads && EndsLoops; }
+};
+
+/// Follows loaded values through registers and the launch's own memory.
+class ValueFlow {
+public:
+  explicit ValueFlow(Function &F) : DT(F), Loops(DT) {
+    for (const Instruction &I : instructions(F))
+      if (const auto *Load = dyn_cast<LoadInst>(&I))
+        LoadsOf[getUnderlyingObject(Load->getPointerOperand(), 0)].push_back(
+            Load);
+  }
+
+  /// \param NoteStore  is told of each other place that the value gets to; it
+  /// returns false if that is not known.
+  Decisions follow(const Instruction &Load,
+                   function_ref<bool(const Value &)> NoteStore) const;
+
+private:
+  DominatorTree DT;
+  LoopInfo Loops;
+  DenseMap<const Value *, SmallVector<const LoadInst *, 4>> LoadsOf;
+};
+} // namespace
+
+Decisions ValueFlow::follow(const Instruction &Load,
+                            function_ref<bool(const Value &)> NoteStore) const {
+  constexpr Decisions Anything = {true, true, true};
+  Decisions D;
+  SmallVector<const Value *, 16> Values = {&Load};
+  SmallPtrSet<const Value *, 16> Seen;
+  while (!Values.empty() && !D.all()) {
+    const Value *V = Values.pop_back_val();
+    if (!Seen.insert(V).second)
+      continue;
+    bool IsPointer = V->getType()->isPtrOrPtrVectorTy();
+    for (const User *U : V->users()) {
+      const auto *I = dyn_cast<Instruction>(U);
+      if (!I || (isa<CallBase>(I) && !isa<IntrinsicInst>(I)))
+        return Anything;
+      if (isa<StoreInst, AtomicRMWInst, AtomicCmpXchgInst>(I)) {
+        const Value *Pointer = getLoadStorePointerOperand(I);
+        if (!Pointer)
+          Pointer = I->getOperand(0);
+        const Value *Object = getUnderlyingObject(Pointer, 0);
+        if (Pointer == V)
+          D.FindsWrites = true;
+        else if (isa<AllocaInst>(Object) || isShared(*Object))
+          append_range(Values, LoadsOf.lookup(Object));
+        else if (!NoteStore(*Pointer))
+          return Anything;
+      } else if (isa<LoadInst>(I)) {
+        D.FindsReads = true;
+      } else if (I->isTerminator()) {
+        const Loop *L = Loops.getLoopFor(I->getParent());
+        D.EndsLoops |= L && L->isLoopExiting(I->getParent());
+      } else {
+        // Intrinsics may access memory at an address.
+        if (IsPointer && isa<IntrinsicInst>(I))
+          D.FindsReads = D.FindsWrites = true;
+        Values.push_back(I);
+      }
+    }
+  }
+  return D;
+}
+
 /// Describes which fast-math flags of \p M permit different rounding.
 static std::string describeRounding(const Module &M) {
   bool Reassociates = false, Contracts = false, Approximates = false;
@@ -144,7 +227,21 @@ static std::string describeRounding(const Module &M) {
   return join(Allowed, " and ");
 }
 
-ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
+/// Returns true for memory of the launch itself, constants and functions.
+static bool isOwn(const Value &Pointer) {
+  const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
+  if (const auto *A = dyn_cast<Argument>(Object))
+    return A->getPointeeInMemoryValueType();
+  if (const auto *G = dyn_cast<GlobalVariable>(Object)) {
+    constexpr unsigned Shared = 3, Local = 5;
+    return (G->isConstant() && !G->isExternallyInitialized()) ||
+           is_contained({Shared, Local}, G->getAddressSpace());
+  }
+  return isa<AllocaInst, Constant>(Object);
+}
+
+ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
+                                      bool FollowsValues) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   ElementTypes Types;
@@ -154,7 +251,9 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;
-  Types.IsRead.resize(Types.OfRegion.size());
+  for (std::vector<bool> *Flags :
+       {&Types.IsRead, &Types.FindsWrites, &Types.FindsReads, &Types.EndsLoops})
+    Flags->resize(Types.OfRegion.size());
   std::vector<bool> Seen(Types.OfRegion.size()), Accessed = Seen;
   auto Merge = [](uint32_t &Known, std::vector<bool>::reference Seen,
                   uint32_t DType) {
@@ -162,29 +261,68 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan) {
     Seen = true;
   };
   RegionFinder Regions(Plan, M->getDataLayout());
-  auto Note = [&](const Value *Pointer, Type *Ty, bool IsLoad, bool IsStore) {
+  Function &Kernel = *M->getFunction(Plan.kernel().KernelName);
+  ValueFlow Flow(Kernel);
+  std::set<std::pair<size_t, size_t>> Flows; ///< From region to region.
+  auto Note = [&](const Instruction &I, const Value *Pointer, Type *Ty,
+                  bool IsLoad, bool IsStore) {
     std::optional<size_t> Region = Regions.find(Pointer);
-    if (!Region)
+    if (!Region) {
+      Types.ReadsUnknown |= IsLoad && !isOwn(*Pointer);
       return;
+    }
     Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
-    if (IsLoad)
+    auto NoteLoad = [&] {
       Types.IsRead[*Region] = true;
+      Decisions Known = {Types.FindsWrites[*Region], Types.FindsReads[*Region],
+                         Types.EndsLoops[*Region]};
+      if (!FollowsValues || Known.all())
+        return;
+      Decisions D = Flow.follow(I, [&](const Value &To) {
+        std::optional<size_t> Other = Regions.find(&To);
+        if (Other)
+          Flows.insert({*Region, *Other});
+        return Other.has_value();
+      });
+      for (auto [Flags, Decides] :
+           {std::pair(&Types.FindsWrites, D.FindsWrites),
+            {&Types.FindsReads, D.FindsReads},
+            {&Types.EndsLoops, D.EndsLoops}})
+        if (Decides)
+          (*Flags)[*Region] = true;
+    };
+    if (IsLoad)
+      NoteLoad();
     if (!IsStore)
       return;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
     Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
     Merge(Types.OfRegion[*Region], Seen[*Region], getDType(Ty));
   };
-  for (Instruction &I : instructions(*M->getFunction(Plan.kernel().KernelName)))
+  for (Instruction &I : instructions(Kernel)) {
+    if (auto *FP = dyn_cast<FPMathOperator>(&I))
+      Types.PromisesFinite |= FP->hasNoNaNs() || FP->hasNoInfs();
     if (auto *Store = dyn_cast<StoreInst>(&I))
-      Note(Store->getPointerOperand(), Store->getValueOperand()->getType(),
+      Note(I, Store->getPointerOperand(), Store->getValueOperand()->getType(),
            /*IsLoad=*/false, /*IsStore=*/true);
     else if (auto *RMW = dyn_cast<AtomicRMWInst>(&I))
-      Note(RMW->getPointerOperand(), RMW->getType(), /*IsLoad=*/true,
+      Note(I, RMW->getPointerOperand(), RMW->getType(), /*IsLoad=*/true,
            /*IsStore=*/true);
     else if (auto *Load = dyn_cast<LoadInst>(&I))
-      Note(Load->getPointerOperand(), Load->getType(), /*IsLoad=*/true,
+      Note(I, Load->getPointerOperand(), Load->getType(), /*IsLoad=*/true,
            /*IsStore=*/false);
+    else if (I.mayReadFromMemory())
+      Types.ReadsUnknown |= any_of(I.operands(), [](const Use &Operand) {
+        return Operand->getType()->isPtrOrPtrVectorTy() && !isOwn(*Operand);
+      });
+  }
+  // What gets to a region decides what its values decide.
+  for (size_t Round = 0; Round != Types.IsRead.size(); ++Round)
+    for (auto [From, To] : Flows)
+      for (std::vector<bool> *Flags :
+           {&Types.FindsWrites, &Types.FindsReads, &Types.EndsLoops})
+        if ((*Flags)[To])
+          (*Flags)[From] = true;
   return Types;
 }
 

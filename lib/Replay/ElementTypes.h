@@ -29,6 +29,13 @@ struct ElementTypes {
   /// Regions that the kernel may load from, by a pointer that is attributed to
   /// them.
   std::vector<bool> IsRead;
+  /// What the values that the kernel loads from each region may decide: where
+  /// it writes, where it reads, how often a loop runs.
+  std::vector<bool> FindsWrites, FindsReads, EndsLoops;
+  /// The kernel may read memory by pointers that are attributed to no region.
+  bool ReadsUnknown = false;
+  /// The IR's fast-math flags promise that there are no NaNs or infinities.
+  bool PromisesFinite = false;
   /// Bytes with which the kernel addresses what it stores to each region: the
   /// size of its records. 0 if unknown.
   std::vector<uint32_t> StrideOfRegion;
@@ -38,7 +45,9 @@ struct ElementTypes {
 };
 
 /// Takes as long as a small pipeline.
-ElementTypes inferElementTypes(const ReplayPlan &Plan);
+/// \param FollowsValues  set FindsWrites, FindsReads and EndsLoops, too.
+ElementTypes inferElementTypes(const ReplayPlan &Plan,
+                               bool FollowsValues = false);
 
 /// Returns the largest error, relative to the values, that is attributed to
 /// rounding: about half of a type's digits. 0 for integers and bytes.

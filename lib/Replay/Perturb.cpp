@@ -27,6 +27,7 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <random>
 
 using namespace llvm;
@@ -98,19 +99,31 @@ namespace {
 /// Draws inputs.
 class InputSource {
 public:
-  explicit InputSource(uint64_t Seed) : Random(Seed) {}
+  /// \param Device  its own NaNs are drawn, so that results have the same bits
+  /// whether code copies or computes them.
+  InputSource(uint64_t Seed, StringRef Device)
+      : Random(Seed), IsHost(Device == "host"),
+        IsCuda(Device.starts_with("cuda")) {}
 
   void permute(MutableArrayRef<char> Contents, size_t Size);
   /// Changes the elements of a buffer.
+  /// Changes floating-point elements, or integers whose elements are all equal.
   void drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
-                  bool OnlyOrder, unsigned Attempt);
-  double drawFloat(double Old, unsigned Attempt);
+                  DrawnValues Values, unsigned Attempt);
+  /// Changes integers to others from the range of the buffer.
+  void drawInRange(MutableArrayRef<char> Contents, size_t Size,
+                   unsigned Attempt);
+  /// Changes integers to any others.
+  void drawAny(MutableArrayRef<char> Contents, size_t Size);
+  double drawFloat(double Old, DrawnValues Values, unsigned Attempt);
   int64_t drawInteger(int64_t Old, unsigned Attempt);
   uint64_t next() { return Random(); }
 
 private:
   std::mt19937_64 Random;
+  bool IsHost, IsCuda;
 
+  void putDrawn(char *Bytes, uint32_t DType, double Value) const;
   double draw(double Low, double High) {
     return Low + (High - Low) * (Random() >> 11) / double(1ull << 53);
   }
@@ -126,11 +139,23 @@ void InputSource::permute(MutableArrayRef<char> Contents, size_t Size) {
   }
 }
 
-/// Stays within a factor of two. The sign changes in the first attempt only.
-double InputSource::drawFloat(double Old, unsigned Attempt) {
+/// The sign changes in the first attempt only.
+double InputSource::drawFloat(double Old, DrawnValues Values,
+                              unsigned Attempt) {
   if (!std::isfinite(Old))
     return Old;
   double New = Old == 0 ? draw(0.25, 1) : Old * draw(0.5, 2);
+  if (Values != DrawnValues::Near) {
+    New = std::ldexp(New, int(draw(-1, 1) * (Attempt == 0 ? 24 : 6)));
+    if (Random() % 16 == 0)
+      New = 0;
+  }
+  if (Values == DrawnValues::NonFinite && Random() % 64 == 0) {
+    double Special[] = {std::numeric_limits<double>::quiet_NaN(),
+                        std::numeric_limits<double>::infinity(),
+                        -std::numeric_limits<double>::infinity()};
+    return Special[Random() % 3];
+  }
   return Attempt == 0 && Random() % 4 == 0 ? -New : New;
 }
 
@@ -145,25 +170,25 @@ int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt) {
   return Attempt == 1 ? Old - 1 : 1 + Random() % (Old - 1);
 }
 
+static bool isConstant(ArrayRef<char> Contents, size_t Size) {
+  for (size_t At = Size; At + Size <= Contents.size(); At += Size)
+    if (std::memcmp(&Contents[0], &Contents[At], Size))
+      return false;
+  return true;
+}
+
 void InputSource::drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
-                             bool OnlyOrder, unsigned Attempt) {
+                             DrawnValues Values, unsigned Attempt) {
   size_t Size = getDTypeSize(DType), Count = Contents.size() / Size;
-  bool IsConstant = true;
-  for (size_t I = 1; I < Count && IsConstant; ++I)
-    IsConstant = !std::memcmp(&Contents[0], &Contents[I * Size], Size);
-  if (!IsConstant)
-    permute(Contents, Size);
-  // The order of an index array is all that can be changed of it.
+  bool IsConstant = isConstant(Contents, Size);
   bool IsFloat = getSemantics(DType);
-  if (OnlyOrder || (!IsConstant && (!IsFloat || Attempt == 2)))
-    return;
   for (size_t I = 0; I != Count; ++I) {
     char *Bytes = &Contents[I * Size];
     if (!IsConstant && Random() % 2)
       continue;
     if (IsFloat) {
-      putFloat(Bytes, DType,
-               drawFloat(getFloat(Bytes, DType).convertToDouble(), Attempt));
+      double Old = getFloat(Bytes, DType).convertToDouble();
+      putDrawn(Bytes, DType, drawFloat(Old, Values, Attempt));
       continue;
     }
     // Most such buffers count or mark something.
@@ -172,6 +197,50 @@ void InputSource::drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
     if (Attempt != 0 && Random() % 2)
       New = Old;
     std::memcpy(Bytes, &New, Size);
+  }
+}
+
+void InputSource::putDrawn(char *Bytes, uint32_t DType, double Value) const {
+  bool IsDouble = DType == MNEME_DTYPE_F64;
+  if (std::isnan(Value) && (IsHost || (IsCuda && IsDouble)))
+    Value = -std::numeric_limits<double>::quiet_NaN();
+  putFloat(Bytes, DType, Value);
+  if (std::isnan(Value) && IsCuda && !IsDouble) {
+    size_t Size = getDTypeSize(DType);
+    uint64_t AllOnes = maskTrailingOnes<uint64_t>(8 * Size - 1);
+    std::memcpy(Bytes, &AllOnes, Size);
+  }
+}
+
+void InputSource::drawInRange(MutableArrayRef<char> Contents, size_t Size,
+                              unsigned Attempt) {
+  auto Get = [&](size_t At) {
+    return SignExtend64(getBits(&Contents[At], Size), 8 * Size);
+  };
+  int64_t Low = Get(0), High = Low;
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
+    Low = std::min(Low, Get(At));
+    High = std::max(High, Get(At));
+  }
+  uint64_t Range = uint64_t(High) - uint64_t(Low);
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
+    if (Random() % (Attempt == 0 ? 2 : 16))
+      continue;
+    uint64_t Step = Range == UINT64_MAX ? Random() : Random() % (Range + 1);
+    uint64_t New = uint64_t(Low) + Step;
+    std::memcpy(&Contents[At], &New, Size);
+  }
+}
+
+void InputSource::drawAny(MutableArrayRef<char> Contents, size_t Size) {
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
+    if (Random() % 2)
+      continue;
+    // Of any magnitude, some negative.
+    uint64_t New = Random() >> (64 - 8 * Size) >> Random() % (8 * Size);
+    if (Random() % 4 == 0)
+      New = -New;
+    std::memcpy(&Contents[At], &New, Size);
   }
 }
 
@@ -187,8 +256,9 @@ class Perturber {
 public:
   Perturber(const ReplayPlan &Plan, const PerturbOptions &O,
             function_ref<void(ReplayStage)> Report)
-      : Plan(Plan), State(Plan.state()), O(O), Report(Report), Source(O.Seed),
-        Args(State.args().vec()) {}
+      : Plan(Plan), State(Plan.state()), O(O), Report(Report),
+        Source(O.Seed, Plan.options().Device), Args(State.args().vec()),
+        Values(O.Values) {}
 
   Error run(StringRef Dir);
 
@@ -205,6 +275,7 @@ private:
   std::vector<std::string> Args;
   std::vector<bool> IsChanged; ///< By region: in the recorded launch.
   uint64_t NonFinite = 0;      ///< In the recorded outcome.
+  DrawnValues Values;
   bool Varies = false; ///< The recorded outcome depends on the order of blocks.
   double LaunchSeconds = 0;
   std::chrono::steady_clock::time_point Begin =
@@ -242,7 +313,7 @@ Error Perturber::prepare() {
                     ->load(Code->Image, Plan.globals())
                     .moveInto(Kernel))
     return E;
-  Types = inferElementTypes(Plan);
+  Types = inferElementTypes(Plan, /*FollowsValues=*/true);
   for (auto [I, Region] : enumerate(State.regions())) {
     Before.emplace_back(Region.Info.Size);
     if (Error E = State.readRegion(I, /*After=*/false, Before.back()))
@@ -262,6 +333,14 @@ Error Perturber::prepare() {
   if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
     return E;
   Varies = Again != After;
+  // Errors of rounding grow with the values.
+  bool IsExact = Plan.options().Tolerances.empty() &&
+                 Plan.options().Unordered.empty() && !Varies &&
+                 all_of(State.annotations(), [](const SnapshotAnnotation &A) {
+                   return A.Tolerance == MNEME_TOLERANCE_EXACT;
+                 });
+  if (!IsExact || Types.PromisesFinite)
+    Values = DrawnValues::Near;
   return Error::success();
 }
 
@@ -322,7 +401,7 @@ std::string Perturber::findFault(const Memory &From, const Memory &To) const {
     if (!IsChanged[I] && From[I] != To[I])
       return formatv("it writes to buffer {0}", State.regions()[I].Info.Id)
           .str();
-  if (countNonFinite(To) > NonFinite)
+  if (Values == DrawnValues::Near && countNonFinite(To) > NonFinite)
     return "it computes infinities or NaNs";
   return "";
 }
@@ -426,10 +505,23 @@ Error Perturber::drawBuffer(size_t Region) {
     MutableArrayRef<char> Contents = M[Region];
     if (Contents.size() < Record)
       return false;
-    if (DType == MNEME_DTYPE_BYTES)
+    bool IsFloat = getSemantics(DType);
+    bool IsConstant = isConstant(Contents, Record);
+    if (!IsConstant)
       Source.permute(Contents, Record);
+    if (O.OnlyOrder || DType == MNEME_DTYPE_BYTES ||
+        (!IsConstant &&
+         (Attempt == 2 || (!IsFloat && Types.FindsWrites[Region]))))
+      return true;
+    bool FindsMemory = Types.FindsWrites[Region] || Types.FindsReads[Region];
+    if (IsFloat || IsConstant)
+      Source.drawBuffer(Contents, DType,
+                        FindsMemory ? DrawnValues::Near : Values, Attempt);
+    else if (Values != DrawnValues::Near && Attempt == 0 && !FindsMemory &&
+             !Types.EndsLoops[Region])
+      Source.drawAny(Contents, Record);
     else
-      Source.drawBuffer(Contents, DType, O.OnlyOrder, Attempt);
+      Source.drawInRange(Contents, Record, Attempt);
     return true;
   });
 }
@@ -462,7 +554,7 @@ Error Perturber::drawScalar(size_t Arg) {
     char *Bytes = New[Arg].data();
     if (getSemantics(DType)) {
       double Old = getFloat(Bytes, DType).convertToDouble();
-      putFloat(Bytes, DType, Source.drawFloat(Old, Attempt));
+      putFloat(Bytes, DType, Source.drawFloat(Old, DrawnValues::Near, Attempt));
       return true;
     }
     int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
@@ -527,6 +619,10 @@ Error Perturber::run(StringRef Dir) {
       if (bool(getSemantics(Types.OfAccess[I])) == Floats)
         if (Error E = drawBuffer(I))
           return E;
+  if (Types.ReadsUnknown)
+    Unchanged.push_back(
+        "other memory: the kernel reads it by pointers that are "
+        "attributed to no buffer");
   if (O.Scalars)
     for (size_t I = 0; I != Args.size(); ++I)
       if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER)

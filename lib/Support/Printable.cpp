@@ -11,6 +11,8 @@
 #include "llvm/Support/ConvertUTF.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Unicode.h"
+#include "llvm/Support/WithColor.h"
+#include <cstdlib>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -128,6 +130,21 @@ raw_ostream &mneme::textOuts() {
 raw_ostream &mneme::jsonOuts() {
   static PrintableStream OS(outs(), PrintableStream::Syntax::JSON);
   return OS;
+}
+
+void mneme::reportLostOutput() {
+  // The stream has to be made before the handler is registered, which then runs
+  // before its destructor.
+  outs();
+  std::atexit([] {
+    outs().flush();
+    std::error_code EC = outs().error();
+    if (!EC)
+      return;
+    outs().clear_error();
+    WithColor::error(errs()) << "standard output: " << EC.message() << '\n';
+    std::_Exit(1);
+  });
 }
 
 std::string mneme::printShortest(double D) {

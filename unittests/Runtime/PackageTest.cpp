@@ -354,10 +354,10 @@ TEST(PackageTest, ANewerMinorVersionMayHaveOtherGuards) {
   repair(Bytes);
   EXPECT_EQ("is damaged: there is no kind of guard 70", errorOf(Bytes));
   memcpy(&H, Bytes.data(), sizeof(H));
-  H.Minor = 4;
+  H.Minor = 5;
   memcpy(Bytes.data(), &H, sizeof(H));
   repair(Bytes);
-  EXPECT_EQ("was written by a newer Mneme (format 1.4): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 1.5): update Mneme",
             errorOf(Bytes));
 }
 
@@ -480,7 +480,8 @@ TEST(PackageTest, Guards) {
             }));
   // Pointers are arguments, or parts of them, of 8 bytes.
   for (uint16_t What :
-       {MNEME_GUARD_BEFORE, MNEME_GUARD_BEHIND, MNEME_GUARD_SAME_BUFFER})
+       {MNEME_GUARD_BEFORE, MNEME_GUARD_BEHIND, MNEME_GUARD_SAME_BUFFER,
+        MNEME_GUARD_ALIGNMENT, MNEME_GUARD_OWN_PAGES, MNEME_GUARD_IN_VARIABLE})
     EXPECT_EQ("is damaged: a guard tests bytes outside of its argument",
               errorOfGuard([&](auto &G) {
                 G.What = What;
@@ -492,8 +493,8 @@ TEST(PackageTest, Guards) {
         G.What = MNEME_GUARD_SAME_BUFFER;
         G.Other = 2;
       }));
-  EXPECT_EQ("is damaged: there is no kind of guard 11",
-            errorOfGuard([](auto &G) { G.What = 11; }));
+  EXPECT_EQ("is damaged: there is no kind of guard 14",
+            errorOfGuard([](auto &G) { G.What = 14; }));
 }
 
 } // namespace

@@ -128,9 +128,11 @@ TEST_F(SelectorTest, Code) {
   }
 }
 
-/// Allocations of 256 bytes at multiples of 4096, and nothing else.
+/// Allocations of 256 bytes at multiples of 4096, and nothing else. One is a
+/// variable, one has pages that it may share.
 static bool findPage(uint64_t Address, MemoryExtent &E) {
-  E = {Address & ~uint64_t(4095), (Address & ~uint64_t(4095)) + 256};
+  uint64_t Begin = Address & ~uint64_t(4095);
+  E = {Begin, Begin + 256, Begin != 0x7000, Begin == 0x6000};
   return Address && Address < E.End;
 }
 
@@ -172,6 +174,34 @@ TEST_F(SelectorTest, Buffers) {
   EXPECT_EQ(Fallback::Buffer, match());
   D.FindAllocation = nullptr;
   Third = 0x1080;
+  EXPECT_EQ(Fallback::Buffer, match());
+}
+
+TEST_F(SelectorTest, Places) {
+  D.FindAllocation = findPage;
+  uint64_t Pointer = 0x1000;
+  void *Args[] = {&Pointer};
+  L.Args = Args;
+  auto Admits = [&](uint64_t Value) {
+    Pointer = Value;
+    return serves();
+  };
+  guard(MNEME_GUARD_ALIGNMENT, MNEME_TEST_RANGE, 0x40, 0x40);
+  EXPECT_TRUE(dependsOnArguments(tables(), Policy));
+  EXPECT_TRUE(Admits(0x1040));
+  EXPECT_FALSE(Admits(0x1000));
+  EXPECT_FALSE(Admits(0x1044));
+
+  Guards.clear();
+  guard(MNEME_GUARD_OWN_PAGES, MNEME_TEST_RANGE, 1, 1);
+  EXPECT_TRUE(Admits(0x6000));
+  EXPECT_FALSE(Admits(0x7000));
+  EXPECT_FALSE(Admits(0x1800));
+
+  Guards.clear();
+  guard(MNEME_GUARD_IN_VARIABLE, MNEME_TEST_RANGE, 0, 0);
+  EXPECT_TRUE(Admits(0x7000));
+  EXPECT_FALSE(Admits(0x6000));
   EXPECT_EQ(Fallback::Buffer, match());
 }
 

@@ -10,6 +10,7 @@
 #include "RelaxedCapture.h"
 #include "Vendor.h"
 
+#include <algorithm>
 #include <utility>
 
 using namespace mneme;
@@ -64,6 +65,7 @@ std::string BoundImage::prepare(const CudaDriver &Driver, int Device) {
     if (!Apps)
       return Fail(std::string("is unknown to the ") + VendorName + " runtime");
     Part New = {0, reinterpret_cast<CUdeviceptr>(Apps), V.Size, V.Name};
+    State->Apps.push_back({New.Apps, V.Size});
     if (V.Slot == MNEME_VARIABLE_COPY) {
       size_t Size = 0;
       if (CUresult E = FindOwn(V.Name.c_str(), New.Own, Size))
@@ -156,6 +158,14 @@ CUresult BoundImage::refresh(const CudaDriver &Driver, int Device, CUstream S,
     State.IsPending = !Driver.EventRecord(State.Done, S);
   }
   return CUDA_SUCCESS;
+}
+
+bool BoundImage::hasVariableAt(CUdeviceptr Address, int Device) const {
+  const DeviceState &State = *On[Device].load(std::memory_order_acquire);
+  return std::any_of(State.Apps.begin(), State.Apps.end(),
+                     [&](const std::pair<CUdeviceptr, uint64_t> &A) {
+                       return Address - A.first < A.second;
+                     });
 }
 
 void BoundImage::addMemory(int Device, std::vector<MemoryRange> &Memory) const {

@@ -83,6 +83,9 @@ public:
                    bool IsCaptured);
   /// Returns true if nothing is left to do before a launch on \p Device.
   bool isFresh(int Device) const;
+  /// Returns true if \p Address is that of a byte of the application's
+  /// variables. The image is prepared.
+  bool hasVariableAt(CUdeviceptr Address, int Device) const;
   /// The variables that a kernel may write. May throw.
   void addMemory(int Device, std::vector<MemoryRange> &Memory) const;
 
@@ -101,6 +104,8 @@ private:
   struct DeviceState {
     std::vector<Part> Slots; ///< Own is that of the slot.
     std::vector<Part> Copies;
+    /// All of the application's variables: addresses and sizes.
+    std::vector<std::pair<CUdeviceptr, uint64_t>> Apps;
     std::mutex Lock;
     CUevent Done = nullptr; ///< After a refresh that began at DoneAt.
     uint64_t DoneAt = 0;

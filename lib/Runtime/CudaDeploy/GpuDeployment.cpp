@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <utility>
@@ -100,15 +101,21 @@ const GpuDeployment::GpuList *GpuDeployment::findGpus() {
 }
 
 bool GpuDeployment::findAllocation(uint64_t Address, MemoryExtent &E) {
-  constexpr int RangeStart = 11, RangeSize = 12; // CU_POINTER_ATTRIBUTE_*
+  // CU_POINTER_ATTRIBUTE_*; CU_MEMORYTYPE_DEVICE.
+  constexpr int MemoryType = 2, RangeStart = 11, RangeSize = 12;
+  constexpr unsigned OnDevice = 2;
   const CudaDriver &Driver = *get().list()->Driver;
   CUdeviceptr Start = 0;
   size_t Size = 0;
+  unsigned Type = 0;
   if (!Address || !Driver.PointerGetAttribute ||
       Driver.PointerGetAttribute(&Start, RangeStart, Address) || !Start ||
       Driver.PointerGetAttribute(&Size, RangeSize, Address) || !Size)
     return false;
-  E = {Start, Start + Size};
+  // The process may have mapped host memory elsewhere, too.
+  bool HasOwnPages = !Driver.PointerGetAttribute(&Type, MemoryType, Address) &&
+                     Type == OnDevice;
+  E = {Start, Start + Size, HasOwnPages};
   return true;
 }
 
@@ -371,6 +378,22 @@ Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
   return Fallback::None;
 }
 
+/// Tests the guards whose variables are known only now.
+static bool pointsToVariable(const TunedVariant &V, const LaunchFacts &L,
+                             const BoundImage &Bound, int Device) {
+  return std::any_of(V.Tables.Guards.begin(), V.Tables.Guards.end(),
+                     [&](const MnemePackageGuard &G) {
+                       if (G.What != MNEME_GUARD_IN_VARIABLE)
+                         return false;
+                       CUdeviceptr Pointer = 0;
+                       std::memcpy(&Pointer,
+                                   static_cast<const char *>(L.Args[G.Index]) +
+                                       G.Offset,
+                                   sizeof(Pointer));
+                       return Bound.hasVariableAt(Pointer, Device);
+                     });
+}
+
 /// The same for a variant that uses variables.
 Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
                                    bool IsCaptured) {
@@ -384,6 +407,8 @@ Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
     C.Bound = BoundImage::find(V, *C.Stub);
   }
   C.Code = reinterpret_cast<CUfunction>(C.Bound->code());
+  if (pointsToVariable(V, L.Facts, *C.Bound, C.Device))
+    return Fallback::Buffer;
   bool HasCopies = C.Bound->hasCopies();
   if (IsCaptured && HasCopies && !TunedKernels::get().capturesAll())
     return Fallback::CopiesCaptured;

@@ -125,12 +125,28 @@ static bool passesBuffer(const MnemePackageGuard &G, const LaunchFacts &L,
   MemoryExtent E, OtherE;
   if (!findBuffer(L, D, Buffers, G.Index, G.Offset, Pointer, E))
     return false;
-  uint64_t Value =
-      G.What == MNEME_GUARD_BEFORE ? Pointer - E.Begin : E.End - Pointer;
-  if (G.What == MNEME_GUARD_SAME_BUFFER) {
+  uint64_t Value = 0;
+  switch (G.What) {
+  case MNEME_GUARD_BEFORE:
+    Value = Pointer - E.Begin;
+    break;
+  case MNEME_GUARD_BEHIND:
+    Value = E.End - Pointer;
+    break;
+  case MNEME_GUARD_SAME_BUFFER:
     if (!findBuffer(L, D, Buffers, G.Other, G.Size, Other, OtherE))
       return false;
     Value = E.Begin == OtherE.Begin;
+    break;
+  case MNEME_GUARD_ALIGNMENT:
+    Value = Pointer % MNEME_BUFFER_ALIGNMENT;
+    break;
+  case MNEME_GUARD_OWN_PAGES:
+    Value = E.HasOwnPages;
+    break;
+  case MNEME_GUARD_IN_VARIABLE:
+    Value = E.IsVariable;
+    break;
   }
   return passesTest(G, Value, sizeof(Value));
 }
@@ -163,6 +179,9 @@ static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
   case MNEME_GUARD_BEFORE:
   case MNEME_GUARD_BEHIND:
   case MNEME_GUARD_SAME_BUFFER:
+  case MNEME_GUARD_ALIGNMENT:
+  case MNEME_GUARD_OWN_PAGES:
+  case MNEME_GUARD_IN_VARIABLE:
     return Decide(passesBuffer(G, L, D, Buffers), Fallback::Buffer);
   }
   // The reader refuses other kinds.

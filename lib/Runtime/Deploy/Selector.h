@@ -37,9 +37,11 @@ constexpr size_t NumFallbacks = 0
 /// Returns the reason's name in reports; empty for None.
 const char *describeFallback(Fallback F);
 
-/// The addresses of an allocation: from \p Begin on, before \p End.
+/// An allocation: the addresses from \p Begin on, before \p End.
 struct MemoryExtent {
   uint64_t Begin, End;
+  bool HasOwnPages = false; ///< No other address leads to its memory.
+  bool IsVariable = false;
 };
 
 /// A launch as the application makes it.

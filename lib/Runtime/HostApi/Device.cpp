@@ -253,6 +253,32 @@ void Device::memoryInfo(uint64_t &Free, uint64_t &Total) {
   Free = Available - std::min(Available, Memory.bytesInUse());
 }
 
+/// Returns false if the process may have mapped the memory elsewhere, too.
+/// Pages of private mappings that can be written belong to one address.
+static bool hasOwnPages(uint64_t Address, uint64_t Size) {
+  FILE *F = fopen("/proc/self/maps", "re");
+  if (!F)
+    return false;
+  uint64_t Begin = 0, End = 0;
+  char Rights[5] = {};
+  bool StartsLine = true;
+  char Part[256];
+  while (Size && fgets(Part, sizeof(Part), F)) {
+    if (StartsLine &&
+        sscanf(Part, "%" SCNx64 "-%" SCNx64 " %4s", &Begin, &End, Rights) ==
+            3 &&
+        Address >= Begin && Address < End && Rights[1] == 'w' &&
+        Rights[3] == 'p') {
+      uint64_t Found = std::min(Size, End - Address);
+      Address += Found;
+      Size -= Found;
+    }
+    StartsLine = strchr(Part, '\n');
+  }
+  fclose(F);
+  return !Size;
+}
+
 CudaError Device::registerHost(void *Ptr, uint64_t Size, bool IsMapped) {
   uint64_t Address = reinterpret_cast<uint64_t>(Ptr);
   if (!Ptr || !Size || Address + Size < Address)
@@ -263,7 +289,9 @@ CudaError Device::registerHost(void *Ptr, uint64_t Size, bool IsMapped) {
   if (Overlaps || Memory.contains(Ptr) ||
       findRegistered(Address) != RegisteredHost.end())
     return cudaErrorHostMemoryAlreadyRegistered;
-  return attempt([&] { RegisteredHost[Address] = {Size, IsMapped}; })
+  bool HasOwnPages = hasOwnPages(Address, Size);
+  return attempt(
+             [&] { RegisteredHost[Address] = {Size, IsMapped, HasOwnPages}; })
              ? cudaSuccess
              : cudaErrorMemoryAllocation;
 }

@@ -242,6 +242,7 @@ private:
   struct Registered {
     uint64_t Size;
     bool IsMapped; ///< The device was given its address.
+    bool HasOwnPages; ///< No other address leads to them.
   };
   std::map<uint64_t, Registered> RegisteredHost; ///< By address.
   std::map<uint64_t, Registered>::iterator findRegistered(uint64_t Address);

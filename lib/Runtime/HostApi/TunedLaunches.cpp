@@ -92,13 +92,14 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
 bool Device::findExtent(uint64_t Address, MemoryExtent &E) {
   std::lock_guard<std::mutex> Guard(MemoryLock);
   if (const Arena::Allocation *A = Memory.find(Address)) {
-    E = {A->Address, A->Address + A->Size};
+    E = {A->Address, A->Address + A->Size, /*HasOwnPages=*/true,
+         A->Kind == KindVariable};
     return true;
   }
   auto I = findRegistered(Address);
   if (I == RegisteredHost.end())
     return false;
-  E = {I->first, I->first + I->second.Size};
+  E = {I->first, I->first + I->second.Size, I->second.HasOwnPages};
   return true;
 }
 

@@ -289,6 +289,9 @@ std::string TableCheck::checkGuard(const MnemePackageKernel &K,
     [[fallthrough]];
   case MNEME_GUARD_BEFORE:
   case MNEME_GUARD_BEHIND:
+  case MNEME_GUARD_ALIGNMENT:
+  case MNEME_GUARD_OWN_PAGES:
+  case MNEME_GUARD_IN_VARIABLE:
     return checkBytes(K, G.Index, G.Offset, sizeof(uint64_t));
   case MNEME_GUARD_GRID:
   case MNEME_GUARD_BLOCK:

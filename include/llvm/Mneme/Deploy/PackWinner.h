@@ -74,6 +74,8 @@ struct TestedLaunch {
   std::string RecordId;
   unsigned Count; ///< At least 1.
   std::vector<TestedArgument> Arguments;
+  /// The contents of some memory that the kernel reads were always as recorded.
+  bool KeptMemory = false;
 };
 
 /// The winner as the study measured it.

@@ -128,7 +128,8 @@ public:
   const Assessment &power() const { return Power; }
   json::Object describe() const;
   /// Returns the launches with drawn inputs of each training instance that has
-  /// some, with the ranges of the integer arguments (WinnerRecord::Tested).
+  /// some, with the ranges of the integer arguments and the inputs that no
+  /// launch changed (WinnerRecord::Tested).
   json::Array describeTested() const;
   /// Returns what re-tests on the training instances, all of equal weight,
   /// need.
@@ -185,6 +186,7 @@ private:
     unsigned Instance;
     bool OnlyOrder;                   ///< Other values would be other work.
     std::vector<std::string> Changed; ///< Inputs.
+    std::vector<std::string> Unchanged; ///< With the reasons.
     std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
   };
   std::vector<DrawnLaunch> Perturbed;

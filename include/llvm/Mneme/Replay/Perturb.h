@@ -20,6 +20,15 @@
 namespace llvm {
 namespace mneme {
 
+/// Floating-point numbers that are drawn. Integers are within the range of
+/// their buffer; with others than Near, also any, unless they decide where the
+/// kernel accesses memory or how often a loop runs.
+enum class DrawnValues {
+  Near,      ///< Within a factor of two, with either sign.
+  Far,       ///< Of any magnitude, and zeros.
+  NonFinite, ///< As Far, with some NaNs and infinities.
+};
+
 /// How the inputs of a launch are drawn.
 struct PerturbOptions {
   uint64_t Seed = 0;
@@ -27,6 +36,9 @@ struct PerturbOptions {
   /// does the same work. Otherwise, also draw other values, in particular for
   /// buffers whose elements are all equal.
   bool OnlyOrder = false;
+  /// With rules of comparison other than equality, with results that vary, and
+  /// for code that is compiled for finite numbers, Near replaces others.
+  DrawnValues Values = DrawnValues::Near;
   /// Also draw scalar arguments: floating-point numbers, and integers from 1 to
   /// the recorded value, or beside it if that is 0, 1 or negative.
   bool Scalars = false;
@@ -45,9 +57,9 @@ struct PerturbedLaunch {
 /// the folder \p Dir, with other inputs. The outcome is what the recorded code
 /// computes on the plan's device. An input keeps its recorded contents if the
 /// recorded code fails with the others that were drawn, writes to buffers that
-/// it did not change in the recorded launch, computes infinities or NaNs, or if
-/// its results begin to depend on the order of blocks.
-/// Fails if no input can be changed.
+/// it did not change in the recorded launch, computes infinities or NaNs from
+/// values that are Near, or if its results begin to depend on the order of
+/// blocks. Fails if no input can be changed.
 Expected<PerturbedLaunch> writePerturbed(const ReplayPlan &Plan, StringRef Dir,
                                          const PerturbOptions &O);
 

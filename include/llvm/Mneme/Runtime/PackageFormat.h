@@ -39,7 +39,7 @@
 
 #define MNEME_PACKAGE_MAGIC "MNEMEPKG" /* 8 characters, no NUL stored */
 #define MNEME_PACKAGE_MAJOR 1          /* readers refuse another major */
-#define MNEME_PACKAGE_MINOR 3
+#define MNEME_PACKAGE_MINOR 4
 
 /// Section of a linked executable that contains a package.
 #define MNEME_PACKAGE_SECTION "mneme_package"
@@ -189,7 +189,19 @@ enum {
   /// The same, and the 8 bytes at offset Size of argument Other are another
   /// pointer. 1 if both point into the same allocation, or else 0.
   MNEME_GUARD_SAME_BUFFER = 10,
+  /// Since 1.4. The 8 bytes at Offset of argument Index, modulo
+  /// MNEME_BUFFER_ALIGNMENT.
+  MNEME_GUARD_ALIGNMENT = 11,
+  /// The same bytes are a pointer. 1 if no other address leads to the memory of
+  /// its allocation, 0 if that is not known.
+  MNEME_GUARD_OWN_PAGES = 12,
+  /// The same. 1 if it points to a variable of the application, or else 0. On a
+  /// GPU, only the variables of MNEME_GUARD_VARIABLE count.
+  MNEME_GUARD_IN_VARIABLE = 13,
 };
+
+/// More than vector and asynchronous accesses need.
+#define MNEME_BUFFER_ALIGNMENT 256
 
 #define MNEME_VARIABLE_COPY UINT64_MAX
 

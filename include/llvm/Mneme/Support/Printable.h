@@ -62,6 +62,10 @@ private:
 raw_ostream &textOuts();
 raw_ostream &jsonOuts();
 
+/// Makes the exit of a tool report that its standard output could not be
+/// written, with exit code 1; LLVM's report looks like a crash. Called once.
+void reportLostOutput();
+
 } // namespace mneme
 } // namespace llvm
 
