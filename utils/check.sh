@@ -12,7 +12,7 @@ cd "$(dirname "$0")/.."
 . utils/setup.sh
 
 sanitizers=
-readers=(Mneme{Support,Record,Pipeline,Runtime,Launch}Tests)
+readers=(Mneme{Support,Record,Pipeline}Tests)
 for arg in "$@"; do
   case "$arg" in
     --sanitizers) sanitizers=all ;;

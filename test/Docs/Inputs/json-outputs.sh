@@ -52,3 +52,5 @@ llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1
   --explain=off --results-dir=study > summary.1.json
 cp study/summary.json summary.2.json
 cp study/best.json best.1.json
+llvm-mneme-tune --all-kernels --device=host --quiet --trials=3 --block-x=64,128 --pairs=6 --explain=off --assess=off -o tuned \
+  --format=json -- "$app" 2000 > application.1.json || test $? = 2
