@@ -151,8 +151,9 @@ Error CodeStore::update(const std::string &Folder, uint64_t Limit,
                         const std::string &Key, JitFile Kind,
                         const std::string &Contents) {
   std::string There;
-  if (Folder.empty() || ::mneme::readJitFile(Folder, Key, Kind, There) !=
-                            ::mneme::JitRead::Found ||
+  if (Folder.empty() ||
+      ::mneme::readJitFile(Folder, Key, Kind, There) !=
+          ::mneme::JitRead::Found ||
       There == Contents)
     return Error::success();
   return add(Folder, Limit, Key, Kind, Contents);

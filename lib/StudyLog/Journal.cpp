@@ -948,8 +948,8 @@ Expected<JournalRepair> mneme::repairJournal(StringRef Path,
     return I.inFile(createStringError(
         "cannot be repaired: without " + Twine(Result.NumDropped) +
         " damaged line(s), " + toString(std::move(E))));
-  if (Error E = writeBackup(Path, (*Buffer)->getBuffer())
-                    .moveInto(Result.Backup))
+  if (Error E =
+          writeBackup(Path, (*Buffer)->getBuffer()).moveInto(Result.Backup))
     return std::move(E);
   if (Error E = writeFileAtomically(Path, Kept))
     return std::move(E);

@@ -8,10 +8,10 @@
 
 #include "OptunaLog.h"
 #include "OptunaTrial.h"
-#include "llvm/Mneme/Support/JSON.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/Twine.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 #include <ctime>
@@ -259,7 +259,8 @@ Error OptunaLog::checkNumber(const OptunaTrial &T, const json::Object &Line) {
   // A repair leaves finished trials without a number.
   if (IsOwn || !Named || Named == Number || (!Number && isFinished(T.State)))
     return Error::success();
-  return malformed("it ends trial " + Twine(*Named) + ", but its 'trial_id' is " +
+  return malformed("it ends trial " + Twine(*Named) +
+                   ", but its 'trial_id' is " +
                    (Number ? "that of trial " + Twine(*Number)
                            : Twine("that of another program's trial")));
 }
@@ -356,8 +357,9 @@ Error OptunaLog::createTrial(const json::Object &Line) {
     auto [Last, IsNew] = (*S)->ByNumber.try_emplace(Number, Trials.size());
     // Another program may have ended it.
     const OptunaTrial *Before = IsNew ? nullptr : &Trials[Last->second];
-    if (Before && (!isFinished(Before->State) ||
-                   (Before->EndedByMneme && Before->State != OptunaState::Fail)))
+    if (Before &&
+        (!isFinished(Before->State) ||
+         (Before->EndedByMneme && Before->State != OptunaState::Fail)))
       return createStringError(std::make_error_code(std::errc::file_exists),
                                "it repeats trial " + Twine(Number));
     Last->second = Trials.size();

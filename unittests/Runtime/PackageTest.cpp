@@ -336,7 +336,7 @@ TEST(PackageTest, ForeignAndFutureFiles) {
   EXPECT_EQ("is not a package of tuned kernels", errorOf("MNEMEPK"));
   EXPECT_EQ("is not a package of tuned kernels", errorOf("{\"a\": \"json\"}"));
   EXPECT_EQ("is damaged: it ends within its header", errorOf("MNEMEPKG"));
-  EXPECT_EQ("was written by a newer Mneme (format 2.3): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 2.4): update Mneme",
             errorOfHeader([](auto &H) { H.Major = 2; }));
   EXPECT_EQ("is damaged: there is no format 0",
             errorOfHeader([](auto &H) { H.Major = 0; }));

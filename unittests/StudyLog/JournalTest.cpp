@@ -409,8 +409,7 @@ TEST_F(JournalTest, KeepsAllDamagedFiles) {
     write(Good + "damage " + std::to_string(N) + "\n");
     Damaged.push_back(read());
     JournalRepair R = cantFail(repairJournal(Path, Header, Space));
-    EXPECT_EQ(R.Backup,
-              Path + ".damaged" + (N ? "." + std::to_string(N) : ""));
+    EXPECT_EQ(R.Backup, Path + ".damaged" + (N ? "." + std::to_string(N) : ""));
     EXPECT_EQ(read(), Good);
   }
   for (unsigned N = 0; N != 3; ++N) {
@@ -502,7 +501,8 @@ TEST_F(JournalTest, RefusesTimesThatCannotBe) {
   writeSample(3, 0);
   std::string Text = read();
   // Each is in the lines of trial 0, which runs again after a repair.
-  for (auto [Key, Op] : {std::pair("\"values\":[", 6), {"\"samples_ns\":[", 8},
+  for (auto [Key, Op] : {std::pair("\"values\":[", 6),
+                         {"\"samples_ns\":[", 8},
                          {"\"baseline_ns\":", 8},
                          {"\"time\":", 8}})
     for (StringRef Bad : {"-1", "0", "1e999", "\"x\""}) {

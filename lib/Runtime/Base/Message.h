@@ -59,8 +59,8 @@ inline size_t escapeControls(const char *Text, size_t Size, char *To) {
     if (Bytes)
       continue;
     unsigned char C = Text[I++];
-    for (char Digit : {'\\', 'x', "0123456789abcdef"[C / 16],
-                       "0123456789abcdef"[C % 16]})
+    for (char Digit :
+         {'\\', 'x', "0123456789abcdef"[C / 16], "0123456789abcdef"[C % 16]})
       Put(Digit);
   }
   return Written;

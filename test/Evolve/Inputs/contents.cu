@@ -29,12 +29,12 @@ struct Item {
 };
 
 // The items of each recorded list follow each other.
-__global__ void lists(const Item *Items, float *Sums) {
+__global__ void lists(const Item *Items, const float *Scales, float *Sums) {
   int T = blockIdx.x * blockDim.x + threadIdx.x;
   float Sum = 0;
   for (int I = Length * T; I >= 0; I = Items[I].Next)
     Sum += Items[I].X;
-  Sums[T] = Sum;
+  Sums[T] = Sum * Scales[T];
 }
 
 int main(int, char **Argv) {
@@ -56,7 +56,7 @@ int main(int, char **Argv) {
   else if (!strcmp(Argv[1], "relu"))
     relu<<<N / 256, 256>>>(X, Y);
   else
-    lists<<<1, N / Length>>>(Items, Y);
+    lists<<<1, N / Length>>>(Items, X, Y);
   cudaMemcpy(H, Y, sizeof(H), cudaMemcpyDeviceToHost);
   printf("%g\n", H[0]);
 }

@@ -1,4 +1,5 @@
-// seal FILE: gives a file of the JIT's cache the size and the digest of its contents.
+// seal FILE: gives a file of the JIT's cache the size and the digest of its
+// contents.
 #include <cstring>
 #include <fstream>
 #include <iterator>
@@ -11,5 +12,6 @@ int main(int, char **Argv) {
   memcpy(&Header, Bytes.data(), sizeof(Header));
   Bytes.erase(0, sizeof(Header));
   std::string Key = Bytes.substr(0, Header.KeySize);
-  std::ofstream(Argv[1], std::ios::binary) << mneme::jitFileBytes(Key, Bytes.substr(Key.size()));
+  std::ofstream(Argv[1], std::ios::binary)
+      << mneme::jitFileBytes(Key, Bytes.substr(Key.size()));
 }
