@@ -118,7 +118,7 @@ static Expected<json::Object> readSide(const cl::opt<std::string> &Side,
   return Config;
 }
 
-static Expected<BisectSides> readSides(StringRef RecordId) {
+static Expected<BisectSides> readBisectSides(StringRef RecordId) {
   BisectSides Sides;
   if (Error E = readSide(BadSide, BadTool, RecordId).moveInto(Sides.Bad))
     return std::move(E);
@@ -223,7 +223,8 @@ static Expected<ReplayBisectOptions> readOptions(const Invocation &I) {
   if (Error E = checkOverOptions())
     return std::move(E);
   if (!isBisectedOverCompilers())
-    if (Error E = readSides(I.Plan->instance().DynamicHash).moveInto(O.Sides))
+    if (Error E =
+            readBisectSides(I.Plan->instance().DynamicHash).moveInto(O.Sides))
       return std::move(E);
   const ReplayOptions &Base = I.Plan->options();
   bool OfCode = needsResources(O.Bisect.Judge.What.Metric);

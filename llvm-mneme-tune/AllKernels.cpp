@@ -65,9 +65,9 @@ struct StudiedKernel {
   }
 };
 
-class AllKernels {
+class ApplicationStudy {
 public:
-  AllKernels(TuneOptions O)
+  ApplicationStudy(TuneOptions O)
       : O(std::move(O)), Begin(steadySeconds()), Interrupts(countInterrupts()) {
   }
   Expected<int> run();
@@ -79,6 +79,7 @@ private:
   std::string Dir, Package;
   std::vector<StudiedKernel> Kernels;
   std::optional<Proof> Proved;
+  std::string NoProof; ///< Why the package could not be proven.
 
   Error prepareFolder();
   Error record();
@@ -95,6 +96,10 @@ private:
   double secondsLeft(double Part) const {
     return Begin + O.Tuner.Budget * Part - steadySeconds();
   }
+  /// Returns the time that is left for studies.
+  double secondsForSearch() const {
+    return secondsLeft(O.Application ? 1 - ProofPart : 1);
+  }
   RatioEstimate predict() const;
   json::Object describe() const;
   void print(raw_ostream &OS) const;
@@ -106,7 +111,7 @@ private:
 // Kernels and their shares
 //===----------------------------------------------------------------------===//
 
-Error AllKernels::prepareFolder() {
+Error ApplicationStudy::prepareFolder() {
   Dir = O.ResultsDir.empty() ? "mneme-tuned" : O.ResultsDir;
   Package = pathIn(Dir, "application.mneme");
   if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
@@ -125,7 +130,7 @@ Error AllKernels::prepareFolder() {
 
 /// Records the application with llvm-mneme-record's defaults, by that tool: its
 /// environment variables apply, too.
-Error AllKernels::record() {
+Error ApplicationStudy::record() {
   O.Database = pathIn(Dir, "recording");
   if (O.Resume && sys::fs::exists(O.Database))
     return Error::success();
@@ -158,7 +163,7 @@ Error AllKernels::record() {
   return Error::success();
 }
 
-Error AllKernels::read() {
+Error ApplicationStudy::read() {
   Expected<std::vector<TunedKernel>> All = readKernels(O.Database);
   if (!All)
     return All.takeError();
@@ -184,7 +189,7 @@ Error AllKernels::read() {
 
 /// Replays each recorded launch of a kernel. Kernels that cannot be replayed
 /// get an obstacle.
-void AllKernels::measure(StudiedKernel &K) const {
+void ApplicationStudy::measure(StudiedKernel &K) const {
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
     ReplayOptions Replay = O.Replay;
     Replay.RecordId = I.DynamicHash;
@@ -216,7 +221,7 @@ void AllKernels::measure(StudiedKernel &K) const {
   }
 }
 
-void AllKernels::measureShares() {
+void ApplicationStudy::measureShares() {
   double Total = 0;
   for (StudiedKernel &K : Kernels) {
     if (Interrupts)
@@ -241,7 +246,8 @@ void AllKernels::measureShares() {
 //===----------------------------------------------------------------------===//
 
 /// \p Left is the share of this kernel and those after it.
-TuneOptions AllKernels::makeOptions(const StudiedKernel &K, double Left) const {
+TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
+                                          double Left) const {
   TuneOptions Own = O;
   Own.Database = K.Recorded.File;
   Own.AllInstances = true;
@@ -253,14 +259,13 @@ TuneOptions AllKernels::makeOptions(const StudiedKernel &K, double Left) const {
   // What earlier kernels did not need is for the others.
   if (O.Tuner.Budget)
     Own.Tuner.Budget =
-        std::max(1.0, secondsLeft(O.Application ? 1 - ProofPart : 1) * K.Share /
-                          Left * SearchPart);
+        std::max(1.0, secondsForSearch() * K.Share / Left * SearchPart);
   return Own;
 }
 
 /// A fault of one kernel, such as vacuous verification, must not cost the
 /// others' results.
-void AllKernels::tune(StudiedKernel &K, double Left) {
+void ApplicationStudy::tune(StudiedKernel &K, double Left) {
   if (!O.Quiet)
     printNote(formatv("'{0}': {1:F1} % of the time",
                       K.Recorded.Kernel.displayName(), K.Share * 100));
@@ -272,7 +277,7 @@ void AllKernels::tune(StudiedKernel &K, double Left) {
 }
 
 /// Finds the kernels that are in the package.
-void AllKernels::findPackaged() {
+void ApplicationStudy::findPackaged() {
   if (!sys::fs::exists(Package))
     return;
   Expected<TunedPackage> In = readPackage(Package);
@@ -286,7 +291,7 @@ void AllKernels::findPackaged() {
         });
 }
 
-Error AllKernels::proveOnApplication() {
+Error ApplicationStudy::proveOnApplication() {
   ProveOptions P;
   P.App = *O.Application;
   P.Serve = O.Serve;
@@ -305,7 +310,7 @@ Error AllKernels::proveOnApplication() {
 
 /// Returns the speed-up of all kernels together. Its interval assumes that all
 /// kernels are at the ends of theirs.
-RatioEstimate AllKernels::predict() const {
+RatioEstimate ApplicationStudy::predict() const {
   auto Sum = [&](auto Of) {
     return std::accumulate(
         Kernels.begin(), Kernels.end(), 0.0,
@@ -321,7 +326,7 @@ RatioEstimate AllKernels::predict() const {
           Ratio(&RatioEstimate::High)};
 }
 
-json::Object AllKernels::describe() const {
+json::Object ApplicationStudy::describe() const {
   json::Array List;
   for (const StudiedKernel &K : Kernels) {
     json::Object Kernel{
@@ -351,10 +356,12 @@ json::Object AllKernels::describe() const {
       {"speedup", toJSON(predict())},
       {"package", hasPackage() ? json::Value(json::fixUTF8(Package))
                                : json::Value(nullptr)},
-      {"proof", Proved ? toJSON(*Proved) : json::Value(nullptr)}};
+      {"proof", Proved ? toJSON(*Proved) : json::Value(nullptr)},
+      {"no_proof", NoProof.empty() ? json::Value(nullptr)
+                                   : json::Value(json::fixUTF8(NoProof))}};
 }
 
-std::string AllKernels::command(StringRef Name) const {
+std::string ApplicationStudy::command(StringRef Name) const {
   StringRef Device = O.Resources.Devices.front();
   std::vector<std::string> Words{"llvm-mneme-deploy", Name.str()};
   if (Device != "auto")
@@ -374,7 +381,7 @@ std::string AllKernels::command(StringRef Name) const {
   return quoteCommand(Words);
 }
 
-void AllKernels::print(raw_ostream &OS) const {
+void ApplicationStudy::print(raw_ostream &OS) const {
   TextTable Table({"kernel", "share", "trials", "speed-up", "result"});
   for (const StudiedKernel &K : Kernels) {
     TextTable::Row Row{K.Recorded.Kernel.displayName(),
@@ -402,6 +409,8 @@ void AllKernels::print(raw_ostream &OS) const {
   }
   if (Proved)
     printProof(OS, *Proved);
+  if (!NoProof.empty())
+    OS << formatv("{0,-12} {1}\n", "no proof", printable(NoProof));
   RatioEstimate All = predict();
   OS << formatv("{0,-12} {1:F3} times as fast ({2}), all kernels together\n",
                 "predicted", All.Value, describeInterval(All));
@@ -421,7 +430,7 @@ findCommonObstacle(ArrayRef<StudiedKernel> Kernels) {
   return std::nullopt;
 }
 
-Expected<int> AllKernels::run() {
+Expected<int> ApplicationStudy::run() {
   if (Error E = makeStudy(O).takeError())
     return std::move(E);
   if (Error E = prepareFolder())
@@ -451,6 +460,10 @@ Expected<int> AllKernels::run() {
       K.Obstacle = "interrupted";
       continue;
     }
+    if (O.Tuner.Budget && secondsForSearch() <= 0) {
+      K.Obstacle = "the time is used up (--budget)";
+      continue;
+    }
     tune(K, Left);
     Left -= K.Share;
     findPackaged();
@@ -458,8 +471,9 @@ Expected<int> AllKernels::run() {
       return std::move(E);
   }
   if (O.Application && hasPackage() && !Interrupts) {
+    // The studies' results stand.
     if (Error E = proveOnApplication())
-      return std::move(E);
+      NoProof = toString(std::move(E));
     if (Error E = Save())
       return std::move(E);
   }
@@ -472,9 +486,9 @@ Expected<int> AllKernels::run() {
     print(textOuts());
   bool IsStudied =
       any_of(Kernels, [](const auto &K) { return K.Study.has_value(); });
-  return IsStudied && (!Proved || Proved->holds()) ? 0 : 2;
+  return IsStudied && NoProof.empty() && (!Proved || Proved->holds()) ? 0 : 2;
 }
 
 Expected<int> mneme::tuneAllKernels(TuneOptions O) {
-  return AllKernels(std::move(O)).run();
+  return ApplicationStudy(std::move(O)).run();
 }

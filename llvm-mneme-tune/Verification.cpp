@@ -28,7 +28,9 @@ static double getAssessmentSeconds(const TuneOptions &O) {
   constexpr double Least = 5, Most = 60, ShareOfBudget = 0.1;
   if (!O.Tuner.Budget)
     return Most;
-  return std::clamp(ShareOfBudget * O.Tuner.Budget, Least, Most);
+  // Of an application's kernels, each has a small budget.
+  return std::clamp(ShareOfBudget * O.Tuner.Budget,
+                    O.OfApplication ? 0.1 : Least, Most);
 }
 
 /// Returns true if an empty kernel verifies. Without a local device, the

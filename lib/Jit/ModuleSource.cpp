@@ -40,7 +40,7 @@ static std::string describeParameter(const Argument &A, unsigned Index,
   return Name;
 }
 
-std::string mneme::describeKernels(const Module &M) {
+std::string llvm::mneme::describeKernels(const Module &M) {
   std::string Types, Kernels;
   unsigned Index = 0;
   for (const Function &F : M) {
@@ -56,7 +56,7 @@ std::string mneme::describeKernels(const Module &M) {
          Types + Kernels + "#endif\n";
 }
 
-bool mneme::takeFlags(Module &M) {
+bool llvm::mneme::takeFlags(Module &M) {
   auto *Flushes = mdconst::extract_or_null<ConstantInt>(
       M.getModuleFlag("nvvm-reflect-ftz"));
   SmallVector<Module::ModuleFlagEntry, 8> Flags;
@@ -69,7 +69,7 @@ bool mneme::takeFlags(Module &M) {
   return Flushes && !Flushes->isZero();
 }
 
-std::unique_ptr<Module> mneme::keepLines(const Module &M) {
+std::unique_ptr<Module> llvm::mneme::keepLines(const Module &M) {
   ValueToValueMapTy Map;
   for (DICompileUnit *CU : M.debug_compile_units())
     Map.MD()[CU].reset(DICompileUnit::getDistinct(
@@ -85,7 +85,7 @@ std::unique_ptr<Module> mneme::keepLines(const Module &M) {
   return CloneModule(M, Map);
 }
 
-std::string mneme::readMLIRString(StringRef Text) {
+std::string llvm::mneme::readMLIRString(StringRef Text) {
   std::string Bytes;
   for (size_t I = 0; I < Text.size() && Text[I] != '"'; ++I) {
     if (Text[I] != '\\' || I + 1 == Text.size()) {
