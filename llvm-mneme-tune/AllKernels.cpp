@@ -29,6 +29,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include <numeric>
+#include <tuple>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -152,15 +153,18 @@ Error ApplicationStudy::record() {
       sys::ExecuteAndWait(Tool, Words, std::nullopt,
                           {std::nullopt, StringRef(Output), std::nullopt},
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
-  if (Status < 0)
-    return createFileError(Tool, createStringError(Message));
-  if (Status != 0)
-    return createStringError(
-        formatv("the application was not recorded: it ended with exit code "
-                "{0}; '{1}' has its output",
-                Status, Output)
-            .str());
-  return Error::success();
+  if (Status == 0)
+    return Error::success();
+  // LLVM takes 126 and 127 for a program that could not be started.
+  std::string How = Status > 0 ? formatv("exit code {0}", Status).str()
+                    : Status == -1 && sys::fs::exists(Tool)
+                        ? "exit code 126 or 127"
+                        : Message;
+  return createStringError(
+      formatv("the application was not recorded: '{0}' ended with {1}; '{2}' "
+              "has the application's output",
+              Tool, How, Output)
+          .str());
 }
 
 Error ApplicationStudy::read() {
@@ -236,8 +240,9 @@ void ApplicationStudy::measureShares() {
       K.Obstacle =
           formatv("less than {0:F0} % of the time", LeastShare * 100).str();
   }
-  stable_sort(Kernels, [](const auto &A, const auto &B) {
-    return A.Nanoseconds > B.Nanoseconds;
+  llvm::sort(Kernels, [](const StudiedKernel &A, const StudiedKernel &B) {
+    return std::tie(B.Nanoseconds, A.Recorded.Kernel.StaticHash) <
+           std::tie(A.Nanoseconds, B.Recorded.Kernel.StaticHash);
   });
 }
 
@@ -474,9 +479,9 @@ Expected<int> ApplicationStudy::run() {
     // The studies' results stand.
     if (Error E = proveOnApplication())
       NoProof = toString(std::move(E));
-    if (Error E = Save())
-      return std::move(E);
   }
+  if (Error E = Save())
+    return std::move(E);
   if (Kernels.size() > 1)
     if (std::optional<StringRef> Text = findCommonObstacle(Kernels))
       return createStringError(*Text);
