@@ -64,6 +64,11 @@ private:
   Error guardPlace(const PointerWord &P);
   void guardVariables();
   void guardMeasured();
+  Error refuseUnguarded(const Twine &Why) const {
+    return make_error<PackRefusal>(Basis + ", and " + Why +
+                                   ": if it is right for all launches, pack it "
+                                   "with --code=unproven");
+  }
 
   void add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
            bool IsSoft = false);
@@ -84,6 +89,8 @@ private:
   std::unique_ptr<Module> M;
   const SpecializeOptions &Specialize;
   MemoryUse Use; ///< By another version and by the recorded code.
+  /// What is known of code that is not proven, for a refusal.
+  std::string Basis;
 };
 } // namespace
 
@@ -297,10 +304,7 @@ const TestedArgument *GuardMaker::findTested(unsigned Index) const {
 /// overlap as they did.
 Error GuardMaker::guardBuffers() {
   if (!Plan.state().handles().empty())
-    return make_error<PackRefusal>(
-        "another source than the recorded one was verified for the recorded "
-        "launch only, and no guard compares textures: if it is right for all "
-        "launches, pack it with --code=unproven");
+    return refuseUnguarded("no guard compares textures");
   addShape(/*IsSoft=*/false);
   llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
     return G.Fields.What == MNEME_GUARD_ARG;
@@ -332,12 +336,8 @@ Error GuardMaker::guardBuffers() {
 /// Admits pointers to the same place in such a buffer.
 Error GuardMaker::guardPlace(const PointerWord &P) {
   if (Use.Numbers.count(P.Arg))
-    return make_error<PackRefusal>(
-        formatv("another source than the recorded one was verified for the "
-                "recorded launch only, and the kernel computes with the "
-                "address in argument {0}, which no guard compares: if it is "
-                "right for all launches, pack it with --code=unproven",
-                P.Arg));
+    return refuseUnguarded("the kernel computes with the address in argument " +
+                           Twine(P.Arg) + ", which no guard compares");
   uint64_t Before = P.Value - P.Buffer->Address;
   addBufferGuard(V, MNEME_GUARD_BEFORE, P, Before);
   addBufferGuard(V, MNEME_GUARD_BEHIND, P, P.Buffer->Size - Before);
@@ -348,12 +348,9 @@ Error GuardMaker::guardPlace(const PointerWord &P) {
     return Error::success();
   // Which variable it is could not be told.
   if (P.Buffer->IsGlobal)
-    return make_error<PackRefusal>(
-        formatv("another source than the recorded one was verified for the "
-                "recorded launch only, and argument {0} points to variable "
-                "'{1}', which no guard compares: if it is right for all "
-                "launches, pack it with --code=unproven",
-                P.Arg, P.Buffer->Name));
+    return refuseUnguarded("argument " + Twine(P.Arg) +
+                           " points to variable '" + P.Buffer->Name +
+                           "', which no guard compares");
   addBufferGuard(V, MNEME_GUARD_IN_VARIABLE, P, 0);
   return Error::success();
 }
@@ -496,23 +493,20 @@ Error GuardMaker::chooseCode() {
     return Found.takeError();
   if (*Found == IsSame)
     return Error::success();
-  const std::string Other =
-      Changed.empty() ? "another source than the recorded one was verified for "
-                        "the recorded launch only"
-                      : Changed + " can change results for other data: the "
-                                  "code was verified for the recorded launch "
-                                  "only";
+  Basis = Changed.empty() ? "another source than the recorded one was verified "
+                            "for the recorded launch only"
+                          : Changed + " can change results for other data: the "
+                                      "code was verified for the recorded "
+                                      "launch only";
   if (Error E = parseMemoryUse(*Found).moveInto(Use))
     return E;
   uint32_t Grade = getTests() ? MNEME_CODE_TESTED : MNEME_CODE_VERIFIED;
   if (O.Code < Grade)
-    return make_error<PackRefusal>(Other + ": serve launches like it with "
+    return make_error<PackRefusal>(Basis + ": serve launches like it with "
                                            "--code=verified");
   if (O.Code != MNEME_CODE_UNPROVEN && Use.LoadsPointers)
-    return make_error<PackRefusal>(
-        Other + ", and one of them loads pointers from memory, whose buffers "
-                "no guard compares: if it is right for all launches, pack it "
-                "with --code=unproven");
+    return refuseUnguarded("one of them loads pointers from memory, whose "
+                           "buffers no guard compares");
   F.Code = O.Code == MNEME_CODE_UNPROVEN ? O.Code : Grade;
   return Error::success();
 }
