@@ -15,7 +15,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Deploy/Prove.h"
-#include "llvm/Mneme/Deploy/TunedPackage.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/Clock.h"
@@ -58,11 +57,14 @@ struct StudiedKernel {
   double Share = 0;
   std::string Obstacle; ///< Why the kernel is not tuned.
   std::optional<StudyResult> Study;
-  bool IsPackaged = false;
 
+  bool isPackaged() const {
+    return Study && Study->IsPackaged && Study->Speedup;
+  }
   /// Returns the predicted nanoseconds of its launches, given the speed-up.
   double after(double RatioEstimate::*Bound) const {
-    return IsPackaged ? Nanoseconds / ((*Study->Speedup).*Bound) : Nanoseconds;
+    return isPackaged() ? Nanoseconds / ((*Study->Speedup).*Bound)
+                        : Nanoseconds;
   }
 };
 
@@ -89,9 +91,8 @@ private:
   void measureShares();
   TuneOptions makeOptions(const StudiedKernel &K, double Left) const;
   void tune(StudiedKernel &K, double Left);
-  void findPackaged();
   bool hasPackage() const {
-    return any_of(Kernels, [](const auto &K) { return K.IsPackaged; });
+    return any_of(Kernels, [](const auto &K) { return K.isPackaged(); });
   }
   Error proveOnApplication();
   double secondsLeft(double Part) const {
@@ -104,6 +105,7 @@ private:
   RatioEstimate predict() const;
   json::Object describe() const;
   void print(raw_ostream &OS) const;
+  std::vector<std::string> deviceOption() const;
   std::string command(StringRef Name) const;
 };
 } // namespace
@@ -115,18 +117,20 @@ private:
 Error ApplicationStudy::prepareFolder() {
   Dir = O.ResultsDir.empty() ? "mneme-tuned" : O.ResultsDir;
   Package = pathIn(Dir, "application.mneme");
-  if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
-    return createFileError(Dir, createStringError("is not a folder"));
-  bool HasStudies = sys::fs::exists(pathIn(Dir, "application.json"));
-  if (HasStudies && !O.Resume)
+  return makeResultsFolder(O, Dir, [&]() -> Error {
+    if (O.Resume || !sys::fs::exists(pathIn(Dir, "application.json")))
+      return Error::success();
     return createFileError(
         Dir, createStringError("already holds studies; continue them "
                                "(--resume) or name another folder (-o)"));
-  if (O.ResultsDir.empty())
-    return makeOwnFolder(Dir);
-  if (std::error_code EC = sys::fs::create_directories(Dir))
-    return createFileError(Dir, EC);
-  return Error::success();
+  });
+}
+
+std::vector<std::string> ApplicationStudy::deviceOption() const {
+  StringRef Device = getNamedDevice(O);
+  if (Device.empty())
+    return {};
+  return {("--device=" + Device.split(':').first).str()};
 }
 
 /// Records the application with llvm-mneme-record's defaults, by that tool: its
@@ -138,11 +142,8 @@ Error ApplicationStudy::record() {
   std::string Tool =
       pathIn(sys::path::parent_path(O.ToolPath), "llvm-mneme-record");
   std::vector<StringRef> Words{Tool, "-o", O.Database};
-  std::string Device =
-      "--device=" +
-      StringRef(O.Resources.Devices.front()).split(':').first.str();
-  if (Device != "--device=auto" && Device != "--device=none")
-    Words.push_back(Device);
+  const std::vector<std::string> Device = deviceOption();
+  append_range(Words, Device);
   if (O.Quiet)
     Words.push_back("--quiet");
   Words.push_back("--");
@@ -197,7 +198,7 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
     ReplayOptions Replay = O.Replay;
     Replay.RecordId = I.DynamicHash;
-    if (StringRef Device = O.Resources.Devices.front(); Device != "none")
+    if (StringRef Device = getNamedDevice(O); !Device.empty())
       Replay.Device = Device.str();
     if (!Replay.Iterations)
       Replay.Iterations = ShareIterations;
@@ -281,21 +282,6 @@ void ApplicationStudy::tune(StudiedKernel &K, double Left) {
     K.Obstacle = toString(R.takeError());
 }
 
-/// Finds the kernels that are in the package.
-void ApplicationStudy::findPackaged() {
-  if (!sys::fs::exists(Package))
-    return;
-  Expected<TunedPackage> In = readPackage(Package);
-  if (!In)
-    return consumeError(In.takeError());
-  for (StudiedKernel &K : Kernels)
-    K.IsPackaged =
-        K.Study && K.Study->Speedup &&
-        any_of(In->Kernels, [&](const PackagedKernel &P) {
-          return toHexString(P.StaticHash) == K.Recorded.Kernel.StaticHash;
-        });
-}
-
 Error ApplicationStudy::proveOnApplication() {
   ProveOptions P;
   P.App = *O.Application;
@@ -345,7 +331,7 @@ json::Object ApplicationStudy::describe() const {
         {"folder", nullptr},
         {"trials", nullptr},
         {"speedup", nullptr},
-        {"packaged", K.IsPackaged}};
+        {"packaged", K.isPackaged()}};
     if (K.Study) {
       Kernel["folder"] = json::fixUTF8(K.Folder);
       Kernel["trials"] = K.Study->Trials;
@@ -367,10 +353,8 @@ json::Object ApplicationStudy::describe() const {
 }
 
 std::string ApplicationStudy::command(StringRef Name) const {
-  StringRef Device = O.Resources.Devices.front();
   std::vector<std::string> Words{"llvm-mneme-deploy", Name.str()};
-  if (Device != "auto")
-    Words.push_back("--device=" + Device.split(':').first.str());
+  append_range(Words, deviceOption());
   for (auto [Option, Value] : {std::pair("--scope=", &O.Serve.Scope),
                                {"--launch-shape=", &O.Serve.LaunchShape},
                                {"--code=", &O.Serve.Code},
@@ -398,7 +382,7 @@ void ApplicationStudy::print(raw_ostream &OS) const {
         Row[3] = formatv("{0:F3} ({1})", K.Study->Speedup->Value,
                          describeInterval(*K.Study->Speedup));
       Row[4] = !K.Study->Speedup ? "nothing faster"
-               : K.IsPackaged    ? "packaged"
+               : K.isPackaged()  ? "packaged"
                                  : "no package: " + K.Study->NoPackage;
     }
     for (std::string &Cell : Row)
@@ -471,7 +455,6 @@ Expected<int> ApplicationStudy::run() {
     }
     tune(K, Left);
     Left -= K.Share;
-    findPackaged();
     if (Error E = Save())
       return std::move(E);
   }

@@ -17,9 +17,22 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
+Error mneme::makeResultsFolder(const TuneOptions &O, StringRef Dir,
+                               function_ref<Error()> Check) {
   if (sys::fs::exists(Dir) && !sys::fs::is_directory(Dir))
     return createFileError(Dir, createStringError("is not a folder"));
+  if (Error E = Check())
+    return E;
+  // The default folder must belong to the user, because the user did not choose
+  // it.
+  if (O.ResultsDir.empty())
+    return makeOwnFolder(Dir);
+  if (std::error_code EC = sys::fs::create_directories(Dir))
+    return createFileError(Dir, EC);
+  return Error::success();
+}
+
+static Error checkFolder(const TuneOptions &O, StringRef Dir) {
   // An empty journal is left by a study that was killed before it began.
   std::string Journal = pathIn(Dir, "study.log");
   if (sys::fs::exists(Journal) && !sys::fs::is_regular_file(Journal))
@@ -32,13 +45,11 @@ Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
                                "or name another folder (-o)"));
   if (!HasStudy && O.Resume)
     return createFileError(Dir, createStringError("holds no study to resume"));
-  // The default folder must belong to the user, because the user did not choose
-  // it.
-  if (O.ResultsDir.empty())
-    return makeOwnFolder(Dir);
-  if (std::error_code EC = sys::fs::create_directories(Dir))
-    return createFileError(Dir, EC);
   return Error::success();
+}
+
+Error mneme::prepareResults(const TuneOptions &O, StringRef Dir) {
+  return makeResultsFolder(O, Dir, [&] { return checkFolder(O, Dir); });
 }
 
 namespace {
@@ -105,9 +116,9 @@ mneme::writeResults(const TuneOptions &O, StringRef Dir, const StudyRecord &R) {
   if (O.Report)
     Written.push_back("report.html");
   for (const TuneOptions::Export &X : getExports(O, Dir)) {
-    std::string Name =
-        X.Path.empty() ? "study." + getExportExtension(X.Format)->str()
-                       : X.Path;
+    std::string Name = X.Path.empty()
+                           ? "study." + getExportExtension(X.Format)->str()
+                           : X.Path;
     std::string Path = X.Path.empty() ? pathIn(Dir, Name) : X.Path;
     if (exportsOnlyWinner(X.Format) && !R.winner()) {
       if (O.OfApplication)

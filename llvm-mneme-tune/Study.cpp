@@ -38,6 +38,11 @@ static constexpr double PythonSeconds = 60;
 // The parts of a study
 //===----------------------------------------------------------------------===//
 
+StringRef mneme::getNamedDevice(const TuneOptions &O) {
+  StringRef Device = O.Resources.Devices.front();
+  return Device == "auto" || Device == "none" ? "" : Device;
+}
+
 std::string mneme::makeFileName(StringRef Kernel) {
   std::string Name = Kernel.take_front(64).str();
   for (char &C : Name)
@@ -279,8 +284,7 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
   json::Object Settings = R.withBase(Winner ? Winner->Config : json::Object());
   ReplayOptions Base = O.Replay;
   Base.Device = ReplayOptions().Device;
-  if (StringRef Device = O.Resources.Devices.front();
-      Device != "auto" && Device != "none")
+  if (StringRef Device = getNamedDevice(O); !Device.empty())
     Base.Device = Device.str();
   if (!isOnHost(R))
     Base.Host = HostOptions();
@@ -417,11 +421,12 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
     R.GPU = findGPUName(Farm.describe(), Winner->Device);
   StudyResult Result;
   R.WritePackage = [&](StringRef Path) {
-    return handleErrors(writeWinner(O, Dir, Farm.plans(), R, Path),
-                        [&](std::unique_ptr<PackRefusal> No) {
-                          Result.NoPackage = No->message();
-                          return Error(std::move(No));
-                        });
+    Error E = writeWinner(O, Dir, Farm.plans(), R, Path);
+    Result.IsPackaged |= !E;
+    return handleErrors(std::move(E), [&](std::unique_ptr<PackRefusal> No) {
+      Result.NoPackage = No->message();
+      return Error(std::move(No));
+    });
   };
   if (Error Failed = report(O, Dir, *Farm.plans().front(), R, *Outcome)
                          .moveInto(Result.ExitCode))

@@ -146,11 +146,15 @@ struct StudyResult {
   uint64_t Trials = 0;
   /// Of the winner, in the re-test; unset without a winner.
   std::optional<RatioEstimate> Speedup;
+  bool IsPackaged = false;
   std::string NoPackage; ///< Why the winner could not be packed.
 };
 Expected<StudyResult> runStudy(TuneOptions O);
 /// Tunes all kernels of a recording; \returns the exit code.
 Expected<int> tuneAllKernels(TuneOptions O);
+
+/// Returns the first of the user's devices; empty for "auto" and "none".
+StringRef getNamedDevice(const TuneOptions &O);
 
 /// Returns a symbol with characters replaced that are unsuitable in file names.
 std::string makeFileName(StringRef Kernel);
@@ -177,6 +181,10 @@ Error writeWinner(const TuneOptions &O, StringRef Dir,
                   const StudyRecord &R, StringRef Path);
 
 /// Creates the folder; fails if it holds a study and --resume was not given.
+/// Makes the folder \p Dir for results, unless it is something else, or
+/// \p Check has something against what it holds.
+Error makeResultsFolder(const TuneOptions &O, StringRef Dir,
+                        function_ref<Error()> Check);
 Error prepareResults(const TuneOptions &O, StringRef Dir);
 /// Writes all files except the journal; \returns their names.
 Expected<std::vector<std::string>> writeResults(const TuneOptions &O,
