@@ -238,8 +238,8 @@ Error Judge::assessPower() {
   return Error::success();
 }
 
-/// Draws inputs of a training instance. A launch that the recorded code does not
-/// verify on is of no use.
+/// Draws inputs of a training instance. A launch that the recorded code does
+/// not verify on is of no use.
 Error Judge::perturbOne(unsigned Number, StringRef Device,
                         std::shared_ptr<SourceCompiler> Sources) {
   unsigned I = Training[Number % Training.size()];
@@ -345,7 +345,8 @@ Error Judge::chooseSchedules() {
   else if (!Perturbed.empty() && getFirstDevice(*Farm) == "host")
     Scheduled = &Perturbed[Perturbed.size() > 1];
   if (!Scheduled) {
-    Unscheduled.push_back("no launch with drawn inputs runs on the host device");
+    Unscheduled.push_back(
+        "no launch with drawn inputs runs on the host device");
     return Error::success();
   }
   auto Try = [&](ArrayRef<HostSchedule> Some, ScheduleChecks C) -> Error {
@@ -357,7 +358,8 @@ Error Judge::chooseSchedules() {
   uint64_t Threads =
       Scheduled->Plan->grid().count() * Scheduled->Plan->block().count();
   unsigned Count = std::min<uint64_t>(
-      O.Schedules, std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
+      O.Schedules,
+      std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
   for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
     bool IsRandom = Order == HostSchedule::Random;
     std::vector<HostSchedule> Some;
@@ -551,17 +553,27 @@ void Judge::checkLaunch(Judgement &J) const {
 }
 
 /// Bars a candidate with suspicions.
-void Judge::distrust(Judgement &J) const {
-  double Factor = J.Speedup ? J.Speedup->Value : J.Estimate.value_or(1);
-  if (Factor > IncredibleSpeedup)
+Error Judge::distrust(const CandidateConfig &Config, Judgement &J) {
+  auto IsIncredible = [&] {
+    return J.Failure.empty() &&
+           (J.Speedup ? J.Speedup->Value : J.Estimate.value_or(1)) >
+               IncredibleSpeedup;
+  };
+  // A time that other work on the machine made long can be all there is to it.
+  if (IsIncredible())
+    if (Error E = compare(Config, J))
+      return E;
+  if (IsIncredible())
     J.Suspicions.push_back(
-        formatv("it is {0:f1} times as fast as the recorded code", Factor)
+        formatv("it is {0:f1} times as fast as the recorded code",
+                J.Speedup->Value)
             .str());
   if (J.Suspicions.empty() || O.AcceptSuspect || !O.Untrusted ||
       !J.Failure.empty())
-    return;
+    return Error::success();
   J.Failure = FailureKind::Distrusted;
   J.Error = join(J.Suspicions, ", ");
+  return Error::success();
 }
 
 Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
@@ -616,7 +628,8 @@ Expected<std::vector<Judgement>> Judge::judge(ArrayRef<CandidateConfig> Configs,
     if (Last >= JudgeStage::Compare && J.Failure.empty())
       if (Error E = compare(Configs[I], J))
         return std::move(E);
-    distrust(J);
+    if (Error E = distrust(Configs[I], J))
+      return std::move(E);
     if (Last >= JudgeStage::HeldOut && J.Failure.empty())
       if (Error E = testHeldOut(Configs[I], J))
         return std::move(E);
@@ -725,17 +738,11 @@ Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
 }
 
 /// A version that remembers the recorded results is fast only where they are
-/// right.
-Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
+/// right. Empty: nothing was found, or the version failed on a launch.
+Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
+                                           Judgement &J) {
   if (!J.Speedup || J.Speedup->Low <= RelevantSpeedup)
-    return Error::success();
-  auto Refuse = [&](const Twine &Why) {
-    J.Reached = JudgeStage::HeldOut;
-    J.Failure = FailureKind::Distrusted;
-    J.Suspicions.push_back(Why.str());
-    J.Error = J.Suspicions.back();
-    return Error::success();
-  };
+    return "";
   for (unsigned I : HeldOut) {
     EvaluationRequest Pair[] = {makeRequest({}, I, true),
                                 makeRequest(Config.of(I), I, true)};
@@ -745,14 +752,14 @@ Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
       return P.takeError();
     if (!P->Failure.empty()) {
       failHeldOut(J, P->Failure, "a launch that was held out");
-      return Error::success();
+      return "";
     }
     if (estimatePairedRatio(P->Samples[0], P->Samples[1]).High < 1)
-      return Refuse("it is slower than the recorded code on a launch that was "
-                    "held out");
+      return "it is slower than the recorded code on a launch that was held "
+             "out";
   }
   if (Perturbed.empty() || !Perturbed.front().OnlyOrder || isStopped(J))
-    return Error::success();
+    return "";
   Expected<std::unique_ptr<ReplayPlan>> Plan =
       makeDrawn(Perturbed.front(), Config);
   if (!Plan)
@@ -762,24 +769,45 @@ Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
   Options.Iterations = O.Rounds;
   Options.Warmup = 1;
   if (Error E = (*Plan)->vary(std::move(Options)).moveInto(*Plan))
-    return E;
+    return std::move(E);
   Expected<ReplayResult> R = runIsolatedReplay(**Plan);
   if (!R)
     return R.takeError();
   if (FailureKind Kind(R->V); !Kind.empty()) {
     failHeldOut(J, Kind, "a launch with inputs in another order");
-    return Error::success();
+    return "";
   }
   if (!R->Compared || !R->Compared->Speedup)
-    return Error::success();
+    return "";
   J.UnseenSpeedup = R->Compared->Speedup;
   if (std::log(J.UnseenSpeedup->High) < UnseenShare * std::log(J.Speedup->Low))
-    return Refuse(
-        formatv("it is {0:f2} times as fast as the recorded code on the "
-                "recorded inputs, but {1:f2} times on the same inputs in "
-                "another order",
-                J.Speedup->Value, J.UnseenSpeedup->Value)
-            .str());
+    return formatv("it is {0:f2} times as fast as the recorded code on the "
+                   "recorded inputs, but {1:f2} times on the same inputs in "
+                   "another order",
+                   J.Speedup->Value, J.UnseenSpeedup->Value)
+        .str();
+  return "";
+}
+
+/// What else the machine does can make a time look wrong: a version is refused
+/// for its times when they were measured twice.
+Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
+  std::string Doubt;
+  if (Error E = findTimeDoubt(Config, J).moveInto(Doubt))
+    return E;
+  if (Doubt.empty())
+    return Error::success();
+  if (Error E = compare(Config, J))
+    return E;
+  if (J.Failure.empty())
+    if (Error E = findTimeDoubt(Config, J).moveInto(Doubt))
+      return E;
+  if (Doubt.empty() || !J.Failure.empty())
+    return Error::success();
+  J.Reached = JudgeStage::HeldOut;
+  J.Failure = FailureKind::Distrusted;
+  J.Suspicions.push_back(Doubt);
+  J.Error = std::move(Doubt);
   return Error::success();
 }
 
@@ -814,6 +842,7 @@ Error Judge::testHeldOut(const CandidateConfig &Config, Judgement &J) {
 
 Error Judge::testFinalist(const CandidateConfig &Config, Judgement &J) {
   J.Reached = JudgeStage::HeldOut;
-  distrust(J);
+  if (Error E = distrust(Config, J))
+    return E;
   return J.Failure.empty() ? testHeldOut(Config, J) : Error::success();
 }
