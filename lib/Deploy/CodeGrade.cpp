@@ -98,6 +98,7 @@ private:
   bool isPrivate(const Value &Pointer);
   bool isFilledHere(const AllocaInst &A);
   bool isLoaded(const Value &Number);
+  bool isPutTogether(const Value &Number);
 
   const Function &Kernel;
   std::map<const AllocaInst *, bool> Known;
@@ -179,12 +180,36 @@ bool AddressFinder::isLoaded(const Value &Number) {
   return false;
 }
 
+/// Returns true if a number has parts of arguments, but no argument as a whole
+/// and no pointer.
+bool AddressFinder::isPutTogether(const Value &Number) {
+  unsigned Whole = Number.getType()->getScalarSizeInBits();
+  bool HasPart = false;
+  SmallVector<const Value *, 8> Parts = {&Number};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Parts.empty()) {
+    const Value *V = Parts.pop_back_val();
+    if (!Seen.insert(V).second || isa<ConstantInt>(V))
+      continue;
+    const auto *I = dyn_cast<Instruction>(V);
+    if (isa<Argument, LoadInst, PtrToIntOperator>(V) || !I) {
+      if (V->getType()->getScalarSizeInBits() >= Whole)
+        return false;
+      HasPart = true;
+    } else {
+      append_range(Parts, I->operand_values());
+    }
+  }
+  return HasPart;
+}
+
 bool AddressFinder::loadsAddress(const Instruction &I) {
   if (const auto *Load = dyn_cast<LoadInst>(&I))
     return hasPointer(Load->getType()) &&
            !isPrivate(*Load->getPointerOperand());
   if (const auto *Cast = dyn_cast<IntToPtrInst>(&I))
-    return isLoaded(*Cast->getOperand(0));
+    return isLoaded(*Cast->getOperand(0)) ||
+           isPutTogether(*Cast->getOperand(0));
   const auto *Call = dyn_cast<CallBase>(&I);
   return Call && accessesMemory(*Call) &&
          any_of(Call->args(), [&](const Use &A) {

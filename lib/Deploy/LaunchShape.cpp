@@ -267,6 +267,13 @@ using AtomicKind = std::pair<AtomicRMWInst::BinOp, const Type *>;
 
 /// Atomics of one kind commute if they are on integers and no code reads the
 /// value that they return. Those of several types may overlap.
+/// Another shape would let it race with other blocks.
+static bool isOfOneBlock(const AtomicRMWInst &A) {
+  std::optional<StringRef> Scope =
+      A.getContext().getSyncScopeName(A.getSyncScopeID());
+  return !Scope || !is_contained({"", "device", "agent"}, *Scope);
+}
+
 static std::string checkAtomic(const AtomicRMWInst &A,
                                std::optional<AtomicKind> &Only) {
   AtomicRMWInst::BinOp Op = A.getOperation();
@@ -277,7 +284,7 @@ static std::string checkAtomic(const AtomicRMWInst &A,
       AtomicRMWInst::Xor,  AtomicRMWInst::Max, AtomicRMWInst::Min,
       AtomicRMWInst::UMax, AtomicRMWInst::UMin};
   if (!A.getType()->isIntegerTy() || !is_contained(Commute, Op) ||
-      !A.use_empty() || A.isVolatile() ||
+      !A.use_empty() || A.isVolatile() || isOfOneBlock(A) ||
       (Only && *Only != AtomicKind(Op, A.getType())))
     return "the results of its atomics depend on their order";
   Only = {Op, A.getType()};

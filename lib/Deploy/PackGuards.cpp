@@ -60,6 +60,9 @@ private:
   void guardEverything();
   const TestedLaunch *getTests() const;
   const TestedArgument *findTested(unsigned Index) const;
+  Error guardWords(unsigned Arg, StringRef Bytes,
+                   const std::set<unsigned> &Pointers,
+                   std::vector<PointerWord> &Found);
   Error guardBuffers();
   Error guardPlace(const PointerWord &P);
   void guardVariables();
@@ -254,20 +257,26 @@ static void addTested(PackagedVariant &V, const TestedArgument &T,
 
 /// Returns the words of an argument that point into recorded memory. Guards all
 /// bytes but those of \p Pointers: a number that looks like an address, or is
-/// made one, has to keep its value.
-static std::vector<PointerWord> guardWords(const RecordedState &State,
-                                           unsigned Arg, StringRef Bytes,
-                                           const std::set<unsigned> &Pointers,
-                                           PackagedVariant &V) {
-  std::vector<PointerWord> Found;
+/// made one, has to keep its value. What a pointer to the end of a buffer or in
+/// front of it reaches cannot be told.
+Error GuardMaker::guardWords(unsigned Arg, StringRef Bytes,
+                             const std::set<unsigned> &Pointers,
+                             std::vector<PointerWord> &Found) {
+  std::set<unsigned> Unknown;
+  for (unsigned At : Pointers)
+    if (Bytes.drop_front(At)
+            .take_front(sizeof(uint64_t))
+            .find_first_not_of('\0') != StringRef::npos)
+      Unknown.insert(At);
   size_t Done = 0;
   for (unsigned At = 0; At + sizeof(uint64_t) <= Bytes.size();
        At += sizeof(uint64_t)) {
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
-    for (const auto &R : State.regions()) {
+    for (const auto &R : Plan.state().regions()) {
       if (Word - R.Info.Address >= R.Info.Size)
         continue;
       Found.push_back({Arg, At, Word, &R.Info});
+      Unknown.erase(At);
       if (!Pointers.count(At))
         continue;
       addBytes(V, Arg, Bytes.slice(Done, At), Done);
@@ -275,7 +284,11 @@ static std::vector<PointerWord> guardWords(const RecordedState &State,
     }
   }
   addBytes(V, Arg, Bytes.drop_front(Done), Done);
-  return Found;
+  if (Unknown.empty())
+    return Error::success();
+  return refuseUnguarded("the pointer in argument " + Twine(Arg) +
+                         " is outside of the recorded buffers, so no guard "
+                         "compares what it reaches");
 }
 
 /// Returns what launches that were made to test the code varied. Null if they
@@ -317,10 +330,10 @@ Error GuardMaker::guardBuffers() {
     if (Range && isPowerOf2_32(A.Size) && A.Size <= sizeof(uint64_t))
       addTested(V, *Range, A.Size);
     else if (!IsPointer || Use.Used.count(I))
-      llvm::append_range(
-          Words,
-          guardWords(Plan.state(), I, Bytes,
-                     IsPointer ? std::set<unsigned>{0} : Use.Members[I], V));
+      if (Error E = guardWords(
+              I, Bytes, IsPointer ? std::set<unsigned>{0} : Use.Members[I],
+              Words))
+        return E;
   }
   for (auto [I, P] : enumerate(Words)) {
     if (Error E = guardPlace(P))
@@ -758,6 +771,8 @@ static constexpr StringLiteral ChangingPasses[] = {"forceattrs",
 
 /// Options of LLVM that change rounding, or assume what the code does not say.
 static constexpr StringLiteral ChangingOptions[] = {
+    "attributor-assume-closed-world",
+    "da-disable-delinearization-checks",
     "denormal-fp-math",
     "denormal-fp-math-f32",
     "enable-double-float-shrink",
@@ -769,7 +784,9 @@ static constexpr StringLiteral ChangingOptions[] = {
     "force-remove-attribute",
     "forceattrs-csv-path",
     "fp-contract",
+    "freeze-loop-unswitch-cond",
     "hints-allow-reordering",
+    "licm-force-thread-model-single",
     "limit-float-precision",
     "loop-flatten-assume-no-overflow",
     "matrix-allow-contract",

@@ -25,6 +25,7 @@
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Passes/PassBuilder.h"
+#include "llvm/Support/Regex.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -145,8 +146,14 @@ static bool isHarmlessCall(const Instruction &I, const TargetLibraryInfo &TLI) {
       (isa<CallInst>(Call) && Call->doesNotReturn()))
     return true;
   const Function *F = Call->getCalledFunction();
-  return F && F->isDeclaration() &&
-         is_contained({"vprintf", "printf", "puts", "putchar"}, F->getName());
+  if (!F || !F->isDeclaration())
+    return false;
+  if (!is_contained({"vprintf", "printf"}, F->getName()))
+    return is_contained({"puts", "putchar"}, F->getName());
+  // The conversion n writes.
+  StringRef Format;
+  return getConstantStringInfo(Call->getArgOperand(0), Format) &&
+         !Regex("%[^a-zA-Z%]*[hlqjzt]*n").match(Format);
 }
 
 /// Whether an instruction writes through a pointer to memory of a block or

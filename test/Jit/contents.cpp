@@ -53,6 +53,11 @@ JIT int callback(const int *P, void (*F)(int)) {
   F(8);
   return P[1];
 }
+JIT int counted(const int *P, int N) {
+  mneme::jit_array(P, 4);
+  printf("counted %d%n\n", N, const_cast<int *>(P));
+  return P[0] * 10 + P[1];
+}
 // Everything is read before anything is written.
 JIT int first(const int *P, int *Q, int N) {
   mneme::jit_array(P, 4);
@@ -158,4 +163,8 @@ int main() {
   G[0] += 10;
   printf("%d %d %ld %d\n", First, *Kept, far(G, G + 5), self(&O) == &O);
   // CHECK-NEXT: 1 11 5 1
+  int C[4] = {1, 2, 3, 4};
+  printf("%d\n", counted(C, 5));
+  // CHECK-NEXT: counted 5
+  // CHECK-NEXT: 92
 }

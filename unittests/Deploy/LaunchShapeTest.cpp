@@ -191,6 +191,11 @@ TEST(LaunchShapeTest, Atomics) {
   EXPECT_EQ(Order, dependence("%p = cmpxchg ptr %out, i32 0, i32 %i monotonic "
                               "monotonic"));
   EXPECT_EQ(Order, dependence("fence seq_cst"));
+  // Of the block in which the launch was recorded, there may be several.
+  EXPECT_EQ("", dependence("atomicrmw add ptr %out, i32 %i "
+                           "syncscope(\"device\") monotonic"));
+  EXPECT_EQ(Order, dependence("atomicrmw add ptr %out, i32 %i "
+                              "syncscope(\"block\") monotonic"));
 }
 
 TEST(LaunchShapeTest, UnknownCode) {

@@ -65,6 +65,32 @@ __global__ void hashed(float *Out) {
   Out[I] = ((Word)Out + I) * 2654435761ull >> 20 & 1023;
 }
 
+__global__ void reversed(const float *End, float *Out) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  if (I)
+    return;
+  for (int J = 0; J < N; ++J)
+    Out[J] = End[-1] + J;
+}
+
+struct Range {
+  const float *Begin, *End;
+};
+__global__ void ranged(Range R, float *Out) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  if (I)
+    return;
+  for (int J = 0; J < N; ++J)
+    Out[J] = R.End[-1] + J + (R.Begin == R.End);
+}
+
+__global__ void halved(unsigned High, unsigned Low, float *Out) {
+  int I = blockIdx.x * blockDim.x + threadIdx.x;
+  const float *In = (const float *)((Word)High << 32 | Low);
+  Out[I] = In[I] + 1;
+  Out[I] += In[I] * 2;
+}
+
 template <typename T> static T *makeBuffer(size_t Size = sizeof(float) * N) {
   T *P;
   cudaMalloc(&P, Size);
@@ -136,6 +162,12 @@ int main(int Argc, char **Argv) {
   } else if (Is("hashed")) {
     Result = Other ? B : A;
     hashed<<<4, 256>>>(Result);
+  } else if (Is("reversed")) {
+    reversed<<<4, 256>>>(B + N, Other ? B : A);
+  } else if (Is("ranged")) {
+    ranged<<<4, 256>>>({B, B + N}, Other ? B : A);
+  } else if (Is("halved")) {
+    halved<<<4, 256>>>((Word)B >> 32, (Word)B, Other ? B : A);
   }
   cudaMemcpy(H, Result, sizeof(H), cudaMemcpyDefault);
   double Sum = 0;
