@@ -101,12 +101,9 @@ ValueRange TableBuilder::getParameterRange(unsigned Parameter) const {
   }
   if (Is.State != Known::Open)
     return getRangeOf(I, B, Is.First, Is.Last);
-  ValueRange R = B.Count ? getRangeOf(I, B, 0, B.Count - 1)
-                         : std::make_pair(Value(B.RealLow), Value(B.RealHigh));
-  if (!B.When)
-    return R;
-  return std::make_pair(std::min(R->first, B.Absent),
-                        std::max(R->second, B.Absent));
+  // The value of an absent parameter is one of its values, too.
+  return B.Count ? getRangeOf(I, B, 0, B.Count - 1)
+                 : std::make_pair(Value(B.RealLow), Value(B.RealHigh));
 }
 
 ValueRange TableBuilder::getRange(const Expr &E) const {

@@ -325,6 +325,25 @@ static void allocated(int *D) {
   CHECK(Used == 0);
 }
 
+// A node keeps no pointer to the list of accesses that it was added with.
+static void allocationParameters() {
+  cudaMemAllocNodeParams P = {}, Read;
+  P.poolProps.allocType = cudaMemAllocationTypePinned;
+  P.poolProps.location = {cudaMemLocationTypeDevice, 0};
+  cudaMemAccessDesc Access = {P.poolProps.location, cudaMemAccessFlagsProtReadWrite};
+  P.accessDescs = &Access;
+  P.accessDescCount = 1;
+  P.bytesize = 64;
+  cudaGraph_t G;
+  cudaGraphNode_t Node;
+  OK(cudaGraphCreate(&G, 0));
+  OK(cudaGraphAddMemAllocNode(&Node, G, nullptr, 0, &P));
+  OK(cudaGraphMemAllocNodeGetParams(Node, &Read));
+  CHECK(P.dptr && Read.dptr == P.dptr && Read.bytesize == 64);
+  CHECK(!Read.accessDescs && Read.accessDescCount == 0);
+  OK(cudaGraphDestroy(G));
+}
+
 int main() {
   int *D, *E;
   OK(cudaMalloc(&D, 64));
@@ -332,6 +351,7 @@ int main() {
   captured(D, E);
   built(D, E);
   allocated(D);
+  allocationParameters();
   updated(D);
   refused(D);
   copied(D, E);

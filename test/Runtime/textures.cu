@@ -307,7 +307,11 @@ static void testLevels() {
   for (int I = 0; I != 5; ++I)
     IS(I, 5 * I);
   IS(5, 20);
+  // Levels are freed with their array.
+  OK(cudaGetMipmappedArrayLevel(&A, M, 3));
+  OK(cudaArrayGetInfo(nullptr, nullptr, nullptr, A));
   OK(cudaFreeMipmappedArray(M));
+  EXPECT(cudaErrorInvalidResourceHandle, cudaArrayGetInfo(nullptr, nullptr, nullptr, A));
 }
 
 __global__ void surface(Surface S, Surface B, float *Out) {

@@ -102,6 +102,56 @@ TEST(PTXText, HasRegisters) {
   EXPECT_TRUE(P.statements()[locate(P, "mov.u32")].Uses.empty());
 }
 
+TEST(PTXText, AdjacentLabelsBeginOneBlock) {
+  PTXText P = cantFail(PTXText::parse(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry kernel()
+{
+	.reg .b32 	%r<2>;
+	mov.u32 	%r1, %tid.x;
+$L__BB0_1:
+$L__tmp0:
+	st.global.b32 	[0], %r1;
+$L__BB0_2:
+	ret;
+}
+)"));
+  EXPECT_EQ(P.functions()[0].NumBlocks, 3u);
+  EXPECT_EQ(P.statements()[locate(P, "$L__BB0_1")].Block, 1u);
+  EXPECT_EQ(P.statements()[locate(P, "$L__tmp0")].Block, 1u);
+  EXPECT_EQ(P.statements()[locate(P, "st.global")].Block, 1u);
+  EXPECT_EQ(P.statements()[locate(P, "ret")].Block, 2u);
+}
+
+TEST(PTXText, SomeBarriersHaveResults) {
+  PTXText P = cantFail(PTXText::parse(R"(.version 8.0
+.target sm_90
+.address_size 64
+.visible .entry kernel()
+{
+	.reg .pred 	%p<3>;
+	.reg .b32 	%r<4>;
+	.reg .b64 	%rd<3>;
+	barrier.sync 	%r1, %r2;
+	barrier.cta.red.popc.u32 	%r3, %r1, %r2, %p1;
+	mbarrier.test_wait.shared.b64 	%p1, [%r1], %rd1;
+	mbarrier.try_wait.parity.shared.b64 	%p2, [%r1], %r2;
+	mbarrier.arrive.shared.b64 	%rd2, [%r1];
+	ret;
+}
+)"));
+  auto Defs = [&](StringRef Start) {
+    return P.statements()[locate(P, Start)].Defs;
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(Defs("barrier.sync"), Names());
+  EXPECT_EQ(Defs("barrier.cta.red"), Names{"%r3"});
+  EXPECT_EQ(Defs("mbarrier.test_wait"), Names{"%p1"});
+  EXPECT_EQ(Defs("mbarrier.try_wait"), Names{"%p2"});
+  EXPECT_EQ(Defs("mbarrier.arrive"), Names{"%rd2"});
+}
+
 TEST(PTXText, Isolates) {
   PTXText P = parse();
   BitVector Set(P.statements().size());

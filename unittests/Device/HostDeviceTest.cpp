@@ -14,6 +14,7 @@
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 #include <cstring>
+#include <fstream>
 #include <numeric>
 
 using namespace llvm;
@@ -139,6 +140,28 @@ TEST_F(HostDeviceTest, RunsEveryThread) {
     ASSERT_EQ(Data[I], I);
   EXPECT_EQ(Data[999], 0);
 }
+
+#ifdef __linux__
+/// The pages of the address space of this process.
+static size_t countPages() {
+  std::ifstream File("/proc/self/statm");
+  size_t Pages = 0;
+  File >> Pages;
+  return Pages;
+}
+
+TEST_F(HostDeviceTest, KernelsReturnTheirMemory) {
+  auto M = parse(iota());
+  Expected<DeviceImage> Image = compileKernelForHost(*M, "iota", {});
+  ASSERT_THAT_EXPECTED(Image, Succeeded());
+  constexpr size_t Kernels = 100, Least = 64; // pages of code
+  ASSERT_THAT_EXPECTED(Host->load(*Image, {}), Succeeded());
+  size_t Before = countPages();
+  for (size_t I = 0; I != Kernels; ++I)
+    ASSERT_THAT_EXPECTED(Host->load(*Image, {}), Succeeded());
+  EXPECT_LT(countPages(), Before + Kernels * Least / 2);
+}
+#endif
 
 TEST_F(HostDeviceTest, FinishesDoTheSame) {
   ASSERT_THAT_ERROR(Host->mapMemory(Base, PageSize), Succeeded());

@@ -10,6 +10,7 @@
 #include "LaunchMessages.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/BinaryFormat/ELF.h"
+#include "llvm/Mneme/Compile/KernelImage.h"
 #include "llvm/ObjectYAML/yaml2obj.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -22,7 +23,7 @@ using namespace llvm::mneme;
 
 /// A request for the kernel "add" of a cubin that has only the code of a kernel
 /// called \p Name.
-static LoadImageRequest bareCubin(StringRef Name = "add") {
+static LoadImageRequest bareCubin(StringRef Name = "add", StringRef Info = "") {
   SmallString<0> Text;
   raw_svector_ostream OS(Text);
   std::string Description = formatv(R"(--- !ELF
@@ -36,8 +37,8 @@ Sections:
   - Name: .text.{0}
     Type: SHT_PROGBITS
     Content: '00'
-)",
-                                    Name);
+{1})",
+                                    Name, Info);
   yaml::Input Document(Description);
   EXPECT_TRUE(yaml::convertYAML(Document, OS, [](const Twine &Message) {
     ADD_FAILURE() << Message.str();
@@ -58,6 +59,32 @@ TEST(ImageKernel, NeedsParameterInformation) {
       FailedWithMessage("the image has no parameter information of kernel "
                         "'add', and the driver gives none (before CUDA "
                         "12.4)"));
+}
+
+TEST(ImageKernel, ReadsParametersOfCubins) {
+  // An int at 0 and a pointer at 8, their size, and the number of registers,
+  // which has the form of the size.
+  const char Info[] = R"(
+  - Name: .nv.info.add
+    Type: SHT_PROGBITS
+    Content: '{0}{1}03{2}031bff00'
+)";
+  const char Int[] = "04170c00000000000000000000001000";
+  const char Pointer[] = "04170c00000000000100080000002000";
+  auto Read = [&](StringRef Parameter, StringRef Size) {
+    std::string Section = formatv(Info, Int, Parameter, Size);
+    KernelImage Cubin = {false, "sm_90", bareCubin("add", Section).Image};
+    return cantFail(readParameters(Cubin, "add"));
+  };
+  auto Params = Read(Pointer, "191000");
+  ASSERT_TRUE(Params);
+  ASSERT_EQ(Params->size(), 2u);
+  EXPECT_EQ((*Params)[0].Offset, 0u);
+  EXPECT_EQ((*Params)[0].Size, 4u);
+  EXPECT_EQ((*Params)[1].Offset, 8u);
+  EXPECT_EQ((*Params)[1].Size, 8u);
+  // Parameters are missing.
+  EXPECT_FALSE(Read("", "191000"));
 }
 
 TEST(ImageKernel, TakesTheDriversParameterInformation) {

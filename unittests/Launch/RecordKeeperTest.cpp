@@ -107,6 +107,20 @@ TEST_F(RecordKeeperTest, WritesKernelAndBitcode) {
   EXPECT_EQ((*Bitcode)->getBuffer().str(), "bitcode");
 }
 
+TEST_F(RecordKeeperTest, ALimitCountsExistingFiles) {
+  RecordKeeper R{std::string(Dir.path())};
+  ASSERT_THAT_ERROR(R.prepare(), Succeeded());
+  R.addKernel(K, "host");
+  cantFail(writeFileAtomically(Dir.path("other"), std::string(2000, 'x')));
+  R.limit(2000);
+  EXPECT_THAT_ERROR(R.checkStagingRoom(), Succeeded());
+  EXPECT_THAT_EXPECTED(add(R), FailedWithMessage(MNEME_REASON_FULL));
+  EXPECT_THAT_ERROR(R.checkStagingRoom(), FailedWithMessage(MNEME_REASON_FULL));
+  R.limit(3000);
+  EXPECT_THAT_ERROR(R.checkStagingRoom(), Succeeded());
+  EXPECT_THAT_EXPECTED(add(R), HasValue(true));
+}
+
 TEST_F(RecordKeeperTest, SealsWhatItWrites) {
   RecordKeeper R{std::string(Dir.path())};
   ASSERT_THAT_ERROR(R.prepare(), Succeeded());

@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/AsmParser/Parser.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Bitcode/LLVMBitCodes.h"
@@ -17,11 +19,13 @@
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/ObjectYAML/yaml2obj.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/SourceMgr.h"
+#include "llvm/Support/YAMLTraits.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -282,6 +286,37 @@ TEST(PayloadTest, SurvivesAnyByte) {
   for (size_t Size = 0; Size != Good.size(); ++Size)
     EXPECT_THAT_EXPECTED(parsePayload(StringRef(Good).take_front(Size), "file"),
                          Failed());
+}
+
+TEST(PayloadTest, SkipsThePaddingOfTheLinker) {
+  std::string Padding(16, '\0'), One = TestPayload().str();
+  TestPayload Second;
+  Second.Header.OptLevel = '1';
+  std::string Section = Padding + One + Padding + Second.str() + Padding;
+  std::string Description = (R"(--- !ELF
+FileHeader:
+  Class: ELFCLASS64
+  Data: ELFDATA2LSB
+  Type: ET_DYN
+  Machine: EM_X86_64
+Sections:
+  - Name: mneme_payload
+    Type: SHT_PROGBITS
+    Content: ')" + toHex(Section) +
+                             "'\n");
+  SmallString<0> Bytes;
+  raw_svector_ostream OS(Bytes);
+  yaml::Input Document(Description);
+  ASSERT_TRUE(yaml::convertYAML(Document, OS, [](const Twine &Message) {
+    ADD_FAILURE() << Message.str();
+  }));
+  SmallString<128> Path;
+  ASSERT_FALSE(sys::fs::createTemporaryFile("payload", "so", Path));
+  FileRemover Remover(Path);
+  ASSERT_THAT_ERROR(writeFileAtomically(Path, Bytes), Succeeded());
+  auto Payloads = readPayloads(Path);
+  ASSERT_THAT_EXPECTED(Payloads, Succeeded());
+  ASSERT_EQ(Payloads->size(), 2u);
 }
 
 TEST(PayloadTest, RefusesWhatIsNoObject) {

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "SmallRecording.h"
+#include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gmock/gmock.h"
@@ -53,6 +54,29 @@ TEST_F(ConfigTest, NothingIsAsRecorded) {
   EXPECT_TRUE(makeConfig({}).empty());
   ReplayOptions O = applied("{}");
   EXPECT_TRUE(makeConfig(O).empty());
+}
+
+TEST_F(ConfigTest, BaselinesAreVerifiedAlike) {
+  ReplayOptions O;
+  O.Arch = "sm_90";
+  O.CudaPath = "/cuda";
+  O.Assembler = PTXCompiler::Library;
+  O.Device = "cuda:1";
+  O.Verify = false;
+  O.Timeout = 7;
+  O.ShowsOutput = false;
+  O.Passes = "default<O1>";
+  O.Iterations = 5;
+  ReplayOptions B = getBaselineOptions(O);
+  EXPECT_EQ(B.Arch, O.Arch);
+  EXPECT_EQ(B.CudaPath, O.CudaPath);
+  EXPECT_EQ(B.Assembler, O.Assembler);
+  EXPECT_EQ(B.Device, O.Device);
+  EXPECT_EQ(B.Verify, O.Verify);
+  EXPECT_EQ(B.Timeout, O.Timeout);
+  EXPECT_EQ(B.ShowsOutput, O.ShowsOutput);
+  EXPECT_FALSE(B.Passes);
+  EXPECT_FALSE(B.Iterations);
 }
 
 TEST_F(ConfigTest, EveryFieldOfTheTableComesBack) {

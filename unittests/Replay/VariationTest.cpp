@@ -287,3 +287,46 @@ TEST_F(VariationTest, ForgedEnvelopesAreRefused) {
   EXPECT_TRUE(
       IsRefused([](ComparePlan &P) { P.Indices[0].Ranges[0].End = 7; }));
 }
+
+TEST_F(VariationTest, IncompleteEnvelopesAreRefused) {
+  add(shuffled({1, 2, 3, 4, 5, 6}, 0, 6, 10));
+  ComparePlan Base = Plan;
+  explain();
+  Envelope E;
+  E.Plan = Plan;
+  E.Plan.Indices.push_back({0, 4, {{0, 6}}, 0});
+  E.Plan.Unordered[0].Counter = {0, 4, 4};
+  json::Value Whole = toJSON(E);
+  // The error without a key of an object.
+  auto ErrorWithout = [&](function_ref<json::Value &(json::Object &)> Find,
+                          StringRef Key) {
+    json::Value V = Whole;
+    EXPECT_TRUE(Find(*V.getAsObject()).getAsObject()->erase(Key)) << Key.str();
+    Envelope Read;
+    json::Path::Root Root;
+    return fromJSON(V, Base, Read, Root) ? "no error"
+                                         : toString(Root.getError());
+  };
+  auto Part = [](json::Object &O) -> json::Value & {
+    return (*O.getArray("parts"))[0];
+  };
+  auto Column = [](json::Object &O) -> json::Value & {
+    json::Value &Records = (*O.getArray("unordered"))[0];
+    return (*Records.getAsObject()->getArray("columns"))[0];
+  };
+  auto Counter = [](json::Object &O) -> json::Value & {
+    json::Value &Records = (*O.getArray("unordered"))[0];
+    return *Records.getAsObject()->get("counter");
+  };
+  auto Indices = [](json::Object &O) -> json::Value & {
+    return (*O.getArray("indices"))[0];
+  };
+  for (StringRef Key : {"dtype", "tolerance", "norm", "value"})
+    EXPECT_THAT(ErrorWithout(Part, Key), HasSubstr("missing value"));
+  for (StringRef Key : {"part", "offset", "size"}) {
+    EXPECT_THAT(ErrorWithout(Column, Key), HasSubstr("missing value"));
+    EXPECT_THAT(ErrorWithout(Counter, Key), HasSubstr("missing value"));
+  }
+  for (StringRef Key : {"part", "size", "records"})
+    EXPECT_THAT(ErrorWithout(Indices, Key), HasSubstr("missing value"));
+}

@@ -350,6 +350,13 @@ TEST_F(SelectorTest, MissingArguments) {
   void *Args[] = {nullptr};
   L.Args = Args;
   EXPECT_EQ(Fallback::Argument, match());
+
+  Guards.clear();
+  D.FindAllocation = findPage;
+  guard(MNEME_GUARD_BEHIND, MNEME_TEST_RANGE, 0, UINT64_MAX);
+  EXPECT_EQ(Fallback::Buffer, match());
+  L.Args = nullptr;
+  EXPECT_EQ(Fallback::Buffer, match());
 }
 
 TEST_F(SelectorTest, UnknownGuardsAndTestsNeverPass) {

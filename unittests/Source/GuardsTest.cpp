@@ -60,6 +60,10 @@ TEST_F(GuardsTest, RefusesConstantAddresses) {
         "  store i32 1, ptr getelementptr (i8, ptr null, i64 4096)",
         "  %Q = inttoptr i64 4096 to ptr\n  store i32 1, ptr %Q"})
     EXPECT_THAT(findBody(Body).Refusals, ElementsAre("a constant address"));
+  EXPECT_THAT(find("@T = internal addrspace(4) constant [2 x ptr] "
+                   "[ptr null, ptr inttoptr (i64 4096 to ptr)]")
+                  .Refusals,
+              ElementsAre("a constant address"));
 }
 
 TEST_F(GuardsTest, RefusesStateAssemblyAndCalls) {
@@ -147,6 +151,23 @@ TEST_F(GuardsTest, SuspectsComputationsWithAddresses) {
                        "  store i64 %A, ptr %P")
                   .Suspicions,
               IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsMasksOfMoreThanAnAlignment) {
+  auto Mask = [&](StringRef With) {
+    return findBody(("  %I = load i64, ptr %P\n"
+                     "  %Q = call ptr @llvm.ptrmask.p0.i64(ptr %P, i64 " +
+                     With +
+                     ")\n"
+                     "  store volatile i32 1, ptr %Q")
+                        .str(),
+                    "declare ptr @llvm.ptrmask.p0.i64(ptr, i64)\n")
+        .Suspicions;
+  };
+  EXPECT_THAT(Mask("-16"), IsEmpty());
+  for (StringRef With : {"%I", "-1099511627776"})
+    EXPECT_THAT(Mask(With),
+                ElementsAre("it computes with the address of memory"));
 }
 
 TEST_F(GuardsTest, RefusesPlacesCodeAndAccessesOutside) {

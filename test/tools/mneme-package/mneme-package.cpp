@@ -256,7 +256,8 @@ int main(int Argc, char **Argv) {
       G = &V->Guards.emplace_back();
       G->Fields.What = choose(Value, {"", "arg", "grid", "block", "shared",
                                       "cooperative", "device", "variable",
-                                      "before", "behind", "same-buffer"});
+                                      "before", "behind", "same-buffer",
+                                      "alignment", "own-pages", "in-variable"});
       G->Fields.Test = MNEME_TEST_RANGE;
     } else if (G) {
       setGuard(*G, Key, Value);
