@@ -25,6 +25,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <iterator>
+#include <optional>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -291,6 +292,37 @@ static void addMembers(const Type &T, uint64_t Offset, const DataLayout &DL,
   }
 }
 
+/// Returns the offsets of the bytes that are read of what \p A points to;
+/// nothing if that cannot be told.
+static std::optional<std::set<unsigned>> findRead(const Argument &A,
+                                                  const DataLayout &DL) {
+  std::set<unsigned> Read;
+  SmallVector<std::pair<const Value *, int64_t>, 8> Places = {{&A, 0}};
+  while (!Places.empty()) {
+    auto [Place, Offset] = Places.pop_back_val();
+    for (const User *U : Place->users()) {
+      uint64_t Size = 0;
+      APInt Step(DL.getIndexTypeSizeInBits(Place->getType()), 0);
+      const auto *GEP = dyn_cast<GEPOperator>(U);
+      if (isa<AddrSpaceCastOperator>(U))
+        Places.push_back({U, Offset});
+      else if (GEP && GEP->accumulateConstantOffset(DL, Step))
+        Places.push_back({U, Offset + Step.getSExtValue()});
+      else if (const auto *Load = dyn_cast<LoadInst>(U))
+        Size = DL.getTypeStoreSize(Load->getType());
+      else if (const auto *Copy = dyn_cast<MemTransferInst>(U);
+               Copy && Copy->getRawDest() != Place &&
+               isa<ConstantInt>(Copy->getLength()))
+        Size = cast<ConstantInt>(Copy->getLength())->getZExtValue();
+      else
+        return std::nullopt;
+      for (uint64_t I = 0; I != Size; ++I)
+        Read.insert(Offset + I);
+    }
+  }
+  return Read;
+}
+
 static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   unsigned Index = A.getArgNo();
   if (!A.use_empty())
@@ -299,6 +331,9 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   if (T || !A.getType()->isPointerTy()) {
     if (T || A.getType()->isAggregateType())
       addMembers(T ? *T : *A.getType(), 0, DL, U.Members[Index]);
+    if (T)
+      if (std::optional<std::set<unsigned>> Read = findRead(A, DL))
+        U.Read[Index] = std::move(*Read);
     U.Written.insert(Index);
   } else {
     if (!A.use_empty() && !A.onlyReadsMemory())
@@ -330,6 +365,15 @@ void MemoryUse::add(const MemoryUse &Other) {
                             It->second.end(), std::inserter(Both, Both.end()));
       Offsets = std::move(Both);
     }
+  for (auto It = Read.begin(); It != Read.end();) {
+    auto Its = Other.Read.find(It->first);
+    if (Its == Other.Read.end()) {
+      It = Read.erase(It);
+      continue;
+    }
+    It->second.insert(Its->second.begin(), Its->second.end());
+    ++It;
+  }
   Variables.insert(Other.Variables.begin(), Other.Variables.end());
 }
 
@@ -366,16 +410,23 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
 // Text
 //===----------------------------------------------------------------------===//
 
+static json::Object
+toJSON(const std::map<unsigned, std::set<unsigned>> &OfArguments) {
+  json::Object O;
+  for (const auto &[Index, Offsets] : OfArguments)
+    O[std::to_string(Index)] = json::Array(Offsets);
+  return O;
+}
+
 std::string mneme::toText(const MemoryUse &U) {
-  json::Object Members, Variables;
-  for (const auto &[Index, Offsets] : U.Members)
-    Members[std::to_string(Index)] = json::Array(Offsets);
+  json::Object Variables;
   for (const auto &[Name, Size] : U.Variables)
     Variables[toHex(Name)] = Size;
   json::Object O{
       {"loads_pointers", U.LoadsPointers}, {"used", json::Array(U.Used)},
       {"written", json::Array(U.Written)}, {"numbers", json::Array(U.Numbers)},
-      {"members", std::move(Members)},     {"variables", std::move(Variables)}};
+      {"members", toJSON(U.Members)},      {"read", toJSON(U.Read)},
+      {"variables", std::move(Variables)}};
   return formatv("{0}", json::Value(std::move(O)));
 }
 
@@ -397,9 +448,9 @@ Expected<MemoryUse> mneme::parseMemoryUse(StringRef Text) {
   U.Used = readNumbers(O.getArray("used"));
   U.Written = readNumbers(O.getArray("written"));
   U.Numbers = readNumbers(O.getArray("numbers"));
-  for (const auto &[Index, Offsets] : *O.getObject("members"))
-    U.Members[std::atoi(Index.str().c_str())] =
-        readNumbers(Offsets.getAsArray());
+  for (auto [To, Key] : {std::pair(&U.Members, "members"), {&U.Read, "read"}})
+    for (const auto &[Index, Offsets] : *O.getObject(Key))
+      (*To)[std::atoi(Index.str().c_str())] = readNumbers(Offsets.getAsArray());
   for (const auto &[Name, Size] : *O.getObject("variables"))
     U.Variables[fromHex(Name)] = Size.getAsInteger().value_or(0);
   return std::move(U);

@@ -41,6 +41,9 @@ struct MemoryUse {
   std::set<unsigned> Used, Written, Numbers;
   /// Offsets of the pointers in each structure that is passed by value.
   std::map<unsigned, std::set<unsigned>> Members;
+  /// Offsets of the bytes that it reads of each structure that is passed by
+  /// value; all bytes of one that is missing. Padding has any contents.
+  std::map<unsigned, std::set<unsigned>> Read;
   /// The application's variables that it uses, with their sizes; 0 for those
   /// that are local to a file.
   std::map<std::string, uint64_t> Variables;

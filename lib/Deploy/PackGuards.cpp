@@ -8,6 +8,7 @@
 
 #include "PackGuards.h"
 #include "CodeGrade.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
@@ -255,35 +256,46 @@ static void addTested(PackagedVariant &V, const TestedArgument &T,
   G.Fields.High = T.High;
 }
 
-/// Returns the words of an argument that point into recorded memory. Guards all
-/// bytes but those of \p Pointers: a number that looks like an address, or is
-/// made one, has to keep its value. What a pointer to the end of a buffer or in
-/// front of it reaches cannot be told.
+/// Finds the words of an argument that point into recorded memory. Guards all
+/// bytes that are read but those of \p Pointers: a number that looks like an
+/// address, or is made one, has to keep its value. What a pointer to the end of
+/// a buffer or in front of it reaches cannot be told.
 Error GuardMaker::guardWords(unsigned Arg, StringRef Bytes,
                              const std::set<unsigned> &Pointers,
                              std::vector<PointerWord> &Found) {
+  BitVector Guarded(Bytes.size(), true);
+  if (auto It = Use.Read.find(Arg); It != Use.Read.end()) {
+    Guarded.reset();
+    for (unsigned Offset : It->second)
+      if (Offset < Bytes.size())
+        Guarded.set(Offset);
+  }
   std::set<unsigned> Unknown;
   for (unsigned At : Pointers)
-    if (Bytes.drop_front(At)
-            .take_front(sizeof(uint64_t))
-            .find_first_not_of('\0') != StringRef::npos)
+    if (Guarded.test(At) &&
+        Bytes.substr(At, sizeof(uint64_t)).find_first_not_of('\0') !=
+            StringRef::npos)
       Unknown.insert(At);
-  size_t Done = 0;
   for (unsigned At = 0; At + sizeof(uint64_t) <= Bytes.size();
        At += sizeof(uint64_t)) {
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
+    if (Guarded.find_first_in(At, At + sizeof(uint64_t)) < 0)
+      continue;
     for (const auto &R : Plan.state().regions()) {
       if (Word - R.Info.Address >= R.Info.Size)
         continue;
       Found.push_back({Arg, At, Word, &R.Info});
       Unknown.erase(At);
-      if (!Pointers.count(At))
-        continue;
-      addBytes(V, Arg, Bytes.slice(Done, At), Done);
-      Done = At + sizeof(uint64_t);
+      if (Pointers.count(At))
+        Guarded.reset(At, At + sizeof(uint64_t));
     }
   }
-  addBytes(V, Arg, Bytes.drop_front(Done), Done);
+  for (int Begin = Guarded.find_first(); Begin >= 0;) {
+    int End = Guarded.find_next_unset(Begin);
+    End = End < 0 ? Bytes.size() : End;
+    addBytes(V, Arg, Bytes.slice(Begin, End), Begin);
+    Begin = Guarded.find_next(End - 1);
+  }
   if (Unknown.empty())
     return Error::success();
   return refuseUnguarded("the pointer in argument " + Twine(Arg) +

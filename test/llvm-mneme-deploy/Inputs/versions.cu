@@ -1,14 +1,17 @@
 // A kernel that is launched like its recorded launch, and otherwise.
 //   app [more]
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <cuda_runtime.h>
 
 struct Scale {
   const float *By;
   float Add;
+  double Unread;
 };
 
-// blend<<<4, 256>>>(X, Y, {By, 1}, 1024)
+// blend<<<4, 256>>>(X, Y, {By, 1, ...}, 1024)
 __global__ void blend(const float *X, float *Y, Scale S, int N) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   if (I >= N)
@@ -34,7 +37,14 @@ static void run(const char *What, int N, int More, int At, int InPlace,
     cudaMemcpy(P, H, Bytes, cudaMemcpyHostToDevice);
   cudaMemcpy(By, H, 64, cudaMemcpyHostToDevice);
   float *Out = InPlace ? X : Y + At;
-  blend<<<Size / Width, Width>>>(X + At, Out, {By, Add}, N);
+  // Padding and what is not read are different each time.
+  static int Fill;
+  auto *S = static_cast<Scale *>(malloc(sizeof(Scale)));
+  memset(S, Fill++, sizeof(Scale));
+  S->By = By;
+  S->Add = Add;
+  blend<<<Size / Width, Width>>>(X + At, Out, *S, N);
+  free(S);
   cudaMemcpy(H, Out, (Size - At) * sizeof(float), cudaMemcpyDeviceToHost);
   double Sum = 0;
   for (int I = 0; I < Size - At; ++I)
