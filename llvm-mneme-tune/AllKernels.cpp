@@ -14,6 +14,7 @@
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
@@ -56,6 +57,8 @@ struct StudiedKernel {
   double Nanoseconds = 0;
   double Share = 0;
   std::string Obstacle; ///< Why the kernel is not tuned.
+  /// Why another grid or block could not be packed.
+  std::string NeedsLaunch;
   std::optional<StudyResult> Study;
 
   bool isPackaged() const {
@@ -223,6 +226,9 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
     K.Nanoseconds += summarize(R.nanoseconds()).Median * I.Occurrences;
     if (!Plan->hasIR())
       K.Obstacle = "no IR";
+    else if (O.Pack.LaunchShape == MNEME_GRADE_PROVEN && K.NeedsLaunch.empty())
+      if (Error E = explainShapeDependence(*Plan).moveInto(K.NeedsLaunch))
+        K.NeedsLaunch = toString(std::move(E));
   }
 }
 
@@ -258,6 +264,7 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
   Own.Database = K.Recorded.File;
   Own.AllInstances = true;
   Own.OfApplication = true;
+  Own.KeepsLaunch = !K.NeedsLaunch.empty();
   Own.ResultsDir = K.Folder;
   Own.Resume = O.Resume && sys::fs::exists(pathIn(K.Folder, "study.log"));
   Own.Repair &= Own.Resume;
@@ -273,9 +280,29 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
 /// others' results.
 void ApplicationStudy::tune(StudiedKernel &K, double Left) {
   if (!O.Quiet)
-    printNote(formatv("'{0}': {1:F1} % of the time",
-                      K.Recorded.Kernel.displayName(), K.Share * 100));
-  Expected<StudyResult> R = runStudy(makeOptions(K, Left));
+    printNote(formatv("'{0}': {1:F1} % of the time{2}",
+                      K.Recorded.Kernel.displayName(), K.Share * 100,
+                      K.NeedsLaunch.empty()
+                          ? ""
+                          : "; its grid and block are kept, as others may give "
+                            "other results: " +
+                                K.NeedsLaunch));
+  const TuneOptions Own = makeOptions(K, Left);
+  if (Own.KeepsLaunch) {
+    Expected<Study> S = makeStudy(Own);
+    if (!S) {
+      K.Obstacle = toString(S.takeError());
+      return;
+    }
+    if (S->Parameters.empty()) {
+      K.Obstacle = "only its grid and block would be searched, and others may "
+                   "give other results (" +
+                   K.NeedsLaunch +
+                   "): serve verified launches with --launch-shape=verified";
+      return;
+    }
+  }
+  Expected<StudyResult> R = runStudy(Own);
   if (R)
     K.Study = std::move(*R);
   else

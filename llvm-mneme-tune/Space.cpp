@@ -157,6 +157,8 @@ Expected<Study> mneme::makeStudy(const TuneOptions &O) {
     return std::move(E);
   if (Error E = applyToStudy(Space, *S))
     return std::move(E);
+  if (O.KeepsLaunch)
+    keepLaunch(*S);
   return S;
 }
 

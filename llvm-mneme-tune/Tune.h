@@ -61,6 +61,7 @@ struct TuneOptions {
   std::string Preset, StudyFile;
   bool AllowPrograms = false; ///< Allow them in files.
   CommandLineSpace Space;
+  bool KeepsLaunch = false; ///< Leave its grid and block out of the space.
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;

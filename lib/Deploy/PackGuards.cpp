@@ -434,8 +434,9 @@ void GuardMaker::setFixed(uint32_t Grade) {
   }
 }
 
-/// Returns why the kernel depends on the shape of its launch.
-static Expected<std::string> explainDependence(const ReplayPlan &Plan) {
+Expected<std::string> mneme::explainShapeDependence(const ReplayPlan &Plan) {
+  if (Plan.instance().Cooperative)
+    return "it is launched cooperatively";
   ChildLimits Limits;
   Limits.Seconds = Plan.options().Timeout;
   return runInChild(
@@ -455,11 +456,9 @@ Error GuardMaker::chooseLaunch() {
   std::string Why;
   if (changesShared())
     Why = "it changes the shared memory";
-  else if (Recorded.Cooperative)
-    Why = "it is launched cooperatively";
   else if (!keepsThreads())
     Why = "it changes the number of threads";
-  else if (Error E = explainDependence(Plan).moveInto(Why))
+  else if (Error E = explainShapeDependence(Plan).moveInto(Why))
     return E;
   if (Why.empty()) {
     setFixed(MNEME_GRADE_PROVEN);

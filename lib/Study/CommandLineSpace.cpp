@@ -189,26 +189,28 @@ static const DerivedValue *findDerived(const Study &S, StringRef Name) {
   return It == S.Derived.end() ? nullptr : &*It;
 }
 
+/// Adds the parameters and derived values that an expression depends on.
+static void addUsed(const Study &S, const Expr &E, StringSet<> &Used) {
+  substitute(E, [&](const Expr &P) {
+    if (!Used.insert(P.name()).second)
+      return P;
+    if (const Parameter *Q = S.findParameter(P.name()))
+      addUsed(S, Q->When, Used);
+    else if (const DerivedValue *D = findDerived(S, P.name()))
+      addUsed(S, D->Is, Used);
+    return P;
+  });
+}
+
 /// Returns the parameters and derived values that fields or constraints use.
 static StringSet<> getUsed(const Study &S) {
   StringSet<> Used;
-  std::function<void(const Expr &)> Use = [&](const Expr &E) {
-    substitute(E, [&](const Expr &P) {
-      if (!Used.insert(P.name()).second)
-        return P;
-      if (const Parameter *Q = S.findParameter(P.name()))
-        Use(Q->When);
-      else if (const DerivedValue *D = findDerived(S, P.name()))
-        Use(D->Is);
-      return P;
-    });
-  };
   for (const ConfigField &F : S.Fields) {
-    Use(F.Is);
-    Use(F.When);
+    addUsed(S, F.Is, Used);
+    addUsed(S, F.When, Used);
   }
   for (const Constraint &C : S.Constraints)
-    Use(C.Holds);
+    addUsed(S, C.Holds, Used);
   return Used;
 }
 
@@ -225,6 +227,7 @@ class Builder {
 public:
   Builder(const CommandLineSpace &Space, Study &S) : Given(Space), S(S) {}
   Error build();
+  void keepLaunch();
 
 private:
   enum StateTy { Pending, Active, Done };
@@ -578,6 +581,50 @@ void Builder::dropUnused(const StringSet<> &Before) {
   });
 }
 
+static bool isOfLaunch(const ConfigField &F) {
+  StringRef Key = F.Key;
+  return Key.starts_with("block.") || Key.starts_with("grid.") ||
+         Key == "shared_mem";
+}
+
+/// Returns the first value of a parameter; unset for pipelines.
+static Expr getFirst(const Parameter &P) {
+  switch (P.Kind) {
+  case Parameter::Int:
+  case Parameter::Real:
+    return P.Low;
+  case Parameter::Bool:
+    return Expr::constant(false);
+  case Parameter::Choice:
+    return P.Choices.front();
+  case Parameter::Pipeline:
+    return Expr();
+  }
+  llvm_unreachable("unknown kind");
+}
+
+void Builder::keepLaunch() {
+  StringSet<> OfLaunch, Before = getUsed(S);
+  StringMap<Expr> Recorded;
+  for (const ConfigField &F : S.Fields) {
+    if (!isOfLaunch(F))
+      continue;
+    addUsed(S, F.Is, OfLaunch);
+    addUsed(S, F.When, OfLaunch);
+    if (F.Is.kind() == Expr::Parameter)
+      Recorded.try_emplace(F.Is.name(), Expr::recorded(F.Key));
+  }
+  erase_if(S.Fields, isOfLaunch);
+  for (const Parameter &P : std::vector<Parameter>(S.Parameters)) {
+    Expr By = Recorded.lookup(P.Name);
+    if (!By)
+      By = P.Default ? P.Default : getFirst(P);
+    if (OfLaunch.contains(P.Name) && By)
+      replaceParameter(P.Name, By);
+  }
+  dropUnused(Before);
+}
+
 /// Returns the condition under which a field has an effect; unset: always.
 Expected<Expr> Builder::getCondition(StringRef Key) {
   if (Key.empty())
@@ -628,8 +675,8 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
   if (!When)
     return When.takeError();
   const ConfigField *Computed = findField(S, Key);
-  if (Computed && (Computed->Is.kind() != Expr::Op ||
-                   Computed->Is.type() != V.type()))
+  if (Computed &&
+      (Computed->Is.kind() != Expr::Op || Computed->Is.type() != V.type()))
     Computed = nullptr;
   // A parameter with the new one's name may be dropped together with its use.
   if (Computed)
@@ -860,6 +907,8 @@ static std::string getSubject(StringRef Option, StringRef Text) {
                              : Twine(Option))
       .str();
 }
+
+void mneme::keepLaunch(Study &S) { Builder({}, S).keepLaunch(); }
 
 Error mneme::addKnobs(CommandLineSpace &Space) {
   auto Source =

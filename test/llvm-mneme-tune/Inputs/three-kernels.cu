@@ -25,6 +25,16 @@ __global__ void stamp(long long *x) {
     x[blockIdx.x] = x[blockIdx.x] * 31 + clock64();
 }
 
+// Other blocks give other results.
+__global__ void reversed(float *x) {
+  __shared__ float part[64];
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  part[threadIdx.x] = x[i];
+  __syncthreads();
+  for (int j = 0; j < 64; ++j)
+    x[i] = x[i] * 0.5f + part[blockDim.x - 1 - threadIdx.x];
+}
+
 int main() {
   const int n = 4096;
   static float h[2 * n];
@@ -36,6 +46,9 @@ int main() {
     rows<<<n / 16, 16>>>(d, n);
   }
   tiny<<<1, 1>>>(d);
+#ifdef SHARED
+  reversed<<<n / 64, 64>>>(d);
+#endif
 #ifdef STAMP
   long long *t;
   cudaMalloc(&t, 4096 * sizeof(*t));

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_DEPLOY_LAUNCHSHAPE_H
 #define LLVM_MNEME_DEPLOY_LAUNCHSHAPE_H
 
+#include "llvm/Support/Error.h"
 #include <set>
 #include <string>
 #include <utility>
@@ -23,6 +24,7 @@ namespace llvm {
 class Module;
 class StringRef;
 namespace mneme {
+class ReplayPlan;
 
 /// The special registers that describe a launch.
 enum class LaunchRegister {
@@ -44,6 +46,11 @@ findLaunchRegisters(const Module &M);
 /// results depend on their order. Otherwise returns the reason. Simplifies
 /// \p M, which should have no other kernels.
 std::string findShapeDependence(Module &M, StringRef Kernel);
+
+/// Returns why another shape of the launch is not proven to give the same
+/// results; empty if it is. Analyzes the plan's IR in another process; fails if
+/// that does.
+Expected<std::string> explainShapeDependence(const ReplayPlan &Plan);
 
 } // namespace mneme
 } // namespace llvm

@@ -44,6 +44,10 @@ using CommandLineSpace = std::vector<SpaceOption>;
 /// passes checkStudy(). Errors quote the option, with a caret.
 Error applyToStudy(const CommandLineSpace &Space, Study &S);
 
+/// Removes the fields of grid, block and shared memory. Parameters that set them
+/// get the recorded value, or else their default.
+void keepLaunch(Study &S);
+
 /// If \p Space has one version of a source, puts the knobs of its comments
 /// (Source/Knobs.h) in front, except those that \p Space sets itself. Errors
 /// name the file.
