@@ -411,7 +411,7 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
 //===----------------------------------------------------------------------===//
 
 static json::Object
-toJSON(const std::map<unsigned, std::set<unsigned>> &OfArguments) {
+describeOffsets(const std::map<unsigned, std::set<unsigned>> &OfArguments) {
   json::Object O;
   for (const auto &[Index, Offsets] : OfArguments)
     O[std::to_string(Index)] = json::Array(Offsets);
@@ -422,11 +422,13 @@ std::string mneme::toText(const MemoryUse &U) {
   json::Object Variables;
   for (const auto &[Name, Size] : U.Variables)
     Variables[toHex(Name)] = Size;
-  json::Object O{
-      {"loads_pointers", U.LoadsPointers}, {"used", json::Array(U.Used)},
-      {"written", json::Array(U.Written)}, {"numbers", json::Array(U.Numbers)},
-      {"members", toJSON(U.Members)},      {"read", toJSON(U.Read)},
-      {"variables", std::move(Variables)}};
+  json::Object O{{"loads_pointers", U.LoadsPointers},
+                 {"used", json::Array(U.Used)},
+                 {"written", json::Array(U.Written)},
+                 {"numbers", json::Array(U.Numbers)},
+                 {"members", describeOffsets(U.Members)},
+                 {"read", describeOffsets(U.Read)},
+                 {"variables", std::move(Variables)}};
   return formatv("{0}", json::Value(std::move(O)));
 }
 
