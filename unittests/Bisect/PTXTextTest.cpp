@@ -59,6 +59,15 @@ $L__BB1_2:
 
 static PTXText parse() { return cantFail(PTXText::parse(Sample)); }
 
+/// Parses a kernel with these statements.
+static PTXText parseBody(StringRef Body) {
+  return cantFail(PTXText::parse((".version 8.0\n.target sm_90\n"
+                                  ".address_size 64\n"
+                                  ".visible .entry kernel()\n{\n" +
+                                  Body + "}\n")
+                                     .str()));
+}
+
 static size_t locate(const PTXText &P, StringRef Start) {
   for (size_t I = 0; I != P.statements().size(); ++I)
     if (P.textOf(P.statements()[I]).starts_with(Start))
@@ -103,20 +112,14 @@ TEST(PTXText, HasRegisters) {
 }
 
 TEST(PTXText, AdjacentLabelsBeginOneBlock) {
-  PTXText P = cantFail(PTXText::parse(R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry kernel()
-{
-	.reg .b32 	%r<2>;
+  PTXText P = parseBody(R"(	.reg .b32 	%r<2>;
 	mov.u32 	%r1, %tid.x;
 $L__BB0_1:
 $L__tmp0:
 	st.global.b32 	[0], %r1;
 $L__BB0_2:
 	ret;
-}
-)"));
+)");
   EXPECT_EQ(P.functions()[0].NumBlocks, 3u);
   EXPECT_EQ(P.statements()[locate(P, "$L__BB0_1")].Block, 1u);
   EXPECT_EQ(P.statements()[locate(P, "$L__tmp0")].Block, 1u);
@@ -125,12 +128,7 @@ $L__BB0_2:
 }
 
 TEST(PTXText, SomeBarriersHaveResults) {
-  PTXText P = cantFail(PTXText::parse(R"(.version 8.0
-.target sm_90
-.address_size 64
-.visible .entry kernel()
-{
-	.reg .pred 	%p<3>;
+  PTXText P = parseBody(R"(	.reg .pred 	%p<3>;
 	.reg .b32 	%r<4>;
 	.reg .b64 	%rd<3>;
 	barrier.sync 	%r1, %r2;
@@ -139,8 +137,7 @@ TEST(PTXText, SomeBarriersHaveResults) {
 	mbarrier.try_wait.parity.shared.b64 	%p2, [%r1], %r2;
 	mbarrier.arrive.shared.b64 	%rd2, [%r1];
 	ret;
-}
-)"));
+)");
   auto Defs = [&](StringRef Start) {
     return P.statements()[locate(P, Start)].Defs;
   };

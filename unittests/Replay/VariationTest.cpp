@@ -50,6 +50,19 @@ protected:
     return Variations.front();
   }
 
+  /// Explains records in any order, with indices of them and a counter. \p Base
+  /// is the plan before.
+  Envelope makeEnvelope(ComparePlan &Base) {
+    add(shuffled({1, 2, 3, 4, 5, 6}, 0, 6, 10));
+    Base = Plan;
+    explain();
+    Envelope E;
+    E.Plan = Plan;
+    E.Plan.Indices.push_back({0, 4, {{0, 6}}, 0});
+    E.Plan.Unordered[0].Counter = {0, 4, 4};
+    return E;
+  }
+
   static std::vector<Outcome> shuffled(const Outcome &First, size_t Begin,
                                        size_t End, unsigned Count) {
     std::vector<Outcome> All = {First};
@@ -253,13 +266,8 @@ TEST_F(VariationTest, EnvelopeSurvivesJSON) {
 }
 
 TEST_F(VariationTest, ForgedEnvelopesAreRefused) {
-  add(shuffled({1, 2, 3, 4, 5, 6}, 0, 6, 10));
-  ComparePlan Base = Plan;
-  explain();
-  Envelope E;
-  E.Plan = Plan;
-  E.Plan.Indices.push_back({0, 4, {{0, 6}}, 0});
-  E.Plan.Unordered[0].Counter = {0, 4, 4};
+  ComparePlan Base;
+  Envelope E = makeEnvelope(Base);
   auto IsRefused = [&](function_ref<void(ComparePlan &)> Forge) {
     Envelope Forged = E, Read;
     Forge(Forged.Plan);
@@ -289,13 +297,8 @@ TEST_F(VariationTest, ForgedEnvelopesAreRefused) {
 }
 
 TEST_F(VariationTest, IncompleteEnvelopesAreRefused) {
-  add(shuffled({1, 2, 3, 4, 5, 6}, 0, 6, 10));
-  ComparePlan Base = Plan;
-  explain();
-  Envelope E;
-  E.Plan = Plan;
-  E.Plan.Indices.push_back({0, 4, {{0, 6}}, 0});
-  E.Plan.Unordered[0].Counter = {0, 4, 4};
+  ComparePlan Base;
+  Envelope E = makeEnvelope(Base);
   json::Value Whole = toJSON(E);
   // The error without a key of an object.
   auto ErrorWithout = [&](function_ref<json::Value &(json::Object &)> Find,
