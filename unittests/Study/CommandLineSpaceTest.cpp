@@ -65,8 +65,8 @@ std::string describe(const Study &S) {
   for (const ConfigField &F : S.Fields)
     Text += F.Key + " = " + F.Is.print() + "\n";
   for (const Objective &O : S.Objectives)
-    Text +=
-        (O.Dir == Direction::Minimize ? "least " : "most ") + O.Metric + "\n";
+    Text += (O.Dir == Direction::Minimize ? "least " : "most ") + O.Metric +
+            "\n";
   return Text;
 }
 
@@ -94,7 +94,8 @@ TEST(CommandLineSpaceTest, Values) {
        "maxnreg: min(32, 64), 128\nmaxnreg = maxnreg\n"},
       {"--maxnreg=65536 / recorded.block",
        "maxnreg = 65536 / recorded.block\n"},
-      {"--codegen-opt=2..3", "codegen_opt: 2..3\ncodegen_opt = codegen_opt\n"},
+      {"--codegen-opt=2..3",
+       "codegen_opt: 2..3\ncodegen_opt = codegen_opt\n"},
       {"--shared-mem=0,1024", "shared_mem: 0, 1024\nshared_mem = shared_mem\n"},
       {"--grid=100,200", "grid.x: 100, 200\ngrid.x = grid.x\n"},
       {"--grid-y=recorded.grid.y * 2", "grid.y = recorded.grid.y * 2\n"},
@@ -156,9 +157,9 @@ TEST(CommandLineSpaceTest, Objectives) {
             "least time\nleast reg_usage\n");
   EXPECT_EQ(apply({"--objective=occupancy,obj_size:max"}),
             "most occupancy\nmost obj_size\n");
-  EXPECT_EQ(
-      apply({"--objective=code_size"}, StudyBuilder().objective("reg_usage").S),
-      "least code_size\n");
+  EXPECT_EQ(apply({"--objective=code_size"},
+                  StudyBuilder().objective("reg_usage").S),
+            "least code_size\n");
 }
 
 TEST(CommandLineSpaceTest, BlocksBringTheirGrid) {
@@ -177,13 +178,13 @@ TEST(CommandLineSpaceTest, BlocksBringTheirGrid) {
             "grid.y = ceildiv(recorded.threads.y, block.y)\n"
             "least time\n");
   // Not where one is given.
-  EXPECT_EQ(
-      apply({"--grid=ceildiv(recorded.threads, block.x)", "--block-x=64,128"}),
-      "block.x: 64, 128\n"
-      "require block.x * recorded.block.y * recorded.block.z <= 1024\n"
-      "block.x = block.x\n"
-      "grid.x = ceildiv(recorded.threads, block.x)\n"
-      "least time\n");
+  EXPECT_EQ(apply({"--grid=ceildiv(recorded.threads, block.x)",
+                   "--block-x=64,128"}),
+            "block.x: 64, 128\n"
+            "require block.x * recorded.block.y * recorded.block.z <= 1024\n"
+            "block.x = block.x\n"
+            "grid.x = ceildiv(recorded.threads, block.x)\n"
+            "least time\n");
   EXPECT_EQ(apply({"--block-x=64,128", "--grid-x=recorded.grid.x"}),
             "block.x: 64, 128\n"
             "require block.x * recorded.block.y * recorded.block.z <= 1024\n"
@@ -440,40 +441,11 @@ TEST(CommandLineSpaceTest, MistakesAreQuoted) {
 }
 
 TEST(CommandLineSpaceTest, AnyTextIsAStudyOrAnError) {
-  static constexpr StringLiteral Pieces[] = {"1",
-                                             "64",
-                                             "..",
-                                             ":",
-                                             "*2",
-                                             ",",
-                                             "|",
-                                             "(",
-                                             ")",
-                                             "'",
-                                             "\"",
-                                             "`",
-                                             "x",
-                                             "=",
-                                             "on",
-                                             "both",
-                                             "block.x",
-                                             "min(",
-                                             "-",
-                                             "?",
-                                             "<",
-                                             "&&",
-                                             "\\",
-                                             "0.5",
-                                             "recorded.block",
-                                             " ",
-                                             "{",
-                                             "}",
-                                             "a",
-                                             "maxnreg",
-                                             "time",
-                                             "",
-                                             "9223372036854775807",
-                                             "/"};
+  static constexpr StringLiteral Pieces[] = {
+      "1",  "64", "..", ":",  "*2", ",",     "|",       "(",      ")",
+      "'",  "\"", "`",  "x",  "=",  "on",    "both",    "block.x", "min(",
+      "-",  "?",  "<",  "&&", "\\", "0.5",   "recorded.block", " ", "{",
+      "}",  "a",  "maxnreg",  "time", "", "9223372036854775807", "/"};
   std::vector<SpaceOptionInfo> Names = getSpaceOptions();
   std::mt19937_64 R(1);
   unsigned Good = 0, Bad = 0;
@@ -510,11 +482,11 @@ TEST(CommandLineSpaceTest, AnyTextIsAStudyOrAnError) {
 TEST(CommandLineSpaceTest, ASpaceToSearch) {
   Study S;
   ASSERT_THAT_ERROR(
-      applyToStudy(
-          parse({"--block-x=32..1024:*2", "--block-y=1,2,4",
-                 "--passes=default<{O1|O2|O3}>", "--launch-bounds=both",
-                 "--min-blocks=1..4", "--require=block.x >= block.y * 16"}),
-          S),
+      applyToStudy(parse({"--block-x=32..1024:*2", "--block-y=1,2,4",
+                          "--passes=default<{O1|O2|O3}>",
+                          "--launch-bounds=both", "--min-blocks=1..4",
+                          "--require=block.x >= block.y * 16"}),
+                   S),
       Succeeded());
   Expected<SearchSpace> Space = SearchSpace::create(S, makeFacts());
   ASSERT_THAT_EXPECTED(Space, Succeeded());

@@ -186,10 +186,10 @@ private:
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
   struct DrawnLaunch {
     unsigned Instance;
-    bool OnlyOrder;                     ///< Other values would be other work.
-    std::vector<std::string> Changed;   ///< Inputs.
+    bool OnlyOrder;                   ///< Other values would be other work.
+    std::vector<std::string> Changed; ///< Inputs.
     std::vector<std::string> Unchanged; ///< With the reasons.
-    std::unique_ptr<ReplayPlan> Plan;   ///< Of the recorded code.
+    std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
   };
   std::vector<DrawnLaunch> Perturbed;
   std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
@@ -197,7 +197,7 @@ private:
   const DrawnLaunch *Scheduled = nullptr;
   std::unique_ptr<DrawnLaunch> OnHost; ///< Of a GPU's recording.
   std::vector<HostSchedule> Schedules;
-  ScheduleChecks Checks;                ///< That the recorded code stands.
+  ScheduleChecks Checks; ///< That the recorded code stands.
   std::vector<std::string> Unscheduled; ///< Why schedules are not tried.
   uint64_t NextId = 1;
 };
