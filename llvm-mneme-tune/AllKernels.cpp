@@ -57,8 +57,6 @@ struct StudiedKernel {
   double Nanoseconds = 0;
   double Share = 0;
   std::string Obstacle; ///< Why the kernel is not tuned.
-  /// Why another grid or block could not be packed.
-  std::string NeedsLaunch;
   std::optional<StudyResult> Study;
 
   bool isPackaged() const {
@@ -90,8 +88,11 @@ private:
   Error prepareFolder();
   Error record();
   Error read();
+  Expected<std::unique_ptr<ReplayPlan>>
+  makePlan(const StudiedKernel &K, const RecordedInstance &I) const;
   void measure(StudiedKernel &K) const;
   void measureShares();
+  std::string explainLaunch(const StudiedKernel &K) const;
   TuneOptions makeOptions(const StudiedKernel &K, double Left) const;
   void tune(StudiedKernel &K, double Left);
   bool hasPackage() const {
@@ -195,21 +196,26 @@ Error ApplicationStudy::read() {
   return Error::success();
 }
 
+Expected<std::unique_ptr<ReplayPlan>>
+ApplicationStudy::makePlan(const StudiedKernel &K,
+                           const RecordedInstance &I) const {
+  ReplayOptions Replay = O.Replay;
+  Replay.RecordId = I.DynamicHash;
+  if (StringRef Device = getNamedDevice(O); !Device.empty())
+    Replay.Device = Device.str();
+  if (!Replay.Iterations)
+    Replay.Iterations = ShareIterations;
+  return ReplayPlan::create(K.Recorded.File, std::move(Replay));
+}
+
 /// Replays each recorded launch of a kernel. Kernels that cannot be replayed
 /// get an obstacle.
 void ApplicationStudy::measure(StudiedKernel &K) const {
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
-    ReplayOptions Replay = O.Replay;
-    Replay.RecordId = I.DynamicHash;
-    if (StringRef Device = getNamedDevice(O); !Device.empty())
-      Replay.Device = Device.str();
-    if (!Replay.Iterations)
-      Replay.Iterations = ShareIterations;
     std::unique_ptr<ReplayPlan> Plan;
     ReplayResult R;
     auto Run = [&]() -> Error {
-      if (Error E = ReplayPlan::create(K.Recorded.File, std::move(Replay))
-                        .moveInto(Plan))
+      if (Error E = makePlan(K, I).moveInto(Plan))
         return E;
       return replay(*Plan).moveInto(R);
     };
@@ -226,9 +232,6 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
     K.Nanoseconds += summarize(R.nanoseconds()).Median * I.Occurrences;
     if (!Plan->hasIR())
       K.Obstacle = "no IR";
-    else if (O.Pack.LaunchShape == MNEME_GRADE_PROVEN && K.NeedsLaunch.empty())
-      if (Error E = explainShapeDependence(*Plan).moveInto(K.NeedsLaunch))
-        K.NeedsLaunch = toString(std::move(E));
   }
 }
 
@@ -257,6 +260,23 @@ void ApplicationStudy::measureShares() {
 // Studies
 //===----------------------------------------------------------------------===//
 
+/// Returns why a winner with another grid or block would not be packed; empty
+/// if it would. It is a matter of the kernel, except for cooperative launches.
+std::string ApplicationStudy::explainLaunch(const StudiedKernel &K) const {
+  if (O.Pack.LaunchShape != MNEME_GRADE_PROVEN)
+    return "";
+  ArrayRef<RecordedInstance> All = K.Recorded.Kernel.Instances;
+  const auto *I =
+      find_if(All, [](const RecordedInstance &I) { return I.Cooperative; });
+  std::unique_ptr<ReplayPlan> Plan;
+  std::string Why;
+  if (Error E = makePlan(K, I == All.end() ? All.front() : *I).moveInto(Plan))
+    return toString(std::move(E));
+  if (Error E = explainShapeDependence(*Plan).moveInto(Why))
+    return toString(std::move(E));
+  return Why;
+}
+
 /// \p Left is the share of this kernel and those after it.
 TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
                                           double Left) const {
@@ -264,7 +284,7 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
   Own.Database = K.Recorded.File;
   Own.AllInstances = true;
   Own.OfApplication = true;
-  Own.KeepsLaunch = !K.NeedsLaunch.empty();
+  Own.NeedsLaunch = explainLaunch(K);
   Own.ResultsDir = K.Folder;
   Own.Resume = O.Resume && sys::fs::exists(pathIn(K.Folder, "study.log"));
   Own.Repair &= Own.Resume;
@@ -279,30 +299,16 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
 /// A fault of one kernel, such as vacuous verification, must not cost the
 /// others' results.
 void ApplicationStudy::tune(StudiedKernel &K, double Left) {
+  TuneOptions Own = makeOptions(K, Left);
   if (!O.Quiet)
     printNote(formatv("'{0}': {1:F1} % of the time{2}",
                       K.Recorded.Kernel.displayName(), K.Share * 100,
-                      K.NeedsLaunch.empty()
+                      Own.NeedsLaunch.empty()
                           ? ""
                           : "; its grid and block are kept, as others may give "
                             "other results: " +
-                                K.NeedsLaunch));
-  const TuneOptions Own = makeOptions(K, Left);
-  if (Own.KeepsLaunch) {
-    Expected<Study> S = makeStudy(Own);
-    if (!S) {
-      K.Obstacle = toString(S.takeError());
-      return;
-    }
-    if (S->Parameters.empty()) {
-      K.Obstacle = "only its grid and block would be searched, and others may "
-                   "give other results (" +
-                   K.NeedsLaunch +
-                   "): serve verified launches with --launch-shape=verified";
-      return;
-    }
-  }
-  Expected<StudyResult> R = runStudy(Own);
+                                Own.NeedsLaunch));
+  Expected<StudyResult> R = runStudy(std::move(Own));
   if (R)
     K.Study = std::move(*R);
   else

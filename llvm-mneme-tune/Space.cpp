@@ -157,8 +157,15 @@ Expected<Study> mneme::makeStudy(const TuneOptions &O) {
     return std::move(E);
   if (Error E = applyToStudy(Space, *S))
     return std::move(E);
-  if (O.KeepsLaunch)
-    keepLaunch(*S);
+  if (O.NeedsLaunch.empty())
+    return S;
+  keepLaunch(*S);
+  if (S->Parameters.empty())
+    return createStringError(
+        "only its grid and block would be searched, and others may give other "
+        "results (" +
+        O.NeedsLaunch +
+        "): serve verified launches with --launch-shape=verified");
   return S;
 }
 

@@ -61,7 +61,8 @@ struct TuneOptions {
   std::string Preset, StudyFile;
   bool AllowPrograms = false; ///< Allow them in files.
   CommandLineSpace Space;
-  bool KeepsLaunch = false; ///< Leave its grid and block out of the space.
+  /// Why another grid or block could not be packed: the space has none then.
+  std::string NeedsLaunch;
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;
@@ -118,7 +119,8 @@ Expected<TunedKernel> chooseRecording(TuneOptions &O);
 /// Reads all kernels of a recording, without their selected launches.
 Expected<std::vector<TunedKernel>> readKernels(StringRef Path);
 
-/// Makes the study from preset, file and options.
+/// Makes the study from preset, file and options. Fails if NeedsLaunch leaves
+/// nothing to search.
 Expected<Study> makeStudy(const TuneOptions &O);
 /// Binds the study to each of the instances.
 Expected<std::vector<std::unique_ptr<SearchSpace>>>

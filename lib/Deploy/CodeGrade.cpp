@@ -365,15 +365,13 @@ void MemoryUse::add(const MemoryUse &Other) {
                             It->second.end(), std::inserter(Both, Both.end()));
       Offsets = std::move(Both);
     }
-  for (auto It = Read.begin(); It != Read.end();) {
-    auto Its = Other.Read.find(It->first);
-    if (Its == Other.Read.end()) {
-      It = Read.erase(It);
-      continue;
+  std::map<unsigned, std::set<unsigned>> KnownToBoth;
+  for (auto &[Index, Offsets] : Read)
+    if (auto It = Other.Read.find(Index); It != Other.Read.end()) {
+      Offsets.insert(It->second.begin(), It->second.end());
+      KnownToBoth[Index] = std::move(Offsets);
     }
-    It->second.insert(Its->second.begin(), Its->second.end());
-    ++It;
-  }
+  Read = std::move(KnownToBoth);
   Variables.insert(Other.Variables.begin(), Other.Variables.end());
 }
 

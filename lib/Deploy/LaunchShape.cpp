@@ -265,15 +265,16 @@ static std::string checkCall(const CallBase &Call) {
 /// An operation, and the type of its operand.
 using AtomicKind = std::pair<AtomicRMWInst::BinOp, const Type *>;
 
-/// Atomics of one kind commute if they are on integers and no code reads the
-/// value that they return. Those of several types may overlap.
-/// Another shape would let it race with other blocks.
+/// Returns true for an atomic that would race with those of other blocks, which
+/// another shape may add.
 static bool isOfOneBlock(const AtomicRMWInst &A) {
   std::optional<StringRef> Scope =
       A.getContext().getSyncScopeName(A.getSyncScopeID());
   return !Scope || !is_contained({"", "device", "agent"}, *Scope);
 }
 
+/// Atomics of one kind commute if they are on integers and no code reads the
+/// value that they return. Those of several types may overlap.
 static std::string checkAtomic(const AtomicRMWInst &A,
                                std::optional<AtomicKind> &Only) {
   AtomicRMWInst::BinOp Op = A.getOperation();

@@ -793,17 +793,15 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
 /// for its times when they were measured twice.
 Error Judge::timeUnseen(const CandidateConfig &Config, Judgement &J) {
   std::string Doubt;
-  if (Error E = findTimeDoubt(Config, J).moveInto(Doubt))
-    return E;
-  if (Doubt.empty())
-    return Error::success();
-  if (Error E = compare(Config, J))
-    return E;
-  if (J.Failure.empty())
+  for (bool IsAgain : {false, true}) {
+    if (IsAgain)
+      if (Error E = compare(Config, J); E || !J.Failure.empty())
+        return E;
     if (Error E = findTimeDoubt(Config, J).moveInto(Doubt))
       return E;
-  if (Doubt.empty() || !J.Failure.empty())
-    return Error::success();
+    if (Doubt.empty())
+      return Error::success();
+  }
   J.Reached = JudgeStage::HeldOut;
   J.Failure = FailureKind::Distrusted;
   J.Suspicions.push_back(Doubt);

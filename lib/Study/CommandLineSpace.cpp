@@ -16,7 +16,6 @@
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/TextError.h"
-#include <functional>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -581,10 +580,9 @@ void Builder::dropUnused(const StringSet<> &Before) {
   });
 }
 
+/// Returns true for what was recorded of the launch.
 static bool isOfLaunch(const ConfigField &F) {
-  StringRef Key = F.Key;
-  return Key.starts_with("block.") || Key.starts_with("grid.") ||
-         Key == "shared_mem";
+  return isLaunchField(F.Key) && getRecordedType(F.Key);
 }
 
 /// Returns the first value of a parameter; unset for pipelines.
@@ -675,8 +673,8 @@ Error Builder::setField(StringRef Key, StringRef Name, FieldValue V,
   if (!When)
     return When.takeError();
   const ConfigField *Computed = findField(S, Key);
-  if (Computed &&
-      (Computed->Is.kind() != Expr::Op || Computed->Is.type() != V.type()))
+  if (Computed && (Computed->Is.kind() != Expr::Op ||
+                   Computed->Is.type() != V.type()))
     Computed = nullptr;
   // A parameter with the new one's name may be dropped together with its use.
   if (Computed)
