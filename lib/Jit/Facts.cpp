@@ -148,9 +148,9 @@ static bool isHarmlessCall(const Instruction &I, const TargetLibraryInfo &TLI) {
   const Function *F = Call->getCalledFunction();
   if (!F || !F->isDeclaration())
     return false;
-  if (!is_contained({"vprintf", "printf"}, F->getName()))
-    return is_contained({"puts", "putchar"}, F->getName());
-  // The conversion n writes.
+  if (F->getName() != "printf")
+    return is_contained({"vprintf", "puts", "putchar"}, F->getName());
+  // The conversion n writes. A GPU's vprintf has none.
   StringRef Format;
   return getConstantStringInfo(Call->getArgOperand(0), Format) &&
          !Regex("%[^a-zA-Z%]*[hlqjzt]*n").match(Format);
