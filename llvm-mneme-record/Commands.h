@@ -87,8 +87,6 @@ Expected<int>
 forEachKernel(StringRef Path,
               function_ref<void(StringRef File, const RecordedKernel &K)> F);
 
-/// Returns "2x3x1".
-std::string formatDims(const Dim3 &D);
 /// Returns "12.0 KiB (12288 bytes)"; below 1 KiB only the bytes.
 std::string formatSize(uint64_t Bytes);
 

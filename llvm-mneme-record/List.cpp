@@ -14,6 +14,7 @@
 #include "Commands.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -51,7 +52,11 @@ static void print(StringRef File, const RecordedKernel &K) {
   for (const RecordedInstance &I : K.Instances)
     textOuts() << "  " << I.DynamicHash << "  grid " << formatDims(I.Grid)
                << ", block " << formatDims(I.Block) << ", shared "
-               << I.SharedMem << ", launches " << I.Occurrences << ", "
+               << I.SharedMem
+               << (I.Cluster == Dim3()
+                       ? ""
+                       : ", clusters of " + formatDims(I.Cluster))
+               << ", launches " << I.Occurrences << ", "
                << formatSize(sizeBeside(File, I.Prologue) +
                              sizeBeside(File, I.Epilogue))
                << '\n';

@@ -235,8 +235,10 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
   textOuts() << "  instance " << L.I.DynamicHash << ": grid "
              << formatDims(L.I.Grid) << ", block " << formatDims(L.I.Block)
              << ", dynamic shared memory " << L.I.SharedMem << ", launches "
-             << L.I.Occurrences << (L.I.Cooperative ? ", cooperative" : "")
-             << '\n';
+             << L.I.Occurrences << (L.I.Cooperative ? ", cooperative" : "");
+  if (L.I.Cluster != Dim3())
+    textOuts() << ", clusters of " << formatDims(L.I.Cluster);
+  textOuts() << '\n';
   if (const RecordedDevice &D = L.I.Device; !D.Name.empty())
     textOuts() << "    device: "
                << printable(D.Name + " (" + D.Arch + "), driver " + D.Driver +

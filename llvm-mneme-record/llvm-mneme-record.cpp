@@ -41,10 +41,6 @@ std::string mneme::getInstallPrefix(const char *Argv0) {
   return sys::path::parent_path(sys::path::parent_path(Tool)).str();
 }
 
-std::string mneme::formatDims(const Dim3 &D) {
-  return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
-}
-
 std::string mneme::formatSize(uint64_t Bytes) {
   std::string Exact = formatv("{0} bytes", Bytes).str();
   return Bytes < 1024 ? Exact : formatBytes(Bytes) + " (" + Exact + ")";

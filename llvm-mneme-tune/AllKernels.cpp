@@ -261,13 +261,16 @@ void ApplicationStudy::measureShares() {
 //===----------------------------------------------------------------------===//
 
 /// Returns why a winner with another grid or block would not be packed; empty
-/// if it would. It is a matter of the kernel, except for cooperative launches.
+/// if it would. It is a matter of the kernel, except for cooperative
+/// launches and clusters.
 std::string ApplicationStudy::explainLaunch(const StudiedKernel &K) const {
   if (O.Pack.LaunchShape != MNEME_GRADE_PROVEN)
     return "";
   ArrayRef<RecordedInstance> All = K.Recorded.Kernel.Instances;
   const auto *I =
-      find_if(All, [](const RecordedInstance &I) { return I.Cooperative; });
+      find_if(All, [](const RecordedInstance &I) {
+        return I.Cooperative || I.Cluster != Dim3();
+      });
   std::unique_ptr<ReplayPlan> Plan;
   std::string Why;
   if (Error E = makePlan(K, I == All.end() ? All.front() : *I).moveInto(Plan))

@@ -9,6 +9,7 @@ limit of its own:
 versions   packages, and the smallest use of the GPU under the recorder
 triton     three kernels of Triton, recorded with their IR
 block      a torch.compile'd transformer block, forward and backward
+step       a larger block in mixed precision, and the share of its GPU time that was recorded
 conv       a small convolutional network, the same
 cublas     matrix products of cuBLAS: kernels without IR
 cudnn      a convolution of cuDNN, the same
@@ -60,6 +61,7 @@ RECORDED = {
     "versions": (["versions.py"], "", "", {}),
     "triton": (["triton_kernels.py"], "triton", "^(add|softmax|matmul)$", {}),
     "block": (["transformer.py"], "triton", INDUCTOR, {}),
+    "step": (["transformer.py", "bf16"], "triton", "", {}),
     "conv": (["convolutions.py"], "triton", INDUCTOR, {}),
     "cublas": (["matrix_products.py"], "", "", {}),
     "cudnn": (["convolution_of_cudnn.py"], "", "", {}),
@@ -74,7 +76,7 @@ RECORDED = {
     "nccl": (["all_reduce.py"], "", "", {}),
 }
 # Seconds at most.
-LIMITS = {"versions": 100, "triton": 130, "block": 200, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "images": 80, "openmp": 300, "cupy": 80,
+LIMITS = {"versions": 100, "triton": 130, "block": 200, "step": 250, "conv": 200, "cublas": 100, "cudnn": 100, "numba": 110, "images": 80, "openmp": 300, "cupy": 80,
           "cost": 120, "table": 100, "tune": 400, "deploy": 260, "expand": 150, "graphs": 200, "workers": 150, "loader": 100,
           "nccl": 120}
 FIRST = "versions,triton,block,conv,cublas,cudnn,numba,images,openmp,cupy,cost,table"
@@ -271,6 +273,24 @@ class Step:
     def record_and_verify(self):
         if self.record(self.name):
             self.verify_all(self.name)
+
+    def step(self):
+        """Also the share of the GPU time of a step that the recorded kernels have."""
+        self.record_and_verify()
+        plain = lambda name: re.sub(r"\W|void", "", name)
+        recorded = {plain(n) for _, k in self.recordings("step") for n in (k["KernelName"], k["DemangledName"])}
+        words, hook, _, more = RECORDED["step"]
+        code, out, err = self.run(self.program(words + ["profile"]), 100, self.environment(hook, more))
+        times = re.findall(r"^kernel ([0-9.]+) (?!Mem(?:cpy|set) |cuda)(.*)", out, re.M)
+        total = sum(float(t) for t, _ in times)
+        if code or not total:
+            return self.say("         no profile: " + self.why(code, out, err))
+        others = sorted(((float(t), n) for t, n in times if plain(n) not in recorded), reverse=True)
+        share = 1 - sum(t for t, _ in others) / total
+        self.note(share=share, others=others)
+        self.say("         recorded kernels have %.1f %% of the GPU time of a step, %.0f us" % (100 * share, total))
+        for time, name in others[:9]:
+            self.say("         not recorded: %5.1f %% %s" % (100 * time / total, name[:90]))
 
     def versions(self):
         code, out, err = self.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.used", "--format=csv,noheader"], 20) \

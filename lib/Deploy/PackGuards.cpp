@@ -437,6 +437,8 @@ void GuardMaker::setFixed(uint32_t Grade) {
 Expected<std::string> mneme::explainShapeDependence(const ReplayPlan &Plan) {
   if (Plan.instance().Cooperative)
     return "it is launched cooperatively";
+  if (Plan.instance().Cluster != Dim3())
+    return "it is launched with clusters of blocks";
   ChildLimits Limits;
   Limits.Seconds = Plan.options().Timeout;
   return runInChild(
@@ -627,6 +629,9 @@ Error GuardMaker::run() {
   if (Error E = chooseCode())
     return E;
   F.Cooperative = Recorded.Cooperative;
+  if (F.Code != MNEME_CODE_PROVEN && Recorded.Cluster != Dim3())
+    for (unsigned Axis = 0; Axis != 3; ++Axis)
+      addExact(MNEME_GUARD_CLUSTER, Axis, Recorded.Cluster[Axis]);
   if (Error E = describeCompiled())
     return E;
   addSpecialized(*M, Plan.kernel().KernelName, Specialize, getLaunch(Plan),

@@ -192,6 +192,7 @@ Expected<RecordedRequest> RecordedRequest::decode(StringRef Body) {
   Ok = readDims(R, I.Block) && Ok;
   I.SharedMem = R.u64();
   Ok = readFlag(R, I.Cooperative) && Ok;
+  Ok = readDims(R, I.Cluster) && Ok;
   Q.Prologue = R.str();
   Q.Epilogue = R.str();
   Ok = readFlag(R, Q.IsTentative) && Ok;

@@ -133,6 +133,8 @@ static json::Object instanceToJSON(const RecordedInstance &I, int64_t Index,
                  {"Occurrences", I.Occurrences}};
   if (I.Cooperative)
     O["Cooperative"] = true;
+  if (I.Cluster != Dim3())
+    O["ClusterDims"] = dimsToJSON(I.Cluster);
   if (I.OmittedRegions)
     O["Omitted"] =
         json::Object{{"Regions", I.OmittedRegions}, {"Bytes", I.OmittedBytes}};
@@ -407,6 +409,7 @@ struct OrderedInstance {
            checkFileName(I.Epilogue, P.field("Epilogue")) &&
            O.map("Occurrences", I.Occurrences) &&
            O.mapOptional("Cooperative", I.Cooperative) &&
+           O.mapOptional("ClusterDims", I.Cluster) &&
            O.mapOptional("Device", I.Device) && readOmitted(O, I, P) &&
            O.mapOptional("PrologueDigest", I.PrologueDigest) &&
            O.mapOptional("EpilogueDigest", I.EpilogueDigest) &&

@@ -23,6 +23,7 @@ uint64_t llvm::mneme::computeDynamicHash(const Digest128 &StaticHash,
                             I.Cooperative};
   llvm::copy(StaticHash, Key.StaticHash);
   std::string Bytes(reinterpret_cast<const char *>(&Key), sizeof(Key));
+  ::mneme::appendCluster(Bytes, {I.Cluster.X, I.Cluster.Y, I.Cluster.Z});
   return digest64(Bytes + Scalars.str());
 }
 

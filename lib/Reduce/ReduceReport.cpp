@@ -173,16 +173,13 @@ void ReportWriter::describeSizes(raw_ostream &OS) const {
   auto Row = [&](StringRef What, const Twine &Before, const Twine &After) {
     OS << "| " << What << " | " << Before << " | " << After << " |\n";
   };
-  auto Dim = [](const Dim3 &D) {
-    return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
-  };
   OS << "| | recorded | reduced |\n|---|---|---|\n";
   Row("instructions of the kernel", Twine(A.KernelInstructions),
       Twine(B.KernelInstructions));
   Row("instructions in all", Twine(A.Instructions), Twine(B.Instructions));
   Row("functions", Twine(A.Functions), Twine(B.Functions));
-  Row("blocks", Dim(A.Grid), Dim(B.Grid));
-  Row("threads of a block", Dim(A.Block), Dim(B.Block));
+  Row("blocks", formatDims(A.Grid), formatDims(B.Grid));
+  Row("threads of a block", formatDims(A.Block), formatDims(B.Block));
   Row("buffers and variables", Twine(A.Regions), Twine(B.Regions));
   Row("their bytes", Twine(A.RegionBytes), Twine(B.RegionBytes));
   Row("bytes of pages that are not zero", Twine(A.StoredBytes), Twine(B.StoredBytes));

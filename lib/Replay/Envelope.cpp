@@ -455,12 +455,7 @@ Error EnvelopeMeter::compile() {
 /// The first launches are those of a candidate. The others differ in the order
 /// of the blocks, on a GPU by the number of resident blocks.
 LaunchConfig EnvelopeMeter::makeLaunch(unsigned Number) const {
-  LaunchConfig Config;
-  Config.Grid = Own->grid();
-  Config.Block = Own->block();
-  Config.DynamicShared = Own->sharedMem();
-  Config.Cooperative = Own->instance().Cooperative;
-  Config.TimeoutSeconds = Own->options().launchTimeout();
+  LaunchConfig Config = Own->launch();
   Config.Schedule = Plan.schedule();
   if (Number == 0 || Probes || IsOrdered)
     return Config;

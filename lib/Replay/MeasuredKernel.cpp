@@ -181,12 +181,7 @@ MeasuredKernel::MeasuredKernel(ReplaySession &Session, const ReplayPlan &Plan,
                                ReplaySession::StageFn Report)
     : Session(Session), Plan(Plan), D(*Session.D), Memory(*Session.Memory),
       Times(Times), Report(Report) {
-  Config.Grid = Plan.grid();
-  Config.Block = Plan.block();
-  Config.DynamicShared = Plan.sharedMem();
-  Config.TimeoutSeconds = Plan.options().launchTimeout();
-  Config.Cooperative = Plan.instance().Cooperative;
-  Config.Schedule = Plan.schedule();
+  Config = Plan.launch();
   Cache = Plan.options().Cache.value_or(D.asGPU() ? CacheMode::Cold
                                                   : CacheMode::Warm);
 }

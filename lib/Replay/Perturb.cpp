@@ -353,13 +353,8 @@ Expected<std::string> Perturber::launch(const Memory &From,
   for (auto [Region, Bytes] : zip_equal(State.regions(), From))
     if (Error E = D.write(Region.Info.Address, Bytes))
       return std::move(E);
-  LaunchConfig Config;
-  Config.Grid = Plan.grid();
-  Config.Block = Plan.block();
-  Config.DynamicShared = Plan.sharedMem();
-  Config.Cooperative = Plan.instance().Cooperative;
+  LaunchConfig Config = Plan.launch();
   Config.Schedule = Order;
-  Config.TimeoutSeconds = Plan.options().launchTimeout();
   if (LaunchSeconds > 0) {
     double Limit = std::max(MinSeconds, SlowerThan * LaunchSeconds);
     Config.TimeoutSeconds = Config.TimeoutSeconds > 0

@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -350,8 +351,16 @@ static Dim3 override(const Dim3 &D, const std::optional<uint32_t> (&With)[3]) {
   return {With[0].value_or(D.X), With[1].value_or(D.Y), With[2].value_or(D.Z)};
 }
 
-static std::string text(const Dim3 &D) {
-  return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
+LaunchConfig ReplayPlan::launch() const {
+  LaunchConfig Config;
+  Config.Grid = Grid;
+  Config.Block = Block;
+  Config.DynamicShared = SharedMem;
+  Config.TimeoutSeconds = Options.launchTimeout();
+  Config.Cooperative = Instance.Cooperative;
+  Config.Cluster = Instance.Cluster;
+  Config.Schedule = Schedule;
+  return Config;
 }
 
 /// A random schedule also decides what code the host device runs.
@@ -381,14 +390,14 @@ Error ReplayPlan::planLaunch() {
     return createStringError(
         formatv("impossible block size {0}: a block has 1 to {1} threads, at "
                 "most {2} of them along z",
-                text(Block), MaxBlockThreads, MaxBlockZ)
+                formatDims(Block), MaxBlockThreads, MaxBlockZ)
             .str());
   if (Grid.count() == 0 || Grid.X > MaxGridX || Grid.Y > MaxGridYZ ||
       Grid.Z > MaxGridYZ)
     return createStringError(
         formatv("impossible grid size {0}: at least 1 and at most "
                 "{1}x{2}x{2} blocks",
-                text(Grid), MaxGridX, MaxGridYZ)
+                formatDims(Grid), MaxGridX, MaxGridYZ)
             .str());
   if (SharedMem > MNEME_HOST_SHARED_SIZE)
     return createStringError(

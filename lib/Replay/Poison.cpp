@@ -272,12 +272,8 @@ Error PoisonFinder::launch() {
   Report(ReplayStage::Poison);
   if (Error E = Memory.restore())
     return E;
-  LaunchConfig Config;
-  Config.Grid = Traced->grid();
-  Config.Block = Traced->block();
-  Config.DynamicShared = Traced->sharedMem();
-  Config.Cooperative = Traced->instance().Cooperative;
-  Config.TimeoutSeconds = Traced->options().launchTimeout();
+  LaunchConfig Config = Traced->launch();
+  Config.Schedule = {};
   Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
   if (!Outcome)
     return Outcome.takeError();

@@ -658,14 +658,14 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
                         const ReplayResult &R) {
   Table T(OS);
   const RecordedKernel &K = Plan.kernel();
-  auto Dims = [](const Dim3 &D) {
-    return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
-  };
   T.row("kernel", K.displayName());
   T.row("record", Plan.instance().DynamicHash);
-  T.row("launch", "grid " + Dims(Plan.grid()) + ", block " +
-                      Dims(Plan.block()) + ", shared " +
-                      Twine(Plan.sharedMem()) + " B");
+  Dim3 Cluster = Plan.instance().Cluster;
+  std::string Clusters =
+      Cluster == Dim3() ? "" : ", clusters of " + formatDims(Cluster);
+  T.row("launch", "grid " + formatDims(Plan.grid()) + ", block " +
+                      formatDims(Plan.block()) + ", shared " +
+                      Twine(Plan.sharedMem()) + " B" + Clusters);
   T.row("pipeline", !Plan.hasIR() ? ("none: the recorded " +
                                      getImageKind(K.Image.IsPTX, K.Image.Arch))
                                         .str()

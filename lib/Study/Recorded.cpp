@@ -51,6 +51,7 @@ RecordedFacts mneme::makeRecordedFacts(Dim3 Grid, Dim3 Block,
   Int("threads", Grid.count() * Block.count());
   Int("shared_mem", SharedMem);
   F["cooperative"] = Cooperative;
+  F["cluster"] = int64_t(1);
   F["opt_level"] = OptLevel.str();
   F["arch"] = Arch.str();
   F["kernel"] = Kernel.str();
@@ -59,6 +60,9 @@ RecordedFacts mneme::makeRecordedFacts(Dim3 Grid, Dim3 Block,
 
 RecordedFacts mneme::makeRecordedFacts(const RecordedKernel &K,
                                        const RecordedInstance &I) {
-  return makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative,
-                           K.OptLevel, K.Arch, K.KernelName);
+  RecordedFacts F = makeRecordedFacts(I.Grid, I.Block, I.SharedMem,
+                                      I.Cooperative, K.OptLevel, K.Arch,
+                                      K.KernelName);
+  F["cluster"] = int64_t(I.Cluster.count());
+  return F;
 }

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/Launch.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/StringSaver.h"
@@ -22,6 +23,10 @@ std::vector<std::string> mneme::splitWords(StringRef Text) {
   SmallVector<const char *, 8> Words;
   cl::TokenizeGNUCommandLine(Text, Saver, Words);
   return {Words.begin(), Words.end()};
+}
+
+std::string mneme::formatDims(const Dim3 &D) {
+  return formatv("{0}x{1}x{2}", D.X, D.Y, D.Z).str();
 }
 
 std::string mneme::quoteWord(StringRef Word) {

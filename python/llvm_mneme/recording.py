@@ -250,6 +250,12 @@ class Instance:
         return self._data.get("Cooperative", False)
 
     @property
+    def cluster(self) -> Dim3:
+        """Size of a cluster, in blocks: 1, 1, 1 without clusters."""
+        dims = self._data.get("ClusterDims", {})
+        return Dim3(*(dims.get(axis, 1) for axis in "xyz"))
+
+    @property
     def occurrences(self) -> int:
         """Launches with this configuration, recorded or not."""
         return self._data.get("Occurrences", 1)

@@ -57,7 +57,7 @@ static void serve(const ::mneme::Package &P, const MnemePackageKernel &K,
     Values.emplace_back(new char[A.Size]());
     Args.push_back(Values.back().get());
   }
-  ::mneme::LaunchFacts L = {{1, 1, 1}, {1, 1, 1}, 0, false, false, Args.data()};
+  ::mneme::LaunchFacts L = {{1, 1, 1}, {1, 1, 1}, 0, false, Args.data()};
   ::mneme::DeployDevice D = {V.ImageKind,
                              V.Arch,
                              "GPU",

@@ -990,6 +990,34 @@ TEST_P(Conformance, LaunchesCooperatively) {
   EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(128));
 }
 
+TEST_P(Conformance, LaunchesClusters) {
+  SKIP_WITHOUT_ASSEMBLER();
+  auto K = load("count");
+  ASSERT_TRUE(K);
+  uint64_t Out = map(4);
+  void *Args[] = {&Out};
+  LaunchConfig Config;
+  Config.Grid = {4, 1, 1};
+  Config.Block = {64, 1, 1};
+  Config.Cluster = {2, 1, 1};
+  LaunchOutcome Outcome = launch(*K, Config, Args);
+  if (!GPU || isAMD()) {
+    EXPECT_EQ(Outcome.Status, LaunchStatus::Unsupported);
+    EXPECT_THAT(Outcome.Message, HasSubstr("clusters"));
+    return;
+  }
+  EXPECT_EQ(Outcome.Status, LaunchStatus::Ok) << Outcome.Message;
+  EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(256));
+  Config.Cooperative = true;
+  EXPECT_EQ(launch(*K, Config, Args).Status, LaunchStatus::Ok);
+  EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(512));
+  // A grid is a whole number of clusters.
+  Config.Grid = {3, 1, 1};
+  EXPECT_EQ(launch(*K, Config, Args).Status,
+            LaunchStatus::InvalidConfiguration);
+  EXPECT_THAT(read<uint32_t>(Out, 1), ElementsAre(512));
+}
+
 //===----------------------------------------------------------------------===//
 // Measurement
 //===----------------------------------------------------------------------===//

@@ -101,19 +101,23 @@ TEST(Database, SaysWhatALaunchOnAGPUWas) {
   // A recording of the host device has no keys that older readers refuse.
   for (const auto &[Key, V] : *Host.getAsObject()->getObject("instances")) {
     EXPECT_FALSE(V.getAsObject()->get("Cooperative"));
+    EXPECT_FALSE(V.getAsObject()->get("ClusterDims"));
     EXPECT_FALSE(V.getAsObject()->get("Device"));
   }
   K.Instances[0].Cooperative = true;
+  K.Instances[0].Cluster = {2, 1, 4};
   K.Instances[0].Device = {"NVIDIA H200", "sm_90", "13.0", "12.8"};
   Expected<RecordedKernel> R =
       parseRecordedKernel(formatv("{0}", toJSON(K)).str());
   ASSERT_THAT_EXPECTED(R, Succeeded());
   EXPECT_TRUE(R->Instances[0].Cooperative);
+  EXPECT_EQ(R->Instances[0].Cluster, Dim3({2, 1, 4}));
   EXPECT_EQ(R->Instances[0].Device.Name, "NVIDIA H200");
   EXPECT_EQ(R->Instances[0].Device.Arch, "sm_90");
   EXPECT_EQ(R->Instances[0].Device.Driver, "13.0");
   EXPECT_EQ(R->Instances[0].Device.Runtime, "12.8");
   EXPECT_FALSE(R->Instances[1].Cooperative);
+  EXPECT_EQ(R->Instances[1].Cluster, Dim3());
   EXPECT_EQ(R->Instances[1].Device.Name, "");
 }
 

@@ -72,7 +72,7 @@ protected:
   MnemePackageVariant V = {};
   std::vector<MnemePackageGuard> Guards;
   bool IsExact = false;
-  LaunchFacts L = {{4, 1, 1}, {256, 1, 1}, 0, false, false, nullptr};
+  LaunchFacts L = {{4, 1, 1}, {256, 1, 1}, 0, false, nullptr};
   DeployDevice D = {MNEME_IMAGE_CUBIN,
                     90,
                     "NVIDIA H200",
@@ -434,7 +434,7 @@ TEST_F(SelectorTest, Grades) {
 }
 
 TEST_F(SelectorTest, CoverKeepsTheThreadsAlongEachAxis) {
-  L = {{6, 4, 2}, {32, 4, 1}, 0, false, false, nullptr};
+  L = {{6, 4, 2}, {32, 4, 1}, 0, false, nullptr};
   cover(64, 8, 2);
   ASSERT_TRUE(serves());
   EXPECT_EQ(3u, Plan.Grid[0]);
@@ -474,7 +474,7 @@ TEST_F(SelectorTest, CoverDoesNotOverflow) {
 }
 
 TEST_F(SelectorTest, CoverWithinTheGridLimit) {
-  L = {{1, 65535, 1}, {1, 4, 1}, 0, false, false, nullptr};
+  L = {{1, 65535, 1}, {1, 4, 1}, 0, false, nullptr};
   cover(1, 2);
   EXPECT_EQ(Fallback::Resources, match());
   V.Block[1] = 4;
@@ -539,8 +539,11 @@ TEST_F(SelectorTest, ChangedSharedMemory) {
 }
 
 TEST_F(SelectorTest, Clusters) {
-  L.HasClusters = true;
+  L.Cluster[1] = 2;
   EXPECT_TRUE(serves());
+  V.Code = MNEME_CODE_VERIFIED;
+  EXPECT_EQ(Fallback::ClusterSize, match());
+  V.Code = MNEME_CODE_PROVEN;
   cover(256);
   EXPECT_EQ(Fallback::Clusters, match());
 }

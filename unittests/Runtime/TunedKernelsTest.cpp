@@ -137,7 +137,7 @@ TEST_F(TunedKernelsTest, ManyThreads) {
   auto Launch = [&](unsigned I) {
     int Value = 1;
     void *Args[] = {&Value};
-    LaunchFacts L = {{4, 1, 1}, {256, 1, 1}, 0, false, false, Args};
+    LaunchFacts L = {{4, 1, 1}, {256, 1, 1}, 0, false, Args};
     LaunchPlan Plan;
     TunedStub *S = Kernels.find(&Stubs[I], 0, 90);
     ASSERT_TRUE(S);

@@ -54,9 +54,11 @@ TEST(RecordedTest, FactsOfARecordingAreThoseOfItsLaunch) {
   I.Block = {32, 4, 5};
   I.SharedMem = 48;
   I.Cooperative = true;
+  I.Cluster = {2, 2, 1};
   RecordedFacts F = makeRecordedFacts(K, I);
   RecordedFacts Same =
       makeRecordedFacts(I.Grid, I.Block, 48, true, "3", "sm_90", "k");
+  Same["cluster"] = int64_t(4);
   for (StringRef Name : getRecordedNames())
     EXPECT_EQ(F[Name], Same[Name]) << Name.str();
 }

@@ -1,4 +1,5 @@
-"""A transformer block through torch.compile, forward and backward. Options: forward, graphs."""
+"""A transformer block through torch.compile, forward and backward. Options: forward, graphs; bf16: larger, of mixed
+precision, whose matrix products use tensor cores; profile: prints the GPU time of each kernel of a second step."""
 from mneme_common import result  # before torch: it imports the hook
 
 import sys
@@ -27,16 +28,32 @@ class Block(torch.nn.Module):
         return x + self.down(torch.nn.functional.gelu(self.up(self.n2(x))))
 
 
-block = Block().cuda()
+mixed = "bf16" in sys.argv
+block = Block(1024, 16).cuda() if mixed else Block().cuda()
 model = torch.compile(block, mode="reduce-overhead" if "graphs" in sys.argv else None)
-x = torch.rand(4, 128, 256, device="cuda", requires_grad=True)
+x = torch.rand(*((8, 512, 1024) if mixed else (4, 128, 256)), device="cuda", requires_grad=True)
+
+
+def step():
+    block.zero_grad()
+    x.grad = None
+    with torch.autocast("cuda", torch.bfloat16, enabled=mixed):
+        y = model(x)
+    y.float().square().mean().backward()
+    return y
+
+
 if "forward" in sys.argv:
     with torch.no_grad():
         result(model(x))
 else:
     for _ in range(4 if "graphs" in sys.argv else 1):
-        block.zero_grad()
-        x.grad = None
-        y = model(x)
-        y.square().mean().backward()
+        y = step()
         result(y, x.grad, *(p.grad for p in block.parameters()))
+if "profile" in sys.argv:
+    torch.cuda.synchronize()
+    with torch.profiler.profile(activities=[torch.profiler.ProfilerActivity.CUDA]) as profile:
+        step()
+        torch.cuda.synchronize()
+    for event in profile.key_averages():
+        print("kernel", event.self_device_time_total, event.key)

@@ -17,6 +17,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Mneme/Support/AMDSettings.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -301,6 +302,7 @@ static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:
   case CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE:
+  case CUDA_ERROR_INVALID_CLUSTER_SIZE:
     return LaunchStatus::InvalidConfiguration;
   default:
     return Launched ? LaunchStatus::Trap : LaunchStatus::InvalidConfiguration;
@@ -339,6 +341,14 @@ std::string CudaDevice::explainRefusal(const CudaKernel &K,
     return ("a block of " + Twine(Config.Block.count()) +
             " threads; the kernel can have " + Twine(MaxThreads))
         .str();
+  if (R.Code == CUDA_ERROR_INVALID_CLUSTER_SIZE) {
+    std::string Size = formatDims(Config.Cluster);
+    for (unsigned Axis = 0; Axis != 3; ++Axis)
+      if (Config.Grid[Axis] % Config.Cluster[Axis])
+        return "a grid of " + formatDims(Config.Grid) +
+               " blocks, which is not a multiple of its clusters of " + Size;
+    return "clusters of " + Size + " blocks: " + describe(R);
+  }
   return describe(R);
 }
 
@@ -450,6 +460,7 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
   L.Block = Config.Block;
   L.DynamicShared = Config.DynamicShared;
   L.Cooperative = Config.Cooperative;
+  L.Cluster = Config.Cluster;
   L.Repeat = std::max(1u, Config.Repeat);
   L.TimeoutSeconds = Config.TimeoutSeconds;
   L.Args = Known.pointers();

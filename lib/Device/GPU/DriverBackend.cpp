@@ -118,6 +118,46 @@ public:
 };
 } // namespace
 
+/// Launches with attributes.
+static GPUResult launchClusters(const CudaDriver &Driver, CUfunction F,
+                               const GPULaunch &L, CUstream Stream) {
+  constexpr CUresult NotSupported = 801;
+  constexpr int NonPortableClusterSizeAllowed = 14; // CU_FUNC_ATTRIBUTE_*
+  constexpr unsigned MaxPortable = 8;
+  if (Driver.IsHip || !Driver.LaunchKernelEx)
+    return {NotSupported, "no clusters of blocks on this device"};
+  if (L.Cluster.count() > MaxPortable)
+    if (CUresult R =
+            Driver.FuncSetAttribute(F, NonPortableClusterSizeAllowed, 1))
+      return R;
+  // CUlaunchAttribute
+  struct {
+    uint32_t Id, Pad, Words[16];
+  } Attributes[2] = {
+      {/*CLUSTER_DIMENSION*/ 4, 0, {L.Cluster.X, L.Cluster.Y, L.Cluster.Z}},
+      {/*COOPERATIVE*/ 2, 0, {1}}};
+  CUlaunchConfig C = {L.Grid.X,        L.Grid.Y,  L.Grid.Z,
+                      L.Block.X,       L.Block.Y, L.Block.Z,
+                      L.DynamicShared, Stream,    Attributes,
+                      L.Cooperative ? 2u : 1u};
+  return Driver.LaunchKernelEx(&C, F, const_cast<void **>(L.Args.data()),
+                               nullptr);
+}
+
+GPUResult llvm::mneme::launchDirectly(const CudaDriver &Driver, CUfunction F,
+                                     const GPULaunch &L, CUstream Stream) {
+  void **Args = const_cast<void **>(L.Args.data());
+  if (L.Cluster != Dim3())
+    return launchClusters(Driver, F, L, Stream);
+  if (L.Cooperative)
+    return Driver.LaunchCooperativeKernel(
+        F, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X, L.Block.Y, L.Block.Z,
+        L.DynamicShared, Stream, Args);
+  return Driver.LaunchKernel(F, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X,
+                             L.Block.Y, L.Block.Z, L.DynamicShared, Stream,
+                             Args, nullptr);
+}
+
 GPUResult DriverBackend::launch(Kernel K, const GPULaunch &L) {
   auto Function = static_cast<CUfunction>(K);
   void **Args = const_cast<void **>(L.Args.data());
@@ -133,15 +173,7 @@ GPUResult DriverBackend::launch(Kernel K, const GPULaunch &L) {
     if (CUresult R = Driver.EventRecord(L.Start, Stream))
       return R;
   for (unsigned I = 0; I != L.Repeat; ++I) {
-    CUresult R =
-        L.Cooperative
-            ? Driver.LaunchCooperativeKernel(
-                  Function, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X, L.Block.Y,
-                  L.Block.Z, L.DynamicShared, Stream, Args)
-            : Driver.LaunchKernel(Function, L.Grid.X, L.Grid.Y, L.Grid.Z,
-                                  L.Block.X, L.Block.Y, L.Block.Z,
-                                  L.DynamicShared, Stream, Args, nullptr);
-    if (R)
+    if (GPUResult R = launchDirectly(Driver, Function, L, Stream))
       return R;
   }
   if (L.Stop)

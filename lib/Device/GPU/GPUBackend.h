@@ -66,6 +66,7 @@ struct GPULaunch {
   Dim3 Grid, Block;
   unsigned DynamicShared = 0; ///< Bytes, which the function allows already.
   bool Cooperative = false;
+  Dim3 Cluster;
   unsigned Repeat = 1;
   /// For a backend that waits in launch(), as for GPUBackend::synchronize().
   double TimeoutSeconds = 0;
@@ -81,6 +82,10 @@ struct GPULaunch {
   /// launch, with the time of its kernel alone.
   ArrayRef<EventPair> OfDispatches;
 };
+
+/// Launches \p F once, as \p L says, by the driver. No events.
+GPUResult launchDirectly(const CudaDriver &Driver, CUfunction F,
+                         const GPULaunch &L, CUstream Stream);
 
 class GPUBackend {
 public:

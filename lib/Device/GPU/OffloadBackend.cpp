@@ -278,7 +278,7 @@ private:
   GPUResult toResult(ol_result_t R);
   GPUResult launchWithEvents(const OffloadKernel &K, const GPULaunch &L,
                              ArrayRef<char> Args, CUevent Start, CUevent Stop);
-  GPUResult launchCooperative(const OffloadKernel &K, const GPULaunch &L);
+  GPUResult launchByDriver(const OffloadKernel &K, const GPULaunch &L);
 };
 
 class HipOffloadBackend final : public OffloadBackend {
@@ -487,13 +487,13 @@ GPUResult CudaOffloadBackend::launchWithEvents(const OffloadKernel &K,
   return toResult(R);
 }
 
-GPUResult CudaOffloadBackend::launchCooperative(const OffloadKernel &K,
-                                                const GPULaunch &L) {
+/// liboffload has neither cooperative launches nor clusters.
+GPUResult CudaOffloadBackend::launchByDriver(const OffloadKernel &K,
+                                             const GPULaunch &L) {
   if (!K.Function)
-    return {CUDA_ERROR_UNKNOWN, "liboffload does not launch cooperatively"};
-  return Driver.LaunchCooperativeKernel(
-      K.Function, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X, L.Block.Y, L.Block.Z,
-      L.DynamicShared, Stream, const_cast<void **>(L.Args.data()));
+    return {CUDA_ERROR_UNKNOWN,
+            "liboffload does not launch cooperatively, nor with clusters"};
+  return launchDirectly(Driver, K.Function, L, Stream);
 }
 
 GPUResult CudaOffloadBackend::launch(Kernel Handle, const GPULaunch &L) {
@@ -502,7 +502,7 @@ GPUResult CudaOffloadBackend::launch(Kernel Handle, const GPULaunch &L) {
   for (unsigned I = 0; I != L.Repeat; ++I) {
     CUevent Start = I == 0 ? L.Start : nullptr;
     CUevent Stop = I + 1 == L.Repeat ? L.Stop : nullptr;
-    if (!L.Cooperative) {
+    if (!L.Cooperative && L.Cluster == Dim3()) {
       if (GPUResult R = launchWithEvents(K, L, Args, Start, Stop))
         return R;
       continue;
@@ -510,7 +510,7 @@ GPUResult CudaOffloadBackend::launch(Kernel Handle, const GPULaunch &L) {
     if (Start)
       if (CUresult R = Driver.EventRecord(Start, Stream))
         return R;
-    if (GPUResult R = launchCooperative(K, L))
+    if (GPUResult R = launchByDriver(K, L))
       return R;
     if (Stop)
       if (CUresult R = Driver.EventRecord(Stop, Stream))
@@ -624,6 +624,8 @@ GPUResult HipOffloadBackend::checkLaunch(const OffloadKernel &K,
   if (L.Cooperative)
     return {NotSupported, "liboffload has no cooperative launches for AMD "
                           "GPUs: use HIP, --device=hip"};
+  if (L.Cluster != Dim3())
+    return {NotSupported, "no clusters of blocks on this device"};
   int MaxThreads = 0, Blocks = 0;
   if (CUresult R =
           Driver.FuncGetAttribute(&MaxThreads, MaxThreadsPerBlock, K.Function))

@@ -343,6 +343,11 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
                           .str();
     return Outcome;
   }
+  if (Config.Cluster != Dim3()) {
+    Outcome.Status = LaunchStatus::Unsupported;
+    Outcome.Message = "clusters of blocks";
+    return Outcome;
+  }
   for (const LinkedSegment &S : K.Writable)
     std::memcpy(reinterpret_cast<void *>(S.Address), S.Contents.data(),
                 S.Contents.size());

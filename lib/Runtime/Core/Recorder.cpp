@@ -118,10 +118,11 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
                    S.Cooperative};
   memcpy(Key.StaticHash, K.StaticHash.data(), sizeof(Key.StaticHash));
   std::string Rest;
+  appendCluster(Rest, {S.Cluster.X, S.Cluster.Y, S.Cluster.Z});
   if (Selection::get().recordId() == RecordId::Scalars && Args)
-    Rest = scalarBytes(K, Args);
+    Rest += scalarBytes(K, Args);
   if (Selection::get().recordId() == RecordId::Ordinal)
-    Rest = std::to_string(K.Records->Launches);
+    Rest += std::to_string(K.Records->Launches);
   if (Rest.empty())
     return XXH3_64bits(&Key, sizeof(Key));
   Rest.insert(0, reinterpret_cast<const char *>(&Key), sizeof(Key));
@@ -514,6 +515,8 @@ static std::string tellLauncher(const Recording &R, bool Tentative,
     W.u32(V);
   W.u64(R.Shape.DynamicShared);
   W.u32(R.Shape.Cooperative);
+  for (uint32_t V : {R.Shape.Cluster.X, R.Shape.Cluster.Y, R.Shape.Cluster.Z})
+    W.u32(V);
   W.str(stagingName(R.Prologue));
   W.str(stagingName(R.Epilogue));
   W.u32(Tentative);

@@ -38,6 +38,7 @@ struct LaunchShape {
   Dim3 Block;
   uint64_t DynamicShared;
   bool Cooperative;
+  Dim3 Cluster = {1, 1, 1}; ///< Size of a cluster of blocks.
 };
 
 /// A comparison rule for a range of memory, from the application:

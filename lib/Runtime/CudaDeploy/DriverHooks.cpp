@@ -55,7 +55,6 @@ static GpuLaunch describe(SHAPE, void **Args, bool Cooperative) {
              {BlockX, BlockY, BlockZ},
              Shared,
              Cooperative,
-             /*HasClusters=*/false,
              Args};
   L.Stream = static_cast<CUstream>(Stream);
   return L;

@@ -240,7 +240,9 @@ void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
   NumAttributes = Count;
   LaunchAttributes A(All, Count);
   Facts.Cooperative = A.Cooperative;
-  Facts.HasClusters = A.HasClusters;
+  Facts.Cluster[0] = A.Cluster.X;
+  Facts.Cluster[1] = A.Cluster.Y;
+  Facts.Cluster[2] = A.Cluster.Z;
 }
 
 int GpuDeployment::launch(const GpuLaunch &L, OriginalCall Own) {

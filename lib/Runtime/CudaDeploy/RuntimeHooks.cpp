@@ -46,7 +46,6 @@ static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
           {Block.X, Block.Y, Block.Z},
           Shared,
           Cooperative,
-          /*HasClusters=*/false,
           Args};
 }
 

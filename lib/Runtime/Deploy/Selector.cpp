@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Selector.h"
+
 #include "llvm/Mneme/Runtime/AMDProcessors.h"
 
+#include <algorithm>
 #include <cstring>
 
 using namespace mneme;
@@ -171,6 +173,8 @@ static Fallback testGuard(const Package *From, const MnemePackageGuard &G,
     return Number(L.DynamicShared, Fallback::Shared);
   case MNEME_GUARD_COOPERATIVE:
     return Number(L.Cooperative, Fallback::Cooperative);
+  case MNEME_GUARD_CLUSTER:
+    return Number(L.Cluster[G.Index], Fallback::ClusterSize);
   case MNEME_GUARD_DEVICE:
     return Decide(!strcmp(D.Name, From->text(G.Offset)),
                   Fallback::Architecture);
@@ -336,7 +340,7 @@ static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
   uint64_t Shared =
       V.DynamicShared == MNEME_SHARED_SAME ? L.DynamicShared : V.DynamicShared;
   bool IsChanged = V.Launch != MNEME_LAUNCH_SAME || Shared != L.DynamicShared;
-  if (IsChanged && L.HasClusters)
+  if (IsChanged && L.hasClusters())
     return Fallback::Clusters;
   switch (V.Launch) {
   case MNEME_LAUNCH_SAME:
@@ -357,6 +361,15 @@ static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
   return Fallback::None;
 }
 
+/// Code that is not proven serves clusters of the sizes that a guard names.
+static bool allowsClusters(const VariantTables &V) {
+  return V.Fields->Code == MNEME_CODE_PROVEN ||
+         std::any_of(V.Guards.begin(), V.Guards.end(),
+                     [](const MnemePackageGuard &G) {
+                       return G.What == MNEME_GUARD_CLUSTER;
+                     });
+}
+
 Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
                              const DeployDevice &D, const DeployPolicy &Policy,
                              GuardTests &Tests, LaunchPlan &Plan) {
@@ -375,5 +388,7 @@ Fallback mneme::matchVariant(const VariantTables &V, const LaunchFacts &L,
     return F;
   if (L.Cooperative && !V.Fields->Cooperative)
     return Fallback::Cooperative;
+  if (L.hasClusters() && !allowsClusters(V))
+    return Fallback::ClusterSize;
   return planLaunch(*V.Fields, L, D, Plan);
 }

@@ -50,8 +50,12 @@ struct LaunchFacts {
   uint32_t Block[3];
   uint64_t DynamicShared;
   bool Cooperative;
-  bool HasClusters;
   void *const *Args; ///< One pointer per argument of the kernel.
+  uint32_t Cluster[3] = {1, 1, 1}; ///< Size of a cluster, in blocks.
+
+  bool hasClusters() const {
+    return Cluster[0] > 1 || Cluster[1] > 1 || Cluster[2] > 1;
+  }
 };
 
 /// The launch of a variant.

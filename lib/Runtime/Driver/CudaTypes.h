@@ -33,6 +33,11 @@ struct Dim3 {
   uint32_t X, Y, Z;
 };
 
+/// Whether clusters of this size, in blocks, have more than one block.
+inline bool isCluster(const Dim3 &Size) {
+  return Size.X > 1 || Size.Y > 1 || Size.Z > 1;
+}
+
 struct CudaStream;
 /// A parameter that is a stream in some versions of a function only.
 struct CudaMaybeStream;
@@ -221,7 +226,11 @@ struct CudaLaunchAttribute {
 };
 static_assert(sizeof(CudaLaunchAttribute) == 72, "layout of CUDA 12 and 13");
 
-enum { CudaLaunchAttributeCooperative = 2, CudaLaunchAttributeClusterDim = 4 };
+enum {
+  CudaLaunchAttributeCooperative = 2,
+  CudaLaunchAttributeClusterDim = 4,
+  CudaLaunchAttributePreferredClusterDim = 11,
+};
 
 struct CudaLaunchConfig {
   Dim3 Grid;

@@ -92,7 +92,8 @@ inline CUstream toDriverPtsz(CudaStream *S) { return toPtsz(toDriver(S)); }
 /// What the attributes of a launch say.
 struct LaunchAttributes {
   bool Cooperative = false;
-  bool HasClusters = false; ///< Of more than one block.
+  Dim3 Cluster = {1, 1, 1}; ///< Its size in blocks.
+  bool PrefersCluster = false; ///< Of another size, if there is room for it.
 
   LaunchAttributes(const CudaLaunchAttribute *All, unsigned Count) {
     for (unsigned I = 0; All && I != Count; ++I) {
@@ -100,7 +101,9 @@ struct LaunchAttributes {
       if (A.Id == CudaLaunchAttributeCooperative)
         Cooperative = A.Words[0];
       if (A.Id == CudaLaunchAttributeClusterDim)
-        HasClusters |= A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1;
+        Cluster = {A.Words[0], A.Words[1], A.Words[2]};
+      if (A.Id == CudaLaunchAttributePreferredClusterDim)
+        PrefersCluster = true;
     }
   }
 };

@@ -16,7 +16,6 @@ using namespace mneme;
 
 // As cuda.h has them.
 static constexpr unsigned long long FlagDeviceLaunch = 4;
-static constexpr int AttributeClusterDim = 4, AttributeCooperative = 2;
 
 //===----------------------------------------------------------------------===//
 // Reading graphs
@@ -68,11 +67,15 @@ void TappedGraphs::readKernel(TappedGraph &T, CUgraphNode N) {
        P.Args,
        P.Context,
        nullptr};
-  if (!Driver->GraphKernelNodeGetAttribute(N, AttributeCooperative, Value))
+  auto Read = [&](int Attribute) {
+    return !Driver->GraphKernelNodeGetAttribute(N, Attribute, Value);
+  };
+  if (Read(CudaLaunchAttributeCooperative))
     K.Shape.Cooperative = Value[0];
-  if (!Driver->GraphKernelNodeGetAttribute(N, AttributeClusterDim, Value) &&
-      (Value[0] > 1 || Value[1] > 1 || Value[2] > 1))
-    K.Obstacle = "launched with clusters of blocks";
+  if (Read(CudaLaunchAttributeClusterDim) && Value[0])
+    K.Shape.Cluster = {Value[0], Value[1], Value[2]};
+  if (Read(CudaLaunchAttributePreferredClusterDim) && Value[0])
+    K.Obstacle = "launched with a preferred size of clusters";
 }
 
 /// Reads the kernels of the copy anew. May throw.

@@ -134,7 +134,6 @@ TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
                        {L.Block[0], L.Block[1], L.Block[2]},
                        L.DynamicShared,
                        Shape.Cooperative,
-                       /*HasClusters=*/false,
                        L.Args};
   return TunedKernels::get().select(*Tuned, Facts, Host, Plan);
 }

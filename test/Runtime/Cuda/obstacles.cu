@@ -6,7 +6,7 @@
 // RUN: %emulated_gpu MNEME_EMULATED_DEVICES=2 MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
-// ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with clusters of blocks
+// ERR-DAG: warning: kernel '_Z7clusterPi' is not recorded: launched with a preferred size of clusters
 // ERR-DAG: warning: kernel '_Z8private_Pi' is not recorded: variable '_ZL7Private' exists only in device code
 // ERR-DAG: warning: kernel '_Z8indirectPPi' is not recorded: memory points to memory of another device
 // ERR-DAG: warning: kernel '_Z8pageablePi' is not recorded: an argument points to host memory that is unknown to CUDA
@@ -72,7 +72,7 @@ int main() {
   C.gridDim = C.blockDim = {1, 1, 1};
   C.attrs = &A;
   C.numAttrs = 1;
-  A.id = cudaLaunchAttributeClusterDimension;
+  A.id = cudaLaunchAttributePreferredClusterDimension;
   A.val.clusterDim.x = 2;
   A.val.clusterDim.y = A.val.clusterDim.z = 1;
   OK(cudaLaunchKernelEx(&C, cluster, D));

@@ -75,13 +75,13 @@ client.ask("object of no module", OBJECT, HASH + u32(0) + string(b"cpu") + strin
 
 
 def recorded(name, prologue, grid=1):
-    body = HASH + u64(0) + u32(grid) + 5 * u32(1) + u64(0) + u32(0)
+    body = HASH + u64(0) + u32(grid) + 5 * u32(1) + u64(0) + u32(0) + 3 * u32(1)
     body += string(prologue) + string(b"e") + u32(0) + u32(1) + u64(4096) + u64(4096) + u64(0) + u64(0)
     client.ask(name, RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0) + u32(0))
 
 
 zeros = b"." + b"0" * 32 + b"." + b"0" * 16 + b".mneme"
-body = HASH + u64(0) + 6 * u32(1) + u64(0) + u32(0)
+body = HASH + u64(0) + 6 * u32(1) + u64(0) + u32(0) + 3 * u32(1)
 body += string(b"DeviceState.prologue" + zeros + b".1")
 body += string(b"DeviceState.epilogue" + zeros + b".1.2") + u32(0) + u32(1) + u64(4096) + u64(4096) + u64(0) + u64(0)
 client.ask("no kernel", RECORDED, body + u32(0) + 4 * string(b"") + 2 * u64(0) + u32(0))

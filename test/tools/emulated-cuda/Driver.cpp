@@ -1292,10 +1292,19 @@ CUresult cuLaunchCooperativeKernel(CUfunction F, unsigned GridX, unsigned GridY,
   return launch(F, Config, S, Args, nullptr);
 }
 
+static bool isValidCluster(const uint32_t (&Size)[3],
+                           llvm::mneme::Dim3 Grid) {
+  constexpr unsigned MaxPortable = 8;
+  for (unsigned I = 0; I != 3; ++I)
+    if (!Size[I] || Grid[I] % Size[I])
+      return false;
+  return Size[0] * Size[1] * Size[2] <= MaxPortable;
+}
+
 CUresult cuLaunchKernelEx(const CUlaunchConfig *C, CUfunction F, void **Args,
                           void **Extra) {
   // CUlaunchAttribute: a number and, 8 bytes behind it, a value.
-  constexpr unsigned Size = 72, Cooperative = 2;
+  constexpr unsigned Size = 72, Cooperative = 2, ClusterDim = 4;
   LaunchConfig Config;
   Config.Grid = {C->GridX, C->GridY, C->GridZ};
   Config.Block = {C->BlockX, C->BlockY, C->BlockZ};
@@ -1308,6 +1317,11 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *C, CUfunction F, void **Args,
     log("launch attribute " + Twine(Id) + ": " + Twine(Value));
     if (Id == Cooperative)
       Config.Cooperative = Value;
+    uint32_t Cluster[3];
+    std::memcpy(Cluster, A + 8, sizeof(Cluster));
+    // Kernels that read nothing of their cluster do the same without it.
+    if (Id == ClusterDim && !isValidCluster(Cluster, Config.Grid))
+      return CUDA_ERROR_INVALID_CLUSTER_SIZE;
   }
   return launch(F, Config, C->Stream, Args, Extra);
 }

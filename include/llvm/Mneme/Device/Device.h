@@ -83,6 +83,7 @@ struct LaunchConfig {
   uint64_t DynamicShared = 0; ///< Bytes.
   double TimeoutSeconds = 0;  ///< 0: none.
   bool Cooperative = false;   ///< All blocks are resident, for grid.sync().
+  Dim3 Cluster;               ///< Size of a cluster, in blocks: NVIDIA GPUs.
   HostSchedule Schedule;      ///< Host device only.
   /// Host device only: determines the contents of local and shared memory at
   /// the start. 0: shared memory is zero, local memory is indeterminate.

@@ -46,6 +46,7 @@ struct RecordedInstance {
   /// The number of launches with this dynamic hash, recorded or not.
   uint64_t Occurrences = 1;
   bool Cooperative = false; ///< All blocks are resident, for grid.sync().
+  Dim3 Cluster = {};        ///< Size of a cluster, in blocks.
   RecordedDevice Device = {};
   /// Memory left out of the snapshots because no pointer led to it.
   uint64_t OmittedRegions = 0, OmittedBytes = 0;

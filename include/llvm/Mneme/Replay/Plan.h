@@ -244,6 +244,8 @@ public:
   Dim3 block() const { return Block; }
   uint64_t sharedMem() const { return SharedMem; }
   mneme::HostSchedule schedule() const { return Schedule; }
+  /// Returns the launch of a replay, with the schedule and the time limit.
+  LaunchConfig launch() const;
   /// Returns the variables and their locations.
   std::vector<KernelGlobal> globals() const;
   const ComparePlan &comparison() const { return *Comparison; }

@@ -17,6 +17,7 @@
 #ifndef LLVM_MNEME_RUNTIME_LAUNCHHASH_H
 #define LLVM_MNEME_RUNTIME_LAUNCHHASH_H
 
+#include <array>
 #include <cstdint>
 #include <cstring>
 #include <string>
@@ -31,6 +32,13 @@ struct LaunchKey {
   uint64_t Cooperative;
 };
 static_assert(sizeof(LaunchKey) == 56, "no padding in what is hashed");
+
+/// Appends the size of a cluster to what is hashed after the key. Nothing for
+/// launches without clusters of several blocks.
+inline void appendCluster(std::string &Rest, std::array<uint32_t, 3> Size) {
+  if (Size != std::array<uint32_t, 3>{1, 1, 1})
+    Rest.append(reinterpret_cast<const char *>(Size.data()), sizeof(Size));
+}
 
 /// Returns true if \p V may be a device or host address. Apart from tiny
 /// numbers, no double has such bits, and few integers do.

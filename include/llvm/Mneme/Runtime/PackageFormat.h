@@ -39,7 +39,7 @@
 
 #define MNEME_PACKAGE_MAGIC "MNEMEPKG" /* 8 characters, no NUL stored */
 #define MNEME_PACKAGE_MAJOR 1          /* readers refuse another major */
-#define MNEME_PACKAGE_MINOR 4
+#define MNEME_PACKAGE_MINOR 5
 
 /// Section of a linked executable that contains a package.
 #define MNEME_PACKAGE_SECTION "mneme_package"
@@ -198,6 +198,8 @@ enum {
   /// The same. 1 if it points to a variable of the application, or else 0. On a
   /// GPU, only the variables of MNEME_GUARD_VARIABLE count.
   MNEME_GUARD_IN_VARIABLE = 13,
+  /// Since 1.5. Blocks of a cluster along axis Index; 1 without clusters.
+  MNEME_GUARD_CLUSTER = 14,
 };
 
 /// More than vector and asynchronous accesses need.

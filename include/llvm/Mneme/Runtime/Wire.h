@@ -62,8 +62,8 @@
 ///     answer    as for LoadKernel, not for the host; then variables as for
 ///               LoadModule: those that the kernel may use
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
-///               block[3], u64 dynamic shared, u32 cooperative, string
-///               prologue, string epilogue (file names in the staging folder:
+///               block[3], u64 dynamic shared, u32 cooperative, u32
+///               cluster[3], string prologue, string epilogue (file names in the staging folder:
 ///               the final names, a period, digits and periods), u32 tentative
 ///               (1: may be withdrawn, or replaced by another Recorded with the
 ///               same hashes), u32 1 if the launch changed memory, else 0; u64

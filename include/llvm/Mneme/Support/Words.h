@@ -22,6 +22,8 @@
 namespace llvm {
 namespace mneme {
 
+struct Dim3;
+
 /// Splits \p Text as LLVM splits a response file, with quotes and backslashes,
 /// skipping empty words.
 std::vector<std::string> splitWords(StringRef Text);
@@ -37,6 +39,9 @@ std::string quoteCommand(ArrayRef<std::string> Words);
 /// \p Wrong is one of \p Names, or if all names are more than a third of its
 /// length plus one edit away.
 std::string suggest(StringRef Wrong, ArrayRef<StringRef> Names);
+
+/// Returns "2x3x1".
+std::string formatDims(const Dim3 &D);
 
 /// Returns "1 launch", "2 launches": a number and the plural of a noun.
 std::string formatCount(uint64_t Number, StringRef Noun);
