@@ -86,7 +86,7 @@ static json::Value makeGuard(const PackagedGuard &G) {
   O["index"] = F.Index;
   O["low"] = F.Low;
   O["high"] = F.High;
-  if (F.What == MNEME_GUARD_ARG || F.What >= MNEME_GUARD_BEFORE)
+  if (mneme_guard_reads_argument(F.What))
     O["offset"] = F.Offset;
   if (F.What == MNEME_GUARD_ARG)
     O["size"] = F.Size;
@@ -183,7 +183,8 @@ static std::string describe(const PackagedGuard &G) {
     return describeArgument(F.Index, F.Offset) + " not in a variable";
   if (F.What == MNEME_GUARD_DEVICE)
     return Subject + " '" + printable(G.Name) + "'";
-  if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK)
+  if (F.What == MNEME_GUARD_GRID || F.What == MNEME_GUARD_BLOCK ||
+      F.What == MNEME_GUARD_CLUSTER)
     Subject += std::string(".") + "xyz"[F.Index];
   if (F.What == MNEME_GUARD_ARG)
     Subject = describeArgument(F.Index, F.Offset);

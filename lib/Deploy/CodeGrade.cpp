@@ -218,55 +218,191 @@ bool AddressFinder::loadsAddress(const Instruction &I) {
          });
 }
 
-/// Returns true if \p Pointer, an argument, is more than a place in memory: the
-/// kernel computes with its address. Its low bits and its distance from other
-/// pointers are known from guards.
-static bool isNumber(const Argument &Pointer) {
-  SmallVector<const Value *, 8> Values = {&Pointer};
+namespace {
+/// A pointer that the kernel is given: a whole argument, or the bytes from an
+/// offset on of a structure.
+using GivenPointer = std::pair<const Argument *, uint64_t>;
+
+/// Finds out whether a given pointer is more than a place in memory: the kernel
+/// computes with its address. Of an address, guards know whether it is null,
+/// the low bits, and whether it is that of another given pointer.
+class AddressUse {
+public:
+  explicit AddressUse(const DataLayout &DL) : DL(DL) {}
+
+  /// \p V is a given pointer. Returns true also if that cannot be told.
+  bool isNumber(const Value &V);
+  /// The same for the pointers in a structure.
+  bool hasNumber(const Argument &Structure, const std::set<unsigned> &Members);
+
+private:
+  std::optional<GivenPointer> findGiven(const Value &V) const;
+  std::optional<GivenPointer> findBase(const Value &V) const;
+  bool isKnown(const ICmpInst &Compare) const;
+  bool followCall(const CallBase &Call, const Value &V);
+  bool follow(const Value &V, const User &U);
+
+  const DataLayout &DL;
+  SmallVector<const Value *, 8> Values; ///< Addresses, whose uses are to do.
+};
+} // namespace
+
+std::optional<GivenPointer> AddressUse::findGiven(const Value &V) const {
+  if (const auto *A = dyn_cast<Argument>(&V); A && A->getType()->isPointerTy())
+    return GivenPointer(A, 0);
+  const auto *Load = dyn_cast<LoadInst>(&V);
+  if (!Load)
+    return std::nullopt;
+  const Value *Place = Load->getPointerOperand();
+  APInt Offset(DL.getIndexTypeSizeInBits(Place->getType()), 0);
+  Place = Place->stripAndAccumulateConstantOffsets(DL, Offset,
+                                                   /*AllowNonInbounds=*/true);
+  const auto *A = dyn_cast<Argument>(Place);
+  if (!A || !A->getPointeeInMemoryValueType())
+    return std::nullopt;
+  return GivenPointer(A, Offset.getZExtValue());
+}
+
+/// Returns the given pointer that \p V, a pointer or its address, is made of by
+/// steps within a buffer.
+std::optional<GivenPointer> AddressUse::findBase(const Value &V) const {
+  const Value *Pointer = &V;
+  if (const auto *Cast = dyn_cast<PtrToIntOperator>(Pointer))
+    Pointer = Cast->getPointerOperand();
+  if (!Pointer->getType()->isPointerTy())
+    return std::nullopt;
+  SmallVector<const Value *, 4> Objects;
+  getUnderlyingObjects(Pointer, Objects, /*LI=*/nullptr, /*MaxLookup=*/0);
+  std::optional<GivenPointer> Base = findGiven(*Objects.front());
+  for (const Value *Object : Objects)
+    if (findGiven(*Object) != Base)
+      return std::nullopt;
+  return Base;
+}
+
+static bool isNull(const Value &V) {
+  const auto *C = dyn_cast<Constant>(&V);
+  return C && C->isNullValue();
+}
+
+/// Returns true if guards decide the comparison of addresses.
+bool AddressUse::isKnown(const ICmpInst &Compare) const {
+  const Value &L = *Compare.getOperand(0), &R = *Compare.getOperand(1);
+  std::optional<GivenPointer> Left = findBase(L), Right = findBase(R);
+  if (Left && (isNull(R) || Left == Right))
+    return true;
+  if (Right && isNull(L))
+    return true;
+  auto Strip = [](const Value &V) {
+    const auto *Cast = dyn_cast<PtrToIntOperator>(&V);
+    return (Cast ? Cast->getPointerOperand() : &V)->stripPointerCasts();
+  };
+  return Compare.isEquality() && findGiven(*Strip(L)) && findGiven(*Strip(R));
+}
+
+/// \returns true if the call may compute with the address.
+bool AddressUse::followCall(const CallBase &Call, const Value &V) {
+  if (accessesMemory(Call) || isa<AssumeInst>(Call))
+    return false;
+  bool IsPointer = V.getType()->isPointerTy();
+  const Function *Callee = Call.getCalledFunction();
+  if (!Callee || !IsPointer)
+    return true;
+  if (!Callee->isDeclaration()) {
+    for (const Use &A : Call.args())
+      if (A.get() == &V)
+        Values.push_back(Callee->getArg(Call.getArgOperandNo(&A)));
+    return false;
+  }
+  if (Call.getType()->isPointerTy()) {
+    Values.push_back(&Call);
+    return Call.getIntrinsicID() == Intrinsic::ptrmask;
+  }
+  return !Call.mayReadOrWriteMemory() &&
+         !Callee->getName().starts_with("llvm.nvvm.isspacep");
+}
+
+/// Looks at a use of the address \p V. \returns true if it makes it a number.
+bool AddressUse::follow(const Value &V, const User &U) {
+  bool IsPointer = V.getType()->isPtrOrPtrVectorTy();
+  if (isa<GEPOperator, AddrSpaceCastOperator, PHINode, SelectInst, FreezeInst>(
+          U)) {
+    Values.push_back(&U);
+    return U.getType()->isPtrOrPtrVectorTy() != IsPointer;
+  }
+  if (isa<PtrToIntOperator, IntToPtrInst>(U)) {
+    Values.push_back(&U);
+    return false;
+  }
+  if (const auto *Compare = dyn_cast<ICmpInst>(&U))
+    return !isKnown(*Compare);
+  if (const auto *Call = dyn_cast<CallBase>(&U))
+    return followCall(*Call, V);
+  if (const auto *Store = dyn_cast<StoreInst>(&U))
+    return Store->getValueOperand() == &V;
+  if (const auto *RMW = dyn_cast<AtomicRMWInst>(&U))
+    return RMW->getValOperand() == &V;
+  if (const auto *CAS = dyn_cast<AtomicCmpXchgInst>(&U))
+    return CAS->getPointerOperand() != &V;
+  if (isa<LoadInst>(U))
+    return false;
+  const auto *I = dyn_cast<Instruction>(&U);
+  if (!I || IsPointer)
+    return true;
+  const auto *Mask = I->getOpcode() == Instruction::And
+                         ? dyn_cast<ConstantInt>(I->getOperand(1))
+                         : nullptr;
+  if (Mask && Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT))
+    return false;
+  if (I->getOpcode() == Instruction::Trunc &&
+      I->getType()->getScalarSizeInBits() <= 8)
+    return false;
+  // The difference of two addresses.
+  if (I->getOpcode() == Instruction::Sub) {
+    std::optional<GivenPointer> Left = findBase(*I->getOperand(0));
+    if (Left && Left == findBase(*I->getOperand(1)))
+      return false;
+  }
+  Values.push_back(I);
+  return !is_contained({unsigned(Instruction::Add), unsigned(Instruction::Sub),
+                        unsigned(Instruction::And), unsigned(Instruction::Or)},
+                       I->getOpcode());
+}
+
+bool AddressUse::isNumber(const Value &V) {
   SmallPtrSet<const Value *, 8> Seen;
+  Values = {&V};
   while (!Values.empty()) {
-    const Value *V = Values.pop_back_val();
-    if (!Seen.insert(V).second)
-      continue;
-    bool IsPointer = V->getType()->isPtrOrPtrVectorTy();
-    for (const User *U : V->users()) {
-      if (isa<GEPOperator, AddrSpaceCastOperator, PHINode, SelectInst>(U)) {
-        if (U->getType()->isPtrOrPtrVectorTy() == IsPointer)
-          Values.push_back(U);
-        continue;
-      }
-      if (isa<PtrToIntOperator>(U)) {
-        Values.push_back(U);
-        continue;
-      }
-      if (IsPointer || isa<IntToPtrInst, ICmpInst>(U))
-        continue;
-      const auto *I = dyn_cast<Instruction>(U);
-      if (!I)
+    const Value *Address = Values.pop_back_val();
+    if (Seen.insert(Address).second &&
+        any_of(Address->users(),
+               [&](const User *U) { return follow(*Address, *U); }))
+      return true;
+  }
+  return false;
+}
+
+bool AddressUse::hasNumber(const Argument &Structure,
+                           const std::set<unsigned> &Members) {
+  if (Members.empty())
+    return false;
+  SmallVector<const Value *, 8> Places = {&Structure};
+  while (!Places.empty()) {
+    for (const User *U : Places.pop_back_val()->users()) {
+      if (isa<GEPOperator, AddrSpaceCastOperator>(U)) {
+        Places.push_back(U);
+      } else if (isa<ExtractValueInst>(U) ||
+                 (isa<LoadInst>(U) && !U->getType()->isAggregateType())) {
+        bool IsMember = U->getType()->isPtrOrPtrVectorTy();
+        if (std::optional<GivenPointer> Given = findGiven(*U)) {
+          auto It = Members.upper_bound(Given->second);
+          IsMember |= It != Members.begin() && *--It + 8 > Given->second;
+        }
+        if (IsMember && isNumber(*U))
+          return true;
+      } else {
         return true;
-      if (const auto *Call = dyn_cast<CallBase>(I)) {
-        if (accessesMemory(*Call) || isa<AssumeInst>(Call))
-          continue;
-        return true;
       }
-      const auto *Mask = I->getOpcode() == Instruction::And
-                             ? dyn_cast<ConstantInt>(I->getOperand(1))
-                             : nullptr;
-      if (Mask && Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT))
-        continue;
-      if (I->getOpcode() == Instruction::Trunc &&
-          I->getType()->getScalarSizeInBits() <= 8)
-        continue;
-      // The difference of two addresses.
-      if (I->getOpcode() == Instruction::Sub &&
-          isa<PtrToIntOperator>(I->getOperand(0)) &&
-          isa<PtrToIntOperator>(I->getOperand(1)))
-        continue;
-      if (!is_contained({unsigned(Instruction::Add), unsigned(Instruction::Sub),
-                         unsigned(Instruction::And), unsigned(Instruction::Or)},
-                        I->getOpcode()))
-        return true;
-      Values.push_back(I);
     }
   }
   return false;
@@ -329,8 +465,11 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
     U.Used.insert(Index);
   const Type *T = A.getPointeeInMemoryValueType();
   if (T || !A.getType()->isPointerTy()) {
-    if (T || A.getType()->isAggregateType())
+    if (T || A.getType()->isAggregateType()) {
       addMembers(T ? *T : *A.getType(), 0, DL, U.Members[Index]);
+      if (AddressUse(DL).hasNumber(A, U.Members[Index]))
+        U.Numbers.insert(Index);
+    }
     if (T)
       if (std::optional<std::set<unsigned>> Read = findRead(A, DL))
         U.Read[Index] = std::move(*Read);
@@ -338,7 +477,7 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   } else {
     if (!A.use_empty() && !A.onlyReadsMemory())
       U.Written.insert(Index);
-    if (isNumber(A))
+    if (AddressUse(DL).isNumber(A))
       U.Numbers.insert(Index);
   }
 }

@@ -336,7 +336,7 @@ TEST(PackageTest, ForeignAndFutureFiles) {
   EXPECT_EQ("is not a package of tuned kernels", errorOf("MNEMEPK"));
   EXPECT_EQ("is not a package of tuned kernels", errorOf("{\"a\": \"json\"}"));
   EXPECT_EQ("is damaged: it ends within its header", errorOf("MNEMEPKG"));
-  EXPECT_EQ("was written by a newer Mneme (format 2.4): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 2.5): update Mneme",
             errorOfHeader([](auto &H) { H.Major = 2; }));
   EXPECT_EQ("is damaged: there is no format 0",
             errorOfHeader([](auto &H) { H.Major = 0; }));
@@ -354,10 +354,10 @@ TEST(PackageTest, ANewerMinorVersionMayHaveOtherGuards) {
   repair(Bytes);
   EXPECT_EQ("is damaged: there is no kind of guard 70", errorOf(Bytes));
   memcpy(&H, Bytes.data(), sizeof(H));
-  H.Minor = 5;
+  H.Minor = MNEME_PACKAGE_MINOR + 1;
   memcpy(Bytes.data(), &H, sizeof(H));
   repair(Bytes);
-  EXPECT_EQ("was written by a newer Mneme (format 1.5): update Mneme",
+  EXPECT_EQ("was written by a newer Mneme (format 1.6): update Mneme",
             errorOf(Bytes));
 }
 
@@ -493,8 +493,8 @@ TEST(PackageTest, Guards) {
         G.What = MNEME_GUARD_SAME_BUFFER;
         G.Other = 2;
       }));
-  EXPECT_EQ("is damaged: there is no kind of guard 14",
-            errorOfGuard([](auto &G) { G.What = 14; }));
+  EXPECT_EQ("is damaged: there is no kind of guard 15",
+            errorOfGuard([](auto &G) { G.What = 15; }));
 }
 
 } // namespace

@@ -543,6 +543,12 @@ TEST_F(SelectorTest, Clusters) {
   EXPECT_TRUE(serves());
   V.Code = MNEME_CODE_VERIFIED;
   EXPECT_EQ(Fallback::ClusterSize, match());
+  guard(MNEME_GUARD_CLUSTER, MNEME_TEST_RANGE, 2, 2);
+  Guards.back().Index = 1;
+  EXPECT_TRUE(serves());
+  L.Cluster[1] = 4;
+  EXPECT_EQ(Fallback::ClusterSize, match());
+  Guards.clear();
   V.Code = MNEME_CODE_PROVEN;
   cover(256);
   EXPECT_EQ(Fallback::Clusters, match());

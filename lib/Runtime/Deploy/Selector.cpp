@@ -262,8 +262,7 @@ Fallback GuardTests::test(const VariantTables &V) {
 bool mneme::dependsOnArguments(const VariantTables &V,
                                const DeployPolicy &Policy) {
   for (const MnemePackageGuard &G : V.Guards)
-    if ((G.What == MNEME_GUARD_ARG || G.What >= MNEME_GUARD_BEFORE) &&
-        !isIgnored(G, Policy))
+    if (mneme_guard_reads_argument(G.What) && !isIgnored(G, Policy))
       return true;
   return false;
 }

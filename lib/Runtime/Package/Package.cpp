@@ -295,6 +295,7 @@ std::string TableCheck::checkGuard(const MnemePackageKernel &K,
     return checkBytes(K, G.Index, G.Offset, sizeof(uint64_t));
   case MNEME_GUARD_GRID:
   case MNEME_GUARD_BLOCK:
+  case MNEME_GUARD_CLUSTER:
     return G.Index < 3 ? "" : damaged("a guard tests a fourth dimension");
   case MNEME_GUARD_SHARED:
   case MNEME_GUARD_COOPERATIVE:

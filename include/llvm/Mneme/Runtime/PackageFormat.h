@@ -202,6 +202,12 @@ enum {
   MNEME_GUARD_CLUSTER = 14,
 };
 
+/// Whether guards of the kind \p What read an argument.
+static inline bool mneme_guard_reads_argument(uint32_t What) {
+  return What == MNEME_GUARD_ARG ||
+         (What >= MNEME_GUARD_BEFORE && What <= MNEME_GUARD_IN_VARIABLE);
+}
+
 /// More than vector and asynchronous accesses need.
 #define MNEME_BUFFER_ALIGNMENT 256
 
