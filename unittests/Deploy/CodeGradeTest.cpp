@@ -1,0 +1,169 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "CodeGrade.h"
+#include "llvm/AsmParser/Parser.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/SourceMgr.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::ElementsAre;
+
+namespace {
+
+constexpr StringLiteral Prologue = R"(
+target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
+target triple = "nvptx64-nvidia-cuda"
+%pair = type { ptr, i32, ptr }
+declare i1 @llvm.nvvm.isspacep.global(ptr)
+declare ptr @llvm.ptrmask.p0.i64(ptr, i64)
+declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)
+define internal i32 @page(ptr %p) noinline {
+  %n = ptrtoint ptr %p to i64
+  %s = lshr i64 %n, 12
+  %r = trunc i64 %s to i32
+  ret i32 %r
+}
+define internal i32 @load(ptr %p) noinline {
+  %r = load i32, ptr %p
+  ret i32 %r
+}
+define ptx_kernel void @kernel(ptr %out, ptr %x, ptr %y, i32 %n, ptr byval(%pair) %s) {
+  %member = getelementptr %pair, ptr %s, i64 0, i32 2
+  %a = load ptr, ptr %s
+  %b = load ptr, ptr %member
+  %xn = ptrtoint ptr %x to i64
+  %yn = ptrtoint ptr %y to i64
+  %an = ptrtoint ptr %a to i64
+  %i = zext i32 %n to i64
+  %xi = getelementptr i32, ptr %x, i64 %i
+  %yi = getelementptr i32, ptr %y, i64 %i
+)";
+
+MemoryUse use(StringRef Body) {
+  LLVMContext Context;
+  SMDiagnostic Err;
+  std::unique_ptr<Module> M = parseAssemblyString(
+      (Prologue + Body + "\n  ret void\n}\n").str(), Err, Context);
+  if (!M) {
+    ADD_FAILURE() << Err.getMessage().str() << ": "
+                  << Err.getLineContents().str();
+    return {};
+  }
+  return findMemoryUse(*M, "kernel");
+}
+
+/// Returns the arguments whose addresses a kernel with these instructions
+/// computes with. The instructions leave a result in %r.
+std::set<unsigned> numbers(StringRef Body, StringRef Type = "i1") {
+  return use((Body + "\n  store " + Type + " %r, ptr %out\n").str()).Numbers;
+}
+
+TEST(CodeGrade, PlacesAreNoNumbers) {
+  EXPECT_THAT(numbers("%r = load i32, ptr %xi", "i32"), ElementsAre());
+  EXPECT_THAT(numbers("%r = call i32 @load(ptr %xi)", "i32"), ElementsAre());
+  EXPECT_THAT(numbers("%r = load i32, ptr %a", "i32"), ElementsAre());
+  EXPECT_THAT(numbers("call void @llvm.memset.p0.i64(ptr %x, i8 0, i64 4, i1 0)"
+                      "\n%r = icmp eq i32 %n, 0"),
+              ElementsAre());
+  EXPECT_THAT(numbers("%r = atomicrmw add ptr %x, i32 %n monotonic", "i32"),
+              ElementsAre());
+  EXPECT_THAT(numbers("%m = and i64 %xn, -16\n%p = inttoptr i64 %m to ptr\n"
+                      "%r = load i32, ptr %p",
+                      "i32"),
+              ElementsAre());
+}
+
+TEST(CodeGrade, GuardsKnowSomeOfAnAddress) {
+  EXPECT_THAT(numbers("%r = icmp eq ptr %x, null"), ElementsAre());
+  EXPECT_THAT(numbers("%r = icmp ne i64 %an, 0"), ElementsAre());
+  EXPECT_THAT(numbers("%r = and i64 %xn, 15", "i64"), ElementsAre());
+  EXPECT_THAT(numbers("%r = trunc i64 %xn to i8", "i8"), ElementsAre());
+  EXPECT_THAT(numbers("%r = icmp eq ptr %x, %y"), ElementsAre());
+  EXPECT_THAT(numbers("%r = icmp eq ptr %a, %b"), ElementsAre());
+  EXPECT_THAT(numbers("%r = icmp ne ptr %x, %b"), ElementsAre());
+  EXPECT_THAT(numbers("%r = icmp ult ptr %xi, %x"), ElementsAre());
+  EXPECT_THAT(
+      numbers("%m = ptrtoint ptr %xi to i64\n%r = sub i64 %m, %xn", "i64"),
+      ElementsAre());
+  EXPECT_THAT(numbers("%r = call i1 @llvm.nvvm.isspacep.global(ptr %x)"),
+              ElementsAre());
+}
+
+TEST(CodeGrade, ALoopToTheEndOfItsBufferIsKnown) {
+  EXPECT_THAT(use("br label %loop\nloop:\n"
+                  "%p = phi ptr [ %x, %0 ], [ %next, %loop ]\n"
+                  "store i32 0, ptr %p\n"
+                  "%next = getelementptr i32, ptr %p, i64 1\n"
+                  "%more = icmp ult ptr %next, %xi\n"
+                  "br i1 %more, label %loop, label %done\ndone:")
+                  .Numbers,
+              ElementsAre());
+}
+
+TEST(CodeGrade, TheOrderOfBuffersIsANumber) {
+  EXPECT_THAT(numbers("%r = icmp ugt ptr %y, %x"), ElementsAre(1, 2));
+  EXPECT_THAT(numbers("%r = icmp ugt i64 %yn, %xn"), ElementsAre(1, 2));
+  EXPECT_THAT(numbers("%r = icmp eq ptr %yi, %x"), ElementsAre(1, 2));
+  EXPECT_THAT(numbers("%d = sub i64 %xn, %yn\n%r = icmp sgt i64 %d, 0"),
+              ElementsAre(1, 2));
+  EXPECT_THAT(numbers("%c = icmp ult ptr %x, %y\n"
+                      "%p = select i1 %c, ptr %x, ptr %y\n"
+                      "%r = load i32, ptr %p",
+                      "i32"),
+              ElementsAre(1, 2));
+  EXPECT_THAT(numbers("%r = icmp ugt ptr %a, %b"), ElementsAre(4));
+}
+
+TEST(CodeGrade, BitsOfAnAddressAreANumber) {
+  EXPECT_THAT(numbers("%r = lshr i64 %xn, 12", "i64"), ElementsAre(1));
+  EXPECT_THAT(numbers("%r = and i64 %xn, 8191", "i64"), ElementsAre(1));
+  EXPECT_THAT(numbers("%m = and i64 %xn, 4096\n%r = icmp eq i64 %m, 0"),
+              ElementsAre(1));
+  EXPECT_THAT(numbers("%r = icmp ugt i64 %xn, 140000000000000"),
+              ElementsAre(1));
+  EXPECT_THAT(numbers("%p = call ptr @llvm.ptrmask.p0.i64(ptr %x, i64 -4096)\n"
+                      "%m = ptrtoint ptr %p to i64\n%r = sub i64 %xn, %m",
+                      "i64"),
+              ElementsAre(1));
+  EXPECT_THAT(numbers("%m = and i64 %xn, 4096\n"
+                      "%p = getelementptr i8, ptr %y, i64 %m\n"
+                      "%r = load i32, ptr %p",
+                      "i32"),
+              ElementsAre(1));
+  EXPECT_THAT(numbers("%r = mul i64 %an, 2654435761", "i64"), ElementsAre(4));
+}
+
+TEST(CodeGrade, WhatLeavesTheKernelIsANumber) {
+  EXPECT_THAT(numbers("%r = call i32 @page(ptr %x)", "i32"), ElementsAre(1));
+  EXPECT_THAT(use("store ptr %x, ptr %out").Numbers, ElementsAre(1));
+  EXPECT_THAT(use("store i64 %xn, ptr %out").Numbers, ElementsAre(1));
+  EXPECT_THAT(use("store ptr %a, ptr %out").Numbers, ElementsAre(4));
+  EXPECT_THAT(use("%l = alloca [4 x i64]\n"
+                  "%p = getelementptr i64, ptr %l, i64 %i\n"
+                  "store i64 %xn, ptr %p\n%r = load i64, ptr %l\n"
+                  "store i64 %r, ptr %out")
+                  .Numbers,
+              ElementsAre(1));
+}
+
+TEST(CodeGrade, OnlyBytesThatAreReadCount) {
+  MemoryUse U = use("%r = load i32, ptr %a\nstore i32 %r, ptr %out");
+  EXPECT_THAT(U.Read[4], ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(U.Members[4], ElementsAre(0, 16));
+  // The place in the structure is not known.
+  EXPECT_FALSE(use("%p = getelementptr i8, ptr %s, i64 %i\n"
+                   "%r = load i8, ptr %p\nstore i8 %r, ptr %out")
+                   .Read.count(4));
+}
+
+} // namespace
