@@ -293,6 +293,7 @@ private:
                                    unsigned Attempt)>
                      Draw);
   bool holdsPlaces(ArrayRef<char> Contents) const;
+  Error drawUnread(size_t Region, StringRef Name);
   Error drawBuffer(size_t Region);
   Error drawScalar(size_t Arg);
   Error write(StringRef Dir);
@@ -477,6 +478,28 @@ bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
   return false;
 }
 
+/// Other code may read what the recorded code does not, and must not depend on
+/// it. Such a change is no test of what the kernel computes.
+Error Perturber::drawUnread(size_t Region, StringRef Name) {
+  uint32_t DType = Types.OfAccess[Region];
+  uint32_t Record = std::max(1u, getDTypeSize(DType));
+  size_t NumChanged = Changed.size();
+  Error E = tryInput(Name, [&](Memory &M, std::vector<std::string> &,
+                               unsigned Attempt) {
+    MutableArrayRef<char> Contents = M[Region];
+    if (Contents.size() < Record || holdsPlaces(Contents))
+      return false;
+    if (getSemantics(DType))
+      Source.drawBuffer(Contents, DType, DrawnValues::Near, Attempt);
+    else
+      Source.drawAny(Contents, Record);
+    return true;
+  });
+  while (Changed.size() > NumChanged)
+    Changed.pop_back();
+  return E;
+}
+
 Error Perturber::drawBuffer(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
   const SnapshotRegion &Info = State.regions()[Region].Info;
@@ -484,7 +507,7 @@ Error Perturber::drawBuffer(size_t Region) {
       Info.IsGlobal ? "variable " + Info.Name
                     : formatv("buffer {0}", Info.Id).str();
   if (!Types.IsRead[Region])
-    return Error::success();
+    return drawUnread(Region, Name);
   uint32_t Record = DType == MNEME_DTYPE_BYTES ? Types.StrideOfRegion[Region]
                                                : getDTypeSize(DType);
   StringRef Why = Record == 0 ? "its elements have several types"
