@@ -75,7 +75,7 @@ Expected<ToleranceSpec> mneme::parseTolerance(StringRef Text) {
   bool Exact = Index == uint32_t(MNEME_TOLERANCE_EXACT);
   if (!Index || Exact == Limit.contains(':') ||
       (!Exact && Value.getAsDouble(Spec.Value)) || !(Spec.Value >= 0) ||
-      Text.ends_with("@"))
+      std::isinf(Spec.Value) || Text.ends_with("@"))
     return createStringError(formatv("invalid tolerance '{0}': expected "
                                      "abs|rel|ulp:VALUE[@buffer] or exact",
                                      Text)

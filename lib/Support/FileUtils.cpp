@@ -65,6 +65,10 @@ static void removeAbandonedIn(StringRef Dir) {
 /// while it is locked.
 static Expected<sys::fs::TempFile> createTemporary(StringRef Path,
                                                    unsigned Mode) {
+  // In a model, it stands for a random digit.
+  if (Path.contains('%'))
+    return createStringError(std::errc::invalid_argument,
+                             "no '%' can be in the path of a file to write");
   StringRef Parent = sys::path::parent_path(Path);
   removeAbandonedIn(Parent.empty() ? "." : Parent);
   SmallString<128> Model(Parent);

@@ -222,7 +222,7 @@ TEST(CompareTest, OptionTexts) {
   ASSERT_THAT_EXPECTED(T, Succeeded());
   EXPECT_EQ(T->Kind, uint32_t(MNEME_TOLERANCE_EXACT));
   for (const char *Bad : {"", "abs", "abs:", "abs:x", "abs:-1", "abs:nan",
-                          "exact:1", "abs:1@", "lots:1"})
+                          "abs:inf", "rel:inf", "exact:1", "abs:1@", "lots:1"})
     EXPECT_THAT_EXPECTED(parseTolerance(Bad), Failed()) << Bad;
   Expected<ElementTypeSpec> D = parseElementType("bf16@2");
   ASSERT_THAT_EXPECTED(D, Succeeded());

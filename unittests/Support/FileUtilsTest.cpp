@@ -157,6 +157,12 @@ TEST_F(FileUtilsTest, RemovesWhatKilledWritersLeft) {
   EXPECT_FALSE(sys::fs::exists(path("report.html")));
 }
 
+TEST_F(FileUtilsTest, APercentSignIsRefused) {
+  Error E = writeFileAtomically(path("50%"), "x");
+  EXPECT_NE(toString(std::move(E)).find("50%': no '%' can be in the path"),
+            std::string::npos);
+}
+
 TEST_F(FileUtilsTest, ErrorsNameTheFile) {
   Error E = writeFileAtomically(path("no/such/file"), "x");
   EXPECT_NE(toString(std::move(E)).find("no/such/file"), std::string::npos);
