@@ -30,9 +30,9 @@ namespace {
 /// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
 /// The others are null.
 struct CudaRuntime {
-#define ABSENT(Name, Parameters) int(*Name) Parameters;
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
-#include "DeployedFunctions.def"
+#define ABSENT(Class, Name, Parameters) Class(Name, , Parameters)
+#include "VendorFunctions.def"
 };
 } // namespace
 
@@ -186,11 +186,6 @@ static int onDeviceReset(const CudaRuntime &R) {
 // Verified launches copy the memory that was allocated, and other threads must
 // not change memory meanwhile.
 
-static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
-  return GpuDeployment::get().allocate(
-      Ptr, [&] { return R.Malloc(Ptr, Size); }, [&] { return Size; });
-}
-
 static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
                          size_t Width, size_t Height) {
   return GpuDeployment::get().allocate(
@@ -212,30 +207,22 @@ static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
       [&] { return Size; }, /*IsManaged=*/true);
 }
 
-#define ALLOCATE(Name)                                                         \
+#define ALLOCATE(Name, ...)                                                    \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, void **Ptr, size_t Size,           \
                       Params... P) {                                           \
     return GpuDeployment::get().allocate(                                      \
         Ptr, [&] { return R.Name(Ptr, Size, P...); }, [&] { return Size; });   \
   }
-ALLOCATE(MallocAsync)
-ALLOCATE(MallocAsyncPtsz)
-ALLOCATE(MallocFromPoolAsync)
-ALLOCATE(MallocFromPoolAsyncPtsz)
+ALLOCATE(Malloc)
 ALLOCATE(ExtMallocWithFlags)
-#undef ALLOCATE
 
-#define FREE(Name)                                                             \
+#define FREE(Name, ...)                                                        \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, void *Ptr, Params... P) {          \
     return GpuDeployment::get().release(Ptr,                                   \
                                         [&] { return R.Name(Ptr, P...); });    \
   }
-FREE(Free)
-FREE(FreeAsync)
-FREE(FreeAsyncPtsz)
-#undef FREE
 
 //===----------------------------------------------------------------------===//
 // Variables
@@ -301,32 +288,25 @@ static int onGraphExecMemcpyNodeSetParamsToSymbol(
 // Other work
 //===----------------------------------------------------------------------===//
 
-#define CAPTURE(Name, Function)                                                \
+static int onDeviceSynchronize(const CudaRuntime &R) {
+  return GpuDeployment::get().waitForAll([&] { return R.DeviceSynchronize(); });
+}
+
+#define WORK(Function, Name)                                                   \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
     return GpuDeployment::get().Function([&] { return R.Name(P...); });        \
   }
-CAPTURE(StreamBeginCapture, beginCapture)
-CAPTURE(StreamBeginCapturePtsz, beginCapture)
-CAPTURE(StreamBeginCaptureToGraph, beginCapture)
-CAPTURE(StreamBeginCaptureToGraphPtsz, beginCapture)
-CAPTURE(StreamEndCapture, endCapture)
-CAPTURE(StreamEndCapturePtsz, endCapture)
-CAPTURE(DeviceSynchronize, waitForAll)
-#undef CAPTURE
-
-#define CHANGE(Name, Symbol, Parameters, ...)                                  \
-  template <typename... Params>                                                \
-  static int on##Name(const CudaRuntime &R, Params... P) {                     \
-    return GpuDeployment::get().change([&] { return R.Name(P...); });          \
-  }
-#define WAIT(Name, Symbol, Parameters, ...)                                    \
+#define BEGIN_CAPTURE(Name, ...) WORK(beginCapture, Name)
+#define END_CAPTURE(Name, ...) WORK(endCapture, Name)
+#define CHANGE(Name, ...) WORK(change, Name)
+#define WAIT(Name, ...)                                                        \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
     return GpuDeployment::get().noteError(R.Name(P...));                       \
   }
-#define TAP(Name, Symbol, Parameters, ...)
-#include "DeployedFunctions.def"
+#include "VendorFunctions.def"
+#undef WORK
 
 /// Whether a call is part of another call: HIP is one library, whose functions
 /// may call each other.
@@ -337,7 +317,6 @@ static int readLastError(std::string_view Symbol) {
   return Symbol == "hipGetLastError" ? LastError::get() : LastError::peek();
 }
 
-#define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
   (isPart() ? R.Name(__VA_ARGS__)                                              \
    : LastError::isAbout(#Symbol)                                               \
@@ -351,7 +330,7 @@ void *mneme::findRuntimeFunction(const char *Symbol) {
 #define TAP(Name, Function, Parameters, ...)                                   \
   if (!strcmp(Symbol, #Function))                                              \
     return reinterpret_cast<void *>(Function);
-#include "DeployedFunctions.def"
+#include "VendorFunctions.def"
   return nullptr;
 }
 #endif

@@ -9,14 +9,8 @@
 /// \file
 /// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP.
 /// Most functions of HIP have the parameters of a function of CUDA's runtime or
-/// driver, so that one list serves both:
-///
-///   BOTH(Kind, Name, cudaSymbol, hipSymbol, (parameters), arguments...)
-///   CUDA(Kind, Name, cudaSymbol, (parameters), arguments...)
-///   HIP(Kind, Name, hipSymbol, (parameters), arguments...)
-///
-/// Each is Kind(Name, Symbol, (parameters), arguments...), or, where the vendor
-/// has no such function, ABSENT(Name, (parameters)).
+/// driver, so that one list serves both: BOTH, CUDA and HIP are the rows of
+/// VendorFunctions.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,17 +20,19 @@
 #include <cstddef>
 
 #ifdef MNEME_HIP
-#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
-  Kind(Name, Hip, Parameters, ##__VA_ARGS__)
-#define CUDA(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
-#define HIP(Kind, Name, Symbol, Parameters, ...)                               \
-  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
+#define BOTH(Class, Name, Cuda, Hip, Parameters, ...)                          \
+  Class(Name, Hip, Parameters, ##__VA_ARGS__)
+#define CUDA(Class, Name, Symbol, Parameters, ...)                             \
+  ABSENT(Class, Name, Parameters)
+#define HIP(Class, Name, Symbol, Parameters, ...)                              \
+  Class(Name, Symbol, Parameters, ##__VA_ARGS__)
 #else
-#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
-  Kind(Name, Cuda, Parameters, ##__VA_ARGS__)
-#define CUDA(Kind, Name, Symbol, Parameters, ...)                              \
-  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
-#define HIP(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
+#define BOTH(Class, Name, Cuda, Hip, Parameters, ...)                          \
+  Class(Name, Cuda, Parameters, ##__VA_ARGS__)
+#define CUDA(Class, Name, Symbol, Parameters, ...)                             \
+  Class(Name, Symbol, Parameters, ##__VA_ARGS__)
+#define HIP(Class, Name, Symbol, Parameters, ...)                              \
+  ABSENT(Class, Name, Parameters)
 #endif
 
 namespace mneme {
