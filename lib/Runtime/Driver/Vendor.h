@@ -8,9 +8,6 @@
 ///
 /// \file
 /// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP.
-/// Most functions of HIP have the parameters of a function of CUDA's runtime or
-/// driver, so that one list serves both: BOTH, CUDA and HIP are the rows of
-/// VendorFunctions.def.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -18,22 +15,6 @@
 #define MNEME_LIB_RUNTIME_DRIVER_VENDOR_H
 
 #include <cstddef>
-
-#ifdef MNEME_HIP
-#define BOTH(Class, Name, Cuda, Hip, Parameters, ...)                          \
-  Class(Name, Hip, Parameters, ##__VA_ARGS__)
-#define CUDA(Class, Name, Symbol, Parameters, ...)                             \
-  ABSENT(Class, Name, Parameters)
-#define HIP(Class, Name, Symbol, Parameters, ...)                              \
-  Class(Name, Symbol, Parameters, ##__VA_ARGS__)
-#else
-#define BOTH(Class, Name, Cuda, Hip, Parameters, ...)                          \
-  Class(Name, Cuda, Parameters, ##__VA_ARGS__)
-#define CUDA(Class, Name, Symbol, Parameters, ...)                             \
-  Class(Name, Symbol, Parameters, ##__VA_ARGS__)
-#define HIP(Class, Name, Symbol, Parameters, ...)                              \
-  ABSENT(Class, Name, Parameters)
-#endif
 
 namespace mneme {
 
