@@ -50,43 +50,43 @@ static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
           Args};
 }
 
-static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
-                          Dim3 Block, void **Args, size_t Shared,
-                          CudaStream *S) {
-  auto Own = [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)}, Own);
+/// cudaLaunchKernelExC.
+static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
+                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
+  // Invalid, which the runtime reports.
+  if (!C || (C->NumAttributes && !C->Attributes))
+    return Own();
+  GpuLaunch L = {Stub,
+                 describe(C->Grid, C->Block, Args, C->DynamicShared, false),
+                 Convert(C->Stream)};
+  L.addAttributes(C->Attributes, C->NumAttributes);
+  return GpuDeployment::get().launch(L, Own);
 }
 
-static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
-                              Dim3 Block, void **Args, size_t Shared,
-                              CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)}, Own);
-}
-
-static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
-                                     Dim3 Grid, Dim3 Block, void **Args,
-                                     size_t Shared, CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}, Own);
-}
-
-static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
-                                         Dim3 Grid, Dim3 Block, void **Args,
-                                         size_t Shared, CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}, Own);
-}
+// Convert() finds the driver's stream.
+#define LAUNCH(Name, Cooperative, Convert)                                     \
+  static int on##Name(const CudaRuntime &R, const void *Stub, Dim3 Grid,       \
+                      Dim3 Block, void **Args, size_t Shared, CudaStream *S) { \
+    auto Own = [&] { return R.Name(Stub, Grid, Block, Args, Shared, S); };     \
+    return GpuDeployment::get().launch(                                        \
+        {Stub, describe(Grid, Block, Args, Shared, Cooperative), Convert(S)},  \
+        Own);                                                                  \
+  }
+#define LAUNCH_EX(Name, Convert)                                               \
+  [[maybe_unused]] static int on##Name(const CudaRuntime &R,                   \
+                                       const CudaLaunchConfig *Config,         \
+                                       const void *Stub, void **Args) {        \
+    auto Own = [&] { return R.Name(Config, Stub, Args); };                     \
+    return launch(Config, Stub, Args, Convert, Own);                           \
+  }
+LAUNCH(LaunchKernel, false, toDriver)
+LAUNCH(LaunchKernelPtsz, false, toDriverPtsz)
+LAUNCH(LaunchCooperativeKernel, true, toDriver)
+LAUNCH(LaunchCooperativeKernelPtsz, true, toDriverPtsz)
+LAUNCH_EX(LaunchKernelExC, toDriver)
+LAUNCH_EX(LaunchKernelExCPtsz, toDriverPtsz)
+#undef LAUNCH
+#undef LAUNCH_EX
 
 #ifdef MNEME_HIP
 static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
@@ -112,35 +112,6 @@ static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
 LAUNCH_ON_DEVICES(LaunchCooperativeKernelMultiDevice)
 LAUNCH_ON_DEVICES(ExtLaunchMultiKernelMultiDevice)
 #undef LAUNCH_ON_DEVICES
-#endif
-
-/// cudaLaunchKernelExC.
-static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
-  // Invalid, which the runtime reports.
-  if (!C || (C->NumAttributes && !C->Attributes))
-    return Own();
-  GpuLaunch L = {Stub,
-                 describe(C->Grid, C->Block, Args, C->DynamicShared, false),
-                 Convert(C->Stream)};
-  L.addAttributes(C->Attributes, C->NumAttributes);
-  return GpuDeployment::get().launch(L, Own);
-}
-
-static int onLaunchKernelExC(const CudaRuntime &R,
-                             const CudaLaunchConfig *Config, const void *Stub,
-                             void **Args) {
-  auto Own = [&] { return R.LaunchKernelExC(Config, Stub, Args); };
-  return launch(Config, Stub, Args, toDriver, Own);
-}
-
-#ifndef MNEME_HIP
-static int onLaunchKernelExCPtsz(const CudaRuntime &R,
-                                 const CudaLaunchConfig *Config,
-                                 const void *Stub, void **Args) {
-  auto Own = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
-  return launch(Config, Stub, Args, toDriverPtsz, Own);
-}
 #endif
 
 //===----------------------------------------------------------------------===//
