@@ -206,6 +206,11 @@ config.substitutions.append(
     ("%hip_cc", compile_sh + config.mneme_clang + hip_flags + "-fpass-plugin=" + plugin)
 )
 config.substitutions.append(("%hip_libs", "-L" + emulated_hip + " -lamdhip64"))
+# %hip_include has ROCm's headers.
+for include in ["/opt/rocm/include", "/usr/include"]:
+    if os.path.exists(os.path.join(include, "hip/hip_runtime_api.h")) and "hip-headers" not in config.available_features:
+        config.available_features.add("hip-headers")
+        config.substitutions.append(("%hip_include", include))
 if config.mneme_have_offload:
     config.available_features.add("offload")
 

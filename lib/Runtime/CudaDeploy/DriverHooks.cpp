@@ -42,12 +42,8 @@ static int launchFunction(const void *Function, GpuLaunch L, void **Extra,
 
 #define SHAPE                                                                  \
   unsigned GridX, unsigned GridY, unsigned GridZ, unsigned BlockX,             \
-      unsigned BlockY, unsigned BlockZ, unsigned Shared, void *Stream
+      unsigned BlockY, unsigned BlockZ, size_t Shared, CUstream Stream
 #define SHAPE_ARGS GridX, GridY, GridZ, BlockX, BlockY, BlockZ, Shared, Stream
-
-static CUstream sharedStream(void *Stream) {
-  return static_cast<CUstream>(Stream);
-}
 
 static GpuLaunch describe(SHAPE, void **Args, bool Cooperative) {
   GpuLaunch L = {};
@@ -56,59 +52,71 @@ static GpuLaunch describe(SHAPE, void **Args, bool Cooperative) {
              Shared,
              Cooperative,
              Args};
-  L.Stream = static_cast<CUstream>(Stream);
+  L.Stream = Stream;
   return L;
 }
 
-static GpuLaunch describe(const CUlaunchConfig &C, void **Args,
-                          CUstream Stream) {
+static GpuLaunch describe(const CUlaunchConfig &C, void **Args) {
   GpuLaunch L = describe(C.GridX, C.GridY, C.GridZ, C.BlockX, C.BlockY,
-                         C.BlockZ, C.DynamicShared, Stream, Args, false);
+                         C.BlockZ, C.DynamicShared, C.Stream, Args, false);
   L.addAttributes(static_cast<const CudaLaunchAttribute *>(C.Attributes),
                   C.NumAttributes);
   return L;
 }
 
-#define HOOK extern "C" __attribute__((visibility("default"))) int
-#define ORIGINAL(Symbol)                                                       \
-  static auto Original =                                                       \
-      reinterpret_cast<decltype(&Symbol)>(findInDriver(#Symbol));              \
-  if (!Original)                                                               \
-  return CUDA_ERROR_NOT_INITIALIZED
+static CUstream asGiven(CUstream S) { return S; }
 
-#define LAUNCHES(Launch, LaunchCooperative, LaunchEx, Convert)                 \
-  HOOK Launch(void *Function, SHAPE, void **Args, void **Extra) {              \
-    ORIGINAL(Launch);                                                          \
-    auto Own = [&] { return Original(Function, SHAPE_ARGS, Args, Extra); };    \
+// Handlers of VendorFunctions.def's CODE, which call the driver's Original.
+// Convert() finds the stream that the driver uses for a launch.
+#define LAUNCHES(Twin, Convert)                                                \
+  template <typename Fn>                                                       \
+  static int onDriverLaunchKernel##Twin(Fn Original, CUfunction F, SHAPE,      \
+                                        void **Args, void **Extra) {           \
+    auto Own = [&] { return Original(F, SHAPE_ARGS, Args, Extra); };           \
     GpuLaunch L = describe(SHAPE_ARGS, Args, /*Cooperative=*/false);           \
     L.Stream = Convert(Stream);                                                \
-    return launchFunction(Function, L, Extra, Own);                            \
+    return launchFunction(F, L, Extra, Own);                                   \
   }                                                                            \
-  HOOK LaunchCooperative(void *Function, SHAPE, void **Args) {                 \
-    ORIGINAL(LaunchCooperative);                                               \
-    auto Own = [&] { return Original(Function, SHAPE_ARGS, Args); };           \
+  template <typename Fn>                                                       \
+  static int onDriverLaunchCooperativeKernel##Twin(Fn Original, CUfunction F,  \
+                                                   SHAPE, void **Args) {       \
+    auto Own = [&] { return Original(F, SHAPE_ARGS, Args); };                  \
     GpuLaunch L = describe(SHAPE_ARGS, Args, /*Cooperative=*/true);            \
     L.Stream = Convert(Stream);                                                \
-    return launchFunction(Function, L, nullptr, Own);                          \
+    return launchFunction(F, L, nullptr, Own);                                 \
   }                                                                            \
-  HOOK LaunchEx(const CUlaunchConfig *Config, void *Function, void **Args,     \
-                void **Extra) {                                                \
-    ORIGINAL(LaunchEx);                                                        \
-    auto Own = [&] { return Original(Config, Function, Args, Extra); };        \
+  template <typename Fn>                                                       \
+  static int onDriverLaunchKernelEx##Twin(                                     \
+      Fn Original, const CUlaunchConfig *Config, CUfunction F, void **Args,    \
+      void **Extra) {                                                          \
+    auto Own = [&] { return Original(Config, F, Args, Extra); };               \
     /* Invalid, which the driver reports. */                                   \
     if (!Config || (Config->NumAttributes && !Config->Attributes))             \
       return Own();                                                            \
-    return launchFunction(Function,                                            \
-                          describe(*Config, Args, Convert(Config->Stream)),    \
-                          Extra, Own);                                         \
+    GpuLaunch L = describe(*Config, Args);                                     \
+    L.Stream = Convert(L.Stream);                                              \
+    return launchFunction(F, L, Extra, Own);                                   \
+  }                                                                            \
+  template <typename Fn>                                                       \
+  static int onDriverGraphLaunch##Twin(Fn Original, CUgraphExec Graph,         \
+                                       CUstream Stream) {                      \
+    auto Own = [&] { return Original(Graph, Stream); };                        \
+    return InterceptedCall::isInside()                                         \
+               ? Own()                                                         \
+               : GpuDeployment::get().launchForeign(Own);                      \
   }
-#ifdef MNEME_HIP
-LAUNCHES(hipModuleLaunchKernel, hipModuleLaunchCooperativeKernel,
-         hipDrvLaunchKernelEx, sharedStream)
+LAUNCHES(, asGiven)
+LAUNCHES(Ptsz, toPtsz)
+#undef LAUNCHES
 
 /// HIP's extended launches count threads, where others count blocks.
-static int launchThreads(const void *Function, SHAPE, void **Args, void **Extra,
-                         Fallback Obstacle, OriginalCall Own) {
+template <typename Fn, typename... Flag>
+static int launchThreads(Fn Original, CUfunction F, SHAPE, void **Args,
+                         void **Extra, CUevent Start, CUevent Stop,
+                         Flag... Flags) {
+  auto Own = [&] {
+    return Original(F, SHAPE_ARGS, Args, Extra, Start, Stop, Flags...);
+  };
   if (!BlockX || !BlockY || !BlockZ)
     return Own();
   GpuLaunch L = describe(GridX / BlockX, GridY / BlockY, GridZ / BlockZ, BlockX,
@@ -116,64 +124,19 @@ static int launchThreads(const void *Function, SHAPE, void **Args, void **Extra,
                          /*Cooperative=*/false);
   L.Obstacle = GridX % BlockX || GridY % BlockY || GridZ % BlockZ
                    ? Fallback::LastBlock
-                   : Obstacle;
-  return launchFunction(Function, L, Extra, Own);
+                   : findObstacle(Start, Stop, (Flags | ... | 0u));
+  return launchFunction(F, L, Extra, Own);
 }
 
-#define THREADS                                                                \
-  unsigned GridX, unsigned GridY, unsigned GridZ, unsigned BlockX,             \
-      unsigned BlockY, unsigned BlockZ, size_t Shared, void *Stream
-
-#define EXTENDED(Launch, LaunchHcc)                                            \
-  HOOK Launch(void *Function, THREADS, void **Args, void **Extra,              \
-              CUevent Start, CUevent Stop, unsigned Flags) {                   \
-    ORIGINAL(Launch);                                                          \
-    auto Own = [&] {                                                           \
-      return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop, Flags);  \
-    };                                                                         \
-    return launchThreads(Function, SHAPE_ARGS, Args, Extra,                    \
-                         findObstacle(Start, Stop, Flags), Own);               \
-  }                                                                            \
-  HOOK LaunchHcc(void *Function, THREADS, void **Args, void **Extra,           \
-                 CUevent Start, CUevent Stop) {                                \
-    ORIGINAL(LaunchHcc);                                                       \
-    auto Own = [&] {                                                           \
-      return Original(Function, SHAPE_ARGS, Args, Extra, Start, Stop);         \
-    };                                                                         \
-    return launchThreads(Function, SHAPE_ARGS, Args, Extra,                    \
-                         findObstacle(Start, Stop, /*Flags=*/0), Own);         \
+#define EXTENDED(Name)                                                         \
+  template <typename... Params> static int on##Name(Params... P) {             \
+    return launchThreads(P...);                                                \
   }
-EXTENDED(hipExtModuleLaunchKernel, hipHccModuleLaunchKernel)
-// HIP's header declares both without extern "C".
-EXTENDED(
-    _Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j,
-    _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_)
+EXTENDED(ExtModuleLaunchKernel)
+EXTENDED(HccModuleLaunchKernel)
+EXTENDED(CxxExtModuleLaunchKernel)
+EXTENDED(CxxHccModuleLaunchKernel)
 #undef EXTENDED
-#undef THREADS
-#else
-/// For functions whose stream 0 is the thread's own (CU_STREAM_PER_THREAD).
-static CUstream ownStream(void *Stream) {
-  return static_cast<CUstream>(Stream ? Stream : reinterpret_cast<void *>(2));
-}
-
-LAUNCHES(cuLaunchKernel, cuLaunchCooperativeKernel, cuLaunchKernelEx,
-         sharedStream)
-LAUNCHES(cuLaunchKernel_ptsz, cuLaunchCooperativeKernel_ptsz,
-         cuLaunchKernelEx_ptsz, ownStream)
-
-#define GRAPHS(Launch)                                                         \
-  HOOK Launch(void *Graph, void *Stream) {                                     \
-    ORIGINAL(Launch);                                                          \
-    auto Own = [&] { return Original(Graph, Stream); };                        \
-    return InterceptedCall::isInside()                                         \
-               ? Own()                                                         \
-               : GpuDeployment::get().launchForeign(Own);                      \
-  }
-GRAPHS(cuGraphLaunch)
-GRAPHS(cuGraphLaunch_ptsz)
-#undef GRAPHS
-#endif
-#undef LAUNCHES
 #undef SHAPE
 #undef SHAPE_ARGS
 
@@ -181,84 +144,62 @@ GRAPHS(cuGraphLaunch_ptsz)
 // Images and functions
 //===----------------------------------------------------------------------===//
 
-#define IMAGES(Load, LoadEx, Unload, GetFunction)                              \
-  HOOK Load(CUmodule *M, const void *Image) {                                  \
-    ORIGINAL(Load);                                                            \
-    int E = Original(M, Image);                                                \
-    if (!E)                                                                    \
-      DriverKernels::get().noteImage(*M, Image);                               \
-    return E;                                                                  \
-  }                                                                            \
-  HOOK LoadEx(CUmodule *M, const void *Image, unsigned Count, int *Options,    \
-              void **Values) {                                                 \
-    ORIGINAL(LoadEx);                                                          \
-    int E = Original(M, Image, Count, Options, Values);                        \
-    if (!E)                                                                    \
-      DriverKernels::get().noteImage(*M, Image);                               \
-    return E;                                                                  \
-  }                                                                            \
-  HOOK Unload(CUmodule M) {                                                    \
-    ORIGINAL(Unload);                                                          \
-    DriverKernels::get().forget(M);                                            \
-    return Original(M);                                                        \
-  }                                                                            \
-  HOOK GetFunction(CUfunction *F, CUmodule M, const char *Name) {              \
-    ORIGINAL(GetFunction);                                                     \
-    int E = Original(F, M, Name);                                              \
-    if (!E)                                                                    \
-      DriverKernels::get().noteFunction(*F, M, Name);                          \
-    return E;                                                                  \
+/// After a call that loaded the image of a module or library. \p P: options.
+template <typename Fn, typename Handle, typename... Params>
+static int load(Fn Original, Handle *Loaded, const void *Image, Params... P) {
+  int E = Original(Loaded, Image, P...);
+  if (!E)
+    DriverKernels::get().noteImage(*Loaded, Image);
+  return E;
+}
+
+template <typename Fn, typename Handle>
+static int unload(Fn Original, Handle Loaded) {
+  DriverKernels::get().forget(Loaded);
+  return Original(Loaded);
+}
+
+/// After a call that found a function or kernel in a module or library.
+template <typename Fn, typename Function, typename Handle>
+static int find(Fn Original, Function *F, Handle Loaded, const char *Name) {
+  int E = Original(F, Loaded, Name);
+  if (!E)
+    DriverKernels::get().noteFunction(*F, Loaded, Name);
+  return E;
+}
+
+#define HANDLER(Name, Function)                                                \
+  template <typename... Params> static int onDriver##Name(Params... P) {       \
+    return Function(P...);                                                     \
   }
-#ifdef MNEME_HIP
-IMAGES(hipModuleLoadData, hipModuleLoadDataEx, hipModuleUnload,
-       hipModuleGetFunction)
-#else
-IMAGES(cuModuleLoadData, cuModuleLoadDataEx, cuModuleUnload,
-       cuModuleGetFunction)
+HANDLER(ModuleLoadData, load)
+HANDLER(ModuleLoadDataEx, load)
+HANDLER(LibraryLoadData, load)
+HANDLER(ModuleUnload, unload)
+HANDLER(LibraryUnload, unload)
+HANDLER(ModuleGetFunction, find)
+HANDLER(LibraryGetKernel, find)
+#undef HANDLER
 
-HOOK cuLibraryLoadData(CUlibrary *L, const void *Image, int *JitOptions,
-                       void **JitValues, unsigned NumJit, int *Options,
-                       void **Values, unsigned Count) {
-  ORIGINAL(cuLibraryLoadData);
-  int E =
-      Original(L, Image, JitOptions, JitValues, NumJit, Options, Values, Count);
-  if (!E)
-    DriverKernels::get().noteImage(*L, Image);
-  return E;
-}
-
-HOOK cuLibraryUnload(CUlibrary L) {
-  ORIGINAL(cuLibraryUnload);
-  DriverKernels::get().forget(L);
-  return Original(L);
-}
-
-HOOK cuLibraryGetKernel(CUkernel *K, CUlibrary L, const char *Name) {
-  ORIGINAL(cuLibraryGetKernel);
-  int E = Original(K, L, Name);
-  if (!E)
-    DriverKernels::get().noteFunction(*K, L, Name);
-  return E;
-}
-
-HOOK cuLibraryGetModule(CUmodule *M, CUlibrary L) {
-  ORIGINAL(cuLibraryGetModule);
+template <typename Fn>
+static int onDriverLibraryGetModule(Fn Original, CUmodule *M, CUlibrary L) {
   int E = Original(M, L);
   if (!E)
     DriverKernels::get().noteModule(*M, L);
   return E;
 }
 
-HOOK cuKernelGetFunction(CUfunction *F, CUkernel K) {
-  ORIGINAL(cuKernelGetFunction);
+template <typename Fn>
+static int onDriverKernelGetFunction(Fn Original, CUfunction *F, CUkernel K) {
   int E = Original(F, K);
   if (!E)
     DriverKernels::get().noteFunctionOfKernel(*F, K);
   return E;
 }
 
-HOOK cuFuncSetAttribute(CUfunction F, int Attribute, int Value) {
-  ORIGINAL(cuFuncSetAttribute);
+template <typename Fn>
+static int onDriverFuncSetAttribute(Fn Original, CUfunction F, int Attribute,
+                                    int Value) {
   int E = Original(F, Attribute, Value);
   TunedStub *Stub = E ? nullptr : DriverKernels::get().find(F);
   if (Stub)
@@ -266,55 +207,33 @@ HOOK cuFuncSetAttribute(CUfunction F, int Attribute, int Value) {
   return E;
 }
 
-HOOK cuFuncSetCacheConfig(CUfunction F, int Config) {
-  ORIGINAL(cuFuncSetCacheConfig);
-  int E = Original(F, Config);
-  TunedStub *Stub = E ? nullptr : DriverKernels::get().find(F);
-  if (Stub)
-    GpuDeployment::get().mirrorAttribute(*Stub, FunctionAttribute::CacheConfig,
-                                         Config);
-  return E;
+template <typename Fn>
+static int onDriverFuncSetCacheConfig(Fn Original, CUfunction F, int Config) {
+  return onDriverFuncSetAttribute(
+      [&](CUfunction F, int, int Config) { return Original(F, Config); }, F,
+      FunctionAttribute::CacheConfig, Config);
 }
-#endif
-#undef IMAGES
 
-void *mneme::functionInPlaceOf(const char *Symbol) {
-  static const struct {
-    const char *Symbol;
-    void *Function;
-  } All[] = {
-#define FUNCTION(Symbol) {#Symbol, reinterpret_cast<void *>(Symbol)},
+//===----------------------------------------------------------------------===//
+// Exports
+//===----------------------------------------------------------------------===//
+
+#define CODE(Name, Symbol, Parameters, ...)                                    \
+  extern "C" __attribute__((visibility("default"))) int Symbol Parameters {    \
+    static auto Original =                                                     \
+        reinterpret_cast<int(*) Parameters>(findInDriver(#Symbol));            \
+    return Original ? on##Name(Original, __VA_ARGS__)                          \
+                    : int(CUDA_ERROR_NOT_INITIALIZED);                         \
+  }
+#include "VendorFunctions.def"
+
+void *mneme::functionInPlaceOf(const char *Wanted) {
+#define CODE(Name, Symbol, Parameters, ...)                                    \
+  if (!strcmp(Wanted, #Symbol))                                                \
+    return reinterpret_cast<void *>(Symbol);
+#include "VendorFunctions.def"
 #ifdef MNEME_HIP
-      FUNCTION(hipModuleLaunchKernel) FUNCTION(hipModuleLaunchCooperativeKernel)
-          FUNCTION(hipDrvLaunchKernelEx) FUNCTION(hipExtModuleLaunchKernel)
-              FUNCTION(hipHccModuleLaunchKernel) FUNCTION(hipModuleLoadData)
-                  FUNCTION(hipModuleLoadDataEx) FUNCTION(hipModuleUnload)
-                      FUNCTION(hipModuleGetFunction)
-      // clang-format off
-      FUNCTION(_Z24hipExtModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_j)
-      FUNCTION(_Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11ihipEvent_tS6_)
-  // clang-format on
-#else
-      FUNCTION(cuLaunchKernel) FUNCTION(cuLaunchKernel_ptsz) FUNCTION(
-          cuLaunchKernelEx) FUNCTION(cuLaunchKernelEx_ptsz)
-          FUNCTION(cuLaunchCooperativeKernel) FUNCTION(
-              cuLaunchCooperativeKernel_ptsz) FUNCTION(cuGraphLaunch)
-              FUNCTION(cuGraphLaunch_ptsz) FUNCTION(cuModuleLoadData)
-                  FUNCTION(cuModuleLoadDataEx) FUNCTION(cuModuleUnload)
-                      FUNCTION(cuModuleGetFunction) FUNCTION(cuLibraryLoadData)
-                          FUNCTION(cuLibraryUnload) FUNCTION(cuLibraryGetKernel)
-                              FUNCTION(cuLibraryGetModule)
-                                  FUNCTION(cuKernelGetFunction)
-                                      FUNCTION(cuFuncSetAttribute)
-                                          FUNCTION(cuFuncSetCacheConfig)
-#endif
-#undef FUNCTION
-  };
-  for (const auto &F : All)
-    if (!strcmp(F.Symbol, Symbol))
-      return F.Function;
-#ifdef MNEME_HIP
-  return findRuntimeFunction(Symbol);
+  return findRuntimeFunction(Wanted);
 #else
   return nullptr;
 #endif

@@ -30,9 +30,9 @@ namespace {
 /// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
 /// The others are null.
 struct CudaRuntime {
-#define ABSENT(Name, Parameters) int(*Name) Parameters;
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
-#include "DeployedFunctions.def"
+#define ABSENT(Class, Name, Parameters) Class(Name, , Parameters)
+#include "VendorFunctions.def"
 };
 } // namespace
 
@@ -49,43 +49,43 @@ static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
           Args};
 }
 
-static int onLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
-                          Dim3 Block, void **Args, size_t Shared,
-                          CudaStream *S) {
-  auto Own = [&] { return R.LaunchKernel(Stub, Grid, Block, Args, Shared, S); };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)}, Own);
+/// cudaLaunchKernelExC.
+static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
+                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
+  // Invalid, which the runtime reports.
+  if (!C || (C->NumAttributes && !C->Attributes))
+    return Own();
+  GpuLaunch L = {Stub,
+                 describe(C->Grid, C->Block, Args, C->DynamicShared, false),
+                 Convert(C->Stream)};
+  L.addAttributes(C->Attributes, C->NumAttributes);
+  return GpuDeployment::get().launch(L, Own);
 }
 
-static int onLaunchKernelPtsz(const CudaRuntime &R, const void *Stub, Dim3 Grid,
-                              Dim3 Block, void **Args, size_t Shared,
-                              CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchKernelPtsz(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, false), toDriverPtsz(S)}, Own);
-}
-
-static int onLaunchCooperativeKernel(const CudaRuntime &R, const void *Stub,
-                                     Dim3 Grid, Dim3 Block, void **Args,
-                                     size_t Shared, CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchCooperativeKernel(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, true), toDriver(S)}, Own);
-}
-
-static int onLaunchCooperativeKernelPtsz(const CudaRuntime &R, const void *Stub,
-                                         Dim3 Grid, Dim3 Block, void **Args,
-                                         size_t Shared, CudaStream *S) {
-  auto Own = [&] {
-    return R.LaunchCooperativeKernelPtsz(Stub, Grid, Block, Args, Shared, S);
-  };
-  return GpuDeployment::get().launch(
-      {Stub, describe(Grid, Block, Args, Shared, true), toDriverPtsz(S)}, Own);
-}
+// Convert() finds the driver's stream.
+#define LAUNCH(Name, Cooperative, Convert)                                     \
+  static int on##Name(const CudaRuntime &R, const void *Stub, Dim3 Grid,       \
+                      Dim3 Block, void **Args, size_t Shared, CudaStream *S) { \
+    auto Own = [&] { return R.Name(Stub, Grid, Block, Args, Shared, S); };     \
+    return GpuDeployment::get().launch(                                        \
+        {Stub, describe(Grid, Block, Args, Shared, Cooperative), Convert(S)},  \
+        Own);                                                                  \
+  }
+#define LAUNCH_EX(Name, Convert)                                               \
+  [[maybe_unused]] static int on##Name(const CudaRuntime &R,                   \
+                                       const CudaLaunchConfig *Config,         \
+                                       const void *Stub, void **Args) {        \
+    auto Own = [&] { return R.Name(Config, Stub, Args); };                     \
+    return launch(Config, Stub, Args, Convert, Own);                           \
+  }
+LAUNCH(LaunchKernel, false, toDriver)
+LAUNCH(LaunchKernelPtsz, false, toDriverPtsz)
+LAUNCH(LaunchCooperativeKernel, true, toDriver)
+LAUNCH(LaunchCooperativeKernelPtsz, true, toDriverPtsz)
+LAUNCH_EX(LaunchKernelExC, toDriver)
+LAUNCH_EX(LaunchKernelExCPtsz, toDriverPtsz)
+#undef LAUNCH
+#undef LAUNCH_EX
 
 #ifdef MNEME_HIP
 static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
@@ -111,35 +111,6 @@ static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
 LAUNCH_ON_DEVICES(LaunchCooperativeKernelMultiDevice)
 LAUNCH_ON_DEVICES(ExtLaunchMultiKernelMultiDevice)
 #undef LAUNCH_ON_DEVICES
-#endif
-
-/// cudaLaunchKernelExC.
-static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
-  // Invalid, which the runtime reports.
-  if (!C || (C->NumAttributes && !C->Attributes))
-    return Own();
-  GpuLaunch L = {Stub,
-                 describe(C->Grid, C->Block, Args, C->DynamicShared, false),
-                 Convert(C->Stream)};
-  L.addAttributes(C->Attributes, C->NumAttributes);
-  return GpuDeployment::get().launch(L, Own);
-}
-
-static int onLaunchKernelExC(const CudaRuntime &R,
-                             const CudaLaunchConfig *Config, const void *Stub,
-                             void **Args) {
-  auto Own = [&] { return R.LaunchKernelExC(Config, Stub, Args); };
-  return launch(Config, Stub, Args, toDriver, Own);
-}
-
-#ifndef MNEME_HIP
-static int onLaunchKernelExCPtsz(const CudaRuntime &R,
-                                 const CudaLaunchConfig *Config,
-                                 const void *Stub, void **Args) {
-  auto Own = [&] { return R.LaunchKernelExCPtsz(Config, Stub, Args); };
-  return launch(Config, Stub, Args, toDriverPtsz, Own);
-}
 #endif
 
 //===----------------------------------------------------------------------===//
@@ -185,11 +156,6 @@ static int onDeviceReset(const CudaRuntime &R) {
 // Verified launches copy the memory that was allocated, and other threads must
 // not change memory meanwhile.
 
-static int onMalloc(const CudaRuntime &R, void **Ptr, size_t Size) {
-  return GpuDeployment::get().allocate(
-      Ptr, [&] { return R.Malloc(Ptr, Size); }, [&] { return Size; });
-}
-
 static int onMallocPitch(const CudaRuntime &R, void **Ptr, size_t *Pitch,
                          size_t Width, size_t Height) {
   return GpuDeployment::get().allocate(
@@ -211,30 +177,22 @@ static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
       [&] { return Size; }, /*IsManaged=*/true);
 }
 
-#define ALLOCATE(Name)                                                         \
+#define ALLOCATE(Name, ...)                                                    \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, void **Ptr, size_t Size,           \
                       Params... P) {                                           \
     return GpuDeployment::get().allocate(                                      \
         Ptr, [&] { return R.Name(Ptr, Size, P...); }, [&] { return Size; });   \
   }
-ALLOCATE(MallocAsync)
-ALLOCATE(MallocAsyncPtsz)
-ALLOCATE(MallocFromPoolAsync)
-ALLOCATE(MallocFromPoolAsyncPtsz)
+ALLOCATE(Malloc)
 ALLOCATE(ExtMallocWithFlags)
-#undef ALLOCATE
 
-#define FREE(Name)                                                             \
+#define FREE(Name, ...)                                                        \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, void *Ptr, Params... P) {          \
     return GpuDeployment::get().release(Ptr,                                   \
                                         [&] { return R.Name(Ptr, P...); });    \
   }
-FREE(Free)
-FREE(FreeAsync)
-FREE(FreeAsyncPtsz)
-#undef FREE
 
 //===----------------------------------------------------------------------===//
 // Variables
@@ -300,32 +258,25 @@ static int onGraphExecMemcpyNodeSetParamsToSymbol(
 // Other work
 //===----------------------------------------------------------------------===//
 
-#define CAPTURE(Name, Function)                                                \
+static int onDeviceSynchronize(const CudaRuntime &R) {
+  return GpuDeployment::get().waitForAll([&] { return R.DeviceSynchronize(); });
+}
+
+#define WORK(Function, Name)                                                   \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
     return GpuDeployment::get().Function([&] { return R.Name(P...); });        \
   }
-CAPTURE(StreamBeginCapture, beginCapture)
-CAPTURE(StreamBeginCapturePtsz, beginCapture)
-CAPTURE(StreamBeginCaptureToGraph, beginCapture)
-CAPTURE(StreamBeginCaptureToGraphPtsz, beginCapture)
-CAPTURE(StreamEndCapture, endCapture)
-CAPTURE(StreamEndCapturePtsz, endCapture)
-CAPTURE(DeviceSynchronize, waitForAll)
-#undef CAPTURE
-
-#define CHANGE(Name, Symbol, Parameters, ...)                                  \
-  template <typename... Params>                                                \
-  static int on##Name(const CudaRuntime &R, Params... P) {                     \
-    return GpuDeployment::get().change([&] { return R.Name(P...); });          \
-  }
-#define WAIT(Name, Symbol, Parameters, ...)                                    \
+#define BEGIN_CAPTURE(Name, ...) WORK(beginCapture, Name)
+#define END_CAPTURE(Name, ...) WORK(endCapture, Name)
+#define CHANGE(Name, ...) WORK(change, Name)
+#define WAIT(Name, ...)                                                        \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
     return GpuDeployment::get().noteError(R.Name(P...));                       \
   }
-#define TAP(Name, Symbol, Parameters, ...)
-#include "DeployedFunctions.def"
+#include "VendorFunctions.def"
+#undef WORK
 
 /// Whether a call is part of another call: HIP is one library, whose functions
 /// may call each other.
@@ -336,7 +287,6 @@ static int readLastError(std::string_view Symbol) {
   return Symbol == "hipGetLastError" ? LastError::get() : LastError::peek();
 }
 
-#define MNEME_RUNTIME_FUNCTIONS "DeployedFunctions.def"
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
   (isPart() ? R.Name(__VA_ARGS__)                                              \
    : LastError::isAbout(#Symbol)                                               \
@@ -350,7 +300,7 @@ void *mneme::findRuntimeFunction(const char *Symbol) {
 #define TAP(Name, Function, Parameters, ...)                                   \
   if (!strcmp(Symbol, #Function))                                              \
     return reinterpret_cast<void *>(Function);
-#include "DeployedFunctions.def"
+#include "VendorFunctions.def"
   return nullptr;
 }
 #endif

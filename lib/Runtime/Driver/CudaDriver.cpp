@@ -33,11 +33,11 @@ const CudaDriver *CudaDriver::load(std::string &Error) {
   }
   auto *D = new CudaDriver();
   const char *Missing = nullptr;
-#define CUDA_DRIVER(Name, Symbol, Parameters)                                  \
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
   D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));      \
   if (!D->Name && !Missing)                                                    \
     Missing = #Symbol;
-#define CUDA_DRIVER_OPTIONAL(Name, Symbol, Parameters)                         \
+#define CUDA_DRIVER_OPTIONAL(Name, Symbol, Kind, HipSymbol, Parameters)        \
   D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
   if (Missing) {

@@ -25,9 +25,12 @@
 using namespace mneme;
 
 namespace {
-struct HipFunctions {
-#define HIP_RAW(Name, Symbol, Result, Parameters) Result(*Name) Parameters;
-#include "llvm/Mneme/Runtime/HipFunctions.def"
+/// HIP's own functions: those with CUDA's parameters, and further ones.
+struct HipFunctions : CudaDriver {
+  const char *(*ErrorName)(CUresult);
+  const char *(*ErrorString)(CUresult);
+  CUresult (*SetDevice)(CUdevice);
+  CUresult (*GetDevice)(CUdevice *);
   HipGetProperties GetProperties, GetPropertiesR0600;
   CUresult (*StreamGetDevice)(CUstream, CUdevice *);
   /// The grid is counted in threads.
@@ -38,7 +41,6 @@ struct HipFunctions {
                                     void **Extra, CUevent Start, CUevent Stop,
                                     unsigned Flags);
   CUresult (*RuntimeGetVersion)(int *);
-  CUresult (*GraphNodeGetType)(CUgraphNode, int *);
   CUresult (*GraphKernelNodeGetParams)(CUgraphNode, HipKernelNodeParams *);
   CUresult (*GraphKernelNodeSetParams)(CUgraphNode,
                                        const HipKernelNodeParams *);
@@ -53,12 +55,12 @@ static HipFunctions Hip;
 //===----------------------------------------------------------------------===//
 
 static CUresult adaptedGetErrorName(CUresult R, const char **Name) {
-  *Name = Hip.GetErrorName(R);
+  *Name = Hip.ErrorName(R);
   return CUDA_SUCCESS;
 }
 
 static CUresult adaptedGetErrorString(CUresult R, const char **Text) {
-  *Text = Hip.GetErrorString(R);
+  *Text = Hip.ErrorString(R);
   return CUDA_SUCCESS;
 }
 
@@ -372,22 +374,31 @@ const CudaDriver *CudaDriver::loadHip(std::string &Error) {
   }
   auto *D = new CudaDriver();
   const char *Missing = nullptr;
-#define HIP_SAME(Name, Symbol)                                                 \
-  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));      \
-  if (!D->Name && !Missing)                                                    \
-    Missing = #Symbol;
-#define HIP_OPTIONAL(Name, Symbol)                                             \
-  D->Name = reinterpret_cast<decltype(D->Name)>(dlsym(Library, #Symbol));
-#define HIP_ADAPTED(Name) D->Name = adapted##Name;
-#define HIP_RAW(Name, Symbol, Result, Parameters)                              \
-  Hip.Name = reinterpret_cast<decltype(Hip.Name)>(dlsym(Library, #Symbol));    \
-  if (!Hip.Name && !Missing)                                                   \
-    Missing = #Symbol;
-#include "llvm/Mneme/Runtime/HipFunctions.def"
   auto Find = [&](auto &Function, const char *Symbol) {
     Function = reinterpret_cast<std::remove_reference_t<decltype(Function)>>(
         dlsym(Library, Symbol));
   };
+  auto Require = [&](auto &Function, const char *Symbol) {
+    Find(Function, Symbol);
+    if (!Function && !Missing)
+      Missing = Symbol;
+  };
+#define HIP_SAME(Name, Symbol)                                                 \
+  Require(Hip.Name, #Symbol);                                                  \
+  D->Name = Hip.Name;
+#define HIP_OPTIONAL(Name, Symbol) Find(D->Name, #Symbol);
+#define HIP_ADAPTED(Name, Symbol)                                              \
+  Require(Hip.Name, #Symbol);                                                  \
+  D->Name = adapted##Name;
+#define HIP_OWN(Name, Symbol) D->Name = adapted##Name;
+#define HIP_NONE(Name, Symbol)
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  Kind(Name, HipSymbol)
+#include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
+  Require(Hip.ErrorName, "hipGetErrorName");
+  Require(Hip.ErrorString, "hipGetErrorString");
+  Require(Hip.SetDevice, "hipSetDevice");
+  Require(Hip.GetDevice, "hipGetDevice");
   Find(Hip.GetProperties, "hipGetDeviceProperties");
   Find(Hip.GetPropertiesR0600, "hipGetDevicePropertiesR0600");
   Find(Hip.StreamGetDevice, "hipStreamGetDevice");

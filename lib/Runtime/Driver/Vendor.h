@@ -8,15 +8,6 @@
 ///
 /// \file
 /// Code for CUDA and for HIP: with MNEME_HIP, a target is compiled for HIP.
-/// Most functions of HIP have the parameters of a function of CUDA's runtime or
-/// driver, so that one list serves both:
-///
-///   BOTH(Kind, Name, cudaSymbol, hipSymbol, (parameters), arguments...)
-///   CUDA(Kind, Name, cudaSymbol, (parameters), arguments...)
-///   HIP(Kind, Name, hipSymbol, (parameters), arguments...)
-///
-/// Each is Kind(Name, Symbol, (parameters), arguments...), or, where the vendor
-/// has no such function, ABSENT(Name, (parameters)).
 ///
 //===----------------------------------------------------------------------===//
 
@@ -24,20 +15,6 @@
 #define MNEME_LIB_RUNTIME_DRIVER_VENDOR_H
 
 #include <cstddef>
-
-#ifdef MNEME_HIP
-#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
-  Kind(Name, Hip, Parameters, ##__VA_ARGS__)
-#define CUDA(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
-#define HIP(Kind, Name, Symbol, Parameters, ...)                               \
-  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
-#else
-#define BOTH(Kind, Name, Cuda, Hip, Parameters, ...)                           \
-  Kind(Name, Cuda, Parameters, ##__VA_ARGS__)
-#define CUDA(Kind, Name, Symbol, Parameters, ...)                              \
-  Kind(Name, Symbol, Parameters, ##__VA_ARGS__)
-#define HIP(Kind, Name, Symbol, Parameters, ...) ABSENT(Name, Parameters)
-#endif
 
 namespace mneme {
 

@@ -16,6 +16,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_CUDARUNTIME_H
 
 #include "CudaTypes.h"
+#include "Vendor.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 
@@ -25,9 +26,9 @@ namespace mneme {
 /// The others are null.
 struct CudaRuntime {
 #define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
-#define KEEP(Name, Symbol, Parameters) int(*Name) Parameters;
-#define ABSENT(Name, Parameters) int(*Name) Parameters;
-#include "TappedFunctions.def"
+#define KEEP TAP
+#define ABSENT(Class, Name, Parameters) Class(Name, , Parameters)
+#include "VendorFunctions.def"
 };
 
 /// The runtime that the object with the slots \p Object calls.

@@ -39,8 +39,7 @@ static bool findDriverFunctions(CudaRuntime &R) {
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   if (isDriverSymbol(#Symbol))                                                 \
     R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
-#define KEEP(Name, Symbol, Parameters)
-#include "TappedFunctions.def"
+#include "VendorFunctions.def"
   return true;
 }
 

@@ -36,7 +36,7 @@ using namespace mneme;
 // Streams
 //===----------------------------------------------------------------------===//
 
-/// The stream among a function's parameters.
+/// The stream among a function's parameters, or null.
 template <typename... Params>
 static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
   CUstream S = nullptr;
@@ -49,9 +49,7 @@ static CUstream streamAmong(bool IsOfThread, Params... Parameters) {
       S = AnyStream;
   };
   (Look(Parameters), ...);
-  if (S)
-    return S;
-  return IsOfThread ? ThreadStream : LegacyStream;
+  return IsOfThread ? toPtsz(S) : S;
 }
 
 /// Whether stream 0 of the function is the thread's own.
@@ -131,33 +129,6 @@ static int allocateInOrder(const CudaRuntime &R, void **Ptr, size_t Size,
   return E;
 }
 
-static int onMallocAsync(const CudaRuntime &R, void **Ptr, size_t Size,
-                         CudaStream *S) {
-  return allocateInOrder(R, Ptr, Size, toDriver(S),
-                         [&] { return R.MallocAsync(Ptr, Size, S); });
-}
-
-static int onMallocAsyncPtsz(const CudaRuntime &R, void **Ptr, size_t Size,
-                             CudaStream *S) {
-  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S),
-                         [&] { return R.MallocAsyncPtsz(Ptr, Size, S); });
-}
-
-static int onMallocFromPoolAsync(const CudaRuntime &R, void **Ptr, size_t Size,
-                                 CudaMemPool *Pool, CudaStream *S) {
-  return allocateInOrder(R, Ptr, Size, toDriver(S), [&] {
-    return R.MallocFromPoolAsync(Ptr, Size, Pool, S);
-  });
-}
-
-static int onMallocFromPoolAsyncPtsz(const CudaRuntime &R, void **Ptr,
-                                     size_t Size, CudaMemPool *Pool,
-                                     CudaStream *S) {
-  return allocateInOrder(R, Ptr, Size, toDriverPtsz(S), [&] {
-    return R.MallocFromPoolAsyncPtsz(Ptr, Size, Pool, S);
-  });
-}
-
 static int onMemPoolCreate(const CudaRuntime &R, CudaMemPool **Pool,
                            const CudaMemPoolProps *Props) {
   constexpr int OnDevice = 1;
@@ -174,26 +145,6 @@ static int onMallocManaged(const CudaRuntime &R, void **Ptr, size_t Size,
   return E;
 }
 
-static int onHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
-                       unsigned Flags) {
-  int E = R.HostAlloc(Ptr, Size, Flags);
-  if (!E)
-    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
-  return E;
-}
-
-static int onMallocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
-  int E = R.MallocHost(Ptr, Size);
-  if (!E)
-    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
-  return E;
-}
-
-static int onFreeHost(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().foreignMemory().forget(Ptr);
-  return R.FreeHost(Ptr);
-}
-
 /// cudaHostRegisterPortable, CU_MEMHOSTREGISTER_PORTABLE.
 static constexpr unsigned RegisterPortable = 1;
 
@@ -205,11 +156,6 @@ static int onHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
     TapSession::get().foreignMemory().note(Ptr, Size, MNEME_REGION_PINNED,
                                            Flags & RegisterPortable);
   return E;
-}
-
-static int onHostUnregister(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().foreignMemory().forget(Ptr);
-  return R.HostUnregister(Ptr);
 }
 
 /// Memory of a kind that the arena does not have, unless \p Flags are those of
@@ -226,20 +172,6 @@ static int onExtMallocWithFlags(const CudaRuntime &R, void **Ptr, size_t Size,
   return E;
 }
 
-static int onFree(const CudaRuntime &R, void *Ptr) {
-  return TapSession::get().memory().release(Ptr, [&] { return R.Free(Ptr); });
-}
-
-static int onFreeAsync(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return TapSession::get().memory().release(
-      Ptr, toDriver(S), [&] { return R.FreeAsync(Ptr, S); });
-}
-
-static int onFreeAsyncPtsz(const CudaRuntime &R, void *Ptr, CudaStream *S) {
-  return TapSession::get().memory().release(
-      Ptr, toDriverPtsz(S), [&] { return R.FreeAsyncPtsz(Ptr, S); });
-}
-
 static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
   TapSession::get().memory().trim();
   return R.MemGetInfo(Free, Total);
@@ -249,6 +181,7 @@ static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
 // The driver's functions
 //===----------------------------------------------------------------------===//
 
+static void *toPointer(void *P) { return P; }
 static void *toPointer(CUdeviceptr P) { return reinterpret_cast<void *>(P); }
 
 /// Allocates in the current context, which the runtime uses, too.
@@ -303,40 +236,11 @@ static int onDriverMemAllocPitch(const CudaRuntime &R, CUdeviceptr *Ptr,
 
 /// Memory of a pool, or of the current one.
 template <typename Fn>
-static int allocateInOrderForDriver(const CudaRuntime &R, CUdeviceptr *Ptr,
-                                    size_t Size, CUstream S, Fn Original) {
+static int allocateInOrder(const CudaRuntime &R, CUdeviceptr *Ptr, size_t Size,
+                           CUstream S, Fn Original) {
   if (!TapSession::get().memory().arePoolsShared())
     return allocateForDriver(R, Ptr, Size, Original, &S);
   return noteForeign(Original(), Ptr, Size);
-}
-
-
-static int onDriverMemAllocAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
-                                 size_t Size, CUstream S) {
-  return allocateInOrderForDriver(
-      R, Ptr, Size, S, [&] { return R.DriverMemAllocAsync(Ptr, Size, S); });
-}
-
-static int onDriverMemAllocAsyncPtsz(const CudaRuntime &R, CUdeviceptr *Ptr,
-                                     size_t Size, CUstream S) {
-  return allocateInOrderForDriver(R, Ptr, Size, toPtsz(S), [&] {
-    return R.DriverMemAllocAsyncPtsz(Ptr, Size, S);
-  });
-}
-
-static int onDriverMemAllocFromPoolAsync(const CudaRuntime &R, CUdeviceptr *Ptr,
-                                         size_t Size, void *Pool, CUstream S) {
-  return allocateInOrderForDriver(R, Ptr, Size, S, [&] {
-    return R.DriverMemAllocFromPoolAsync(Ptr, Size, Pool, S);
-  });
-}
-
-static int onDriverMemAllocFromPoolAsyncPtsz(const CudaRuntime &R,
-                                             CUdeviceptr *Ptr, size_t Size,
-                                             void *Pool, CUstream S) {
-  return allocateInOrderForDriver(R, Ptr, Size, toPtsz(S), [&] {
-    return R.DriverMemAllocFromPoolAsyncPtsz(Ptr, Size, Pool, S);
-  });
 }
 
 /// CUmemPoolProps and cudaMemPoolProps are the same.
@@ -393,21 +297,6 @@ static int onDriverMemAllocManaged(const CudaRuntime &R, CUdeviceptr *Ptr,
   return E;
 }
 
-static int onDriverMemHostAlloc(const CudaRuntime &R, void **Ptr, size_t Size,
-                                unsigned Flags) {
-  int E = R.DriverMemHostAlloc(Ptr, Size, Flags);
-  if (!E)
-    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
-  return E;
-}
-
-static int onDriverMemAllocHost(const CudaRuntime &R, void **Ptr, size_t Size) {
-  int E = R.DriverMemAllocHost(Ptr, Size);
-  if (!E)
-    TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED);
-  return E;
-}
-
 static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
                                    unsigned Flags) {
   constexpr unsigned IsDeviceIO = 4; // CU_MEMHOSTREGISTER_IOMEMORY
@@ -418,34 +307,6 @@ static int onDriverMemHostRegister(const CudaRuntime &R, void *Ptr, size_t Size,
   return E;
 }
 
-static int onDriverMemHostUnregister(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().foreignMemory().forget(Ptr);
-  return R.DriverMemHostUnregister(Ptr);
-}
-
-static int onDriverMemFree(const CudaRuntime &R, CUdeviceptr Ptr) {
-  return TapSession::get().memory().release(
-      toPointer(Ptr), [&] { return R.DriverMemFree(Ptr); });
-}
-
-static int onDriverMemFreeAsync(const CudaRuntime &R, CUdeviceptr Ptr,
-                                CUstream S) {
-  return TapSession::get().memory().release(
-      toPointer(Ptr), S, [&] { return R.DriverMemFreeAsync(Ptr, S); });
-}
-
-static int onDriverMemFreeAsyncPtsz(const CudaRuntime &R, CUdeviceptr Ptr,
-                                    CUstream S) {
-  return TapSession::get().memory().release(toPointer(Ptr), toPtsz(S), [&] {
-    return R.DriverMemFreeAsyncPtsz(Ptr, S);
-  });
-}
-
-static int onDriverMemFreeHost(const CudaRuntime &R, void *Ptr) {
-  TapSession::get().foreignMemory().forget(Ptr);
-  return R.DriverMemFreeHost(Ptr);
-}
-
 static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
                               size_t *Total) {
   TapSession::get().memory().trim();
@@ -453,9 +314,57 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
 }
 
 //===----------------------------------------------------------------------===//
-// Copies
+// Classes of functions
 //===----------------------------------------------------------------------===//
 
+#define ALLOCATE(Name, Symbol, Parameters, ...)                                \
+  template <typename Pointer, typename... Params>                              \
+  static int on##Name(const CudaRuntime &R, Pointer *Ptr, size_t Size,         \
+                      Params... P) {                                           \
+    return allocateInOrder(R, Ptr, Size,                                       \
+                           streamAmong(isOfThread(#Symbol), P...),             \
+                           [&] { return R.Name(Ptr, Size, P...); });           \
+  }
+#define FREE(Name, Symbol, Parameters, ...)                                    \
+  template <typename Pointer, typename... Stream>                              \
+  static int on##Name(const CudaRuntime &R, Pointer Ptr, Stream... S) {        \
+    return TapSession::get().memory().release(                                 \
+        toPointer(Ptr), streamAmong(isOfThread(#Symbol), S)...,                \
+        [&] { return R.Name(Ptr, S...); });                                    \
+  }
+#define PIN(Name, Symbol, Parameters, ...)                                     \
+  template <typename... Flags>                                                 \
+  static int on##Name(const CudaRuntime &R, void **Ptr, size_t Size,           \
+                      Flags... F) {                                            \
+    int E = R.Name(Ptr, Size, F...);                                           \
+    if (!E)                                                                    \
+      TapSession::get().foreignMemory().note(*Ptr, Size, MNEME_REGION_PINNED); \
+    return E;                                                                  \
+  }
+#define UNPIN(Name, Symbol, Parameters, ...)                                   \
+  static int on##Name(const CudaRuntime &R, void *Ptr) {                       \
+    TapSession::get().foreignMemory().forget(Ptr);                             \
+    return R.Name(Ptr);                                                        \
+  }
+#define CAPTURE(Function, Name, Symbol)                                        \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, Params... P) {                     \
+    return TapSession::get().captures().Function(                              \
+        streamAmong(isOfThread(#Symbol), P...), [&] { return R.Name(P...); }); \
+  }
+#define BEGIN_CAPTURE(Name, Symbol, Parameters, ...)                           \
+  CAPTURE(begin, Name, Symbol)
+#define END_CAPTURE(Name, Symbol, Parameters, ...) CAPTURE(end, Name, Symbol)
+// Changes that no copy of the graph follows.
+#define SPOIL(Name, Symbol, Parameters, ...)                                   \
+  template <typename... Params>                                                \
+  static int on##Name(const CudaRuntime &R, CUgraphExec Exec,                  \
+                      CUgraphNode Node, Params... P) {                         \
+    int E = R.Name(Exec, Node, P...);                                          \
+    if (!E)                                                                    \
+      TapSession::get().graphs().spoil(Exec, Node);                            \
+    return E;                                                                  \
+  }
 #define CHANGE(Name, Symbol, Parameters, ...)                                  \
   template <typename... Params>                                                \
   static int on##Name(const CudaRuntime &R, Params... P) {                     \
@@ -469,8 +378,8 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
     return TapSession::get().change(streamAmong(isOfThread(#Symbol), P...),    \
                                     [&] { return R.Name(P...); });             \
   }
-#define TAP(Name, Symbol, Parameters, ...)
-#include "TappedFunctions.def"
+#include "VendorFunctions.def"
+#undef CAPTURE
 
 //===----------------------------------------------------------------------===//
 // Launches and code
@@ -670,21 +579,6 @@ static int onGraphNodeSetEnabled(const CudaRuntime &R, CUgraphExec Exec,
   return E;
 }
 
-// Changes that no copy follows.
-#define TAP(Name, Symbol, Parameters, ...)
-#define CHANGE(Name, Symbol, Parameters, ...)
-#define PEER(Name, Symbol, Parameters, ...)
-#define SPOIL(Name, Symbol, Parameters, ...)                                   \
-  template <typename... Params>                                                \
-  static int on##Name(const CudaRuntime &R, CUgraphExec Exec,                  \
-                      CUgraphNode Node, Params... P) {                         \
-    int E = R.Name(Exec, Node, P...);                                          \
-    if (!E)                                                                    \
-      TapSession::get().graphs().spoil(Exec, Node);                            \
-    return E;                                                                  \
-  }
-#include "TappedFunctions.def"
-
 static int onGraphLaunch(const CudaRuntime &R, CUgraphExec Graph,
                          CudaStream *S) {
   return TapSession::get().graphLaunches().launch(
@@ -695,52 +589,6 @@ static int onGraphLaunchPtsz(const CudaRuntime &R, CUgraphExec Graph,
                              CudaStream *S) {
   return TapSession::get().graphLaunches().launch(
       R, Graph, toDriverPtsz(S), [&] { return R.GraphLaunchPtsz(Graph, S); });
-}
-
-static int onStreamBeginCapture(const CudaRuntime &R, CudaStream *S, int Mode) {
-  return TapSession::get().captures().begin(
-      toDriver(S), [&] { return R.StreamBeginCapture(S, Mode); });
-}
-
-static int onStreamBeginCapturePtsz(const CudaRuntime &R, CudaStream *S,
-                                    int Mode) {
-  return TapSession::get().captures().begin(
-      toDriverPtsz(S), [&] { return R.StreamBeginCapturePtsz(S, Mode); });
-}
-
-static int onStreamBeginCaptureToGraph(const CudaRuntime &R, CudaStream *S,
-                                       void *Graph, const void *Nodes,
-                                       const void *Edges, size_t Count,
-                                       int Mode) {
-  return TapSession::get().captures().begin(toDriver(S), [&] {
-    return R.StreamBeginCaptureToGraph(S, Graph, Nodes, Edges, Count, Mode);
-  });
-}
-
-static int onStreamBeginCaptureToGraphPtsz(const CudaRuntime &R, CudaStream *S,
-                                           void *Graph, const void *Nodes,
-                                           const void *Edges, size_t Count,
-                                           int Mode) {
-  return TapSession::get().captures().begin(toDriverPtsz(S), [&] {
-    return R.StreamBeginCaptureToGraphPtsz(S, Graph, Nodes, Edges, Count, Mode);
-  });
-}
-
-static int onStreamEndCapture(const CudaRuntime &R, CudaStream *S,
-                              void **Graph) {
-  return TapSession::get().captures().end(
-      toDriver(S), [&] { return R.StreamEndCapture(S, Graph); });
-}
-
-static int onStreamEndCapturePtsz(const CudaRuntime &R, CudaStream *S,
-                                  void **Graph) {
-  return TapSession::get().captures().end(
-      toDriverPtsz(S), [&] { return R.StreamEndCapturePtsz(S, Graph); });
-}
-
-static int onStreamDestroy(const CudaRuntime &R, CudaStream *S) {
-  return TapSession::get().captures().end(toDriver(S),
-                                          [&] { return R.StreamDestroy(S); });
 }
 
 static int onDeviceEnablePeerAccess(const CudaRuntime &R, int Peer,
@@ -799,7 +647,6 @@ static int onGetLastError(const CudaRuntime &) { return LastError::get(); }
 
 static int onPeekAtLastError(const CudaRuntime &) { return LastError::peek(); }
 
-#define MNEME_RUNTIME_FUNCTIONS "TappedFunctions.def"
 #define MNEME_EXPORTED_RUNTIME(Symbol)                                         \
   (isDriverSymbol(#Symbol) ? driverRuntime() : sharedRuntime())
 #define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
@@ -816,8 +663,7 @@ const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
   static const ExportedFunction Exported[] = {
 #define TAP(Name, Symbol, Parameters, ...)                                     \
   {#Symbol, reinterpret_cast<void *>(Symbol)},
-#define KEEP(Name, Symbol, Parameters)
-#include "TappedFunctions.def"
+#include "VendorFunctions.def"
   };
   // Those of the CUDA runtime are found by symbol only.
   static const ExportedFunction *const First = std::find_if(

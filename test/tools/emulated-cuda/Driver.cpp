@@ -48,13 +48,14 @@ using llvm::mneme::LaunchConfig;
 
 // Mneme's declarations, so that a difference does not compile.
 extern "C" {
-#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  CUresult Symbol Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 }
 
 // And one that is missing does not link.
 [[gnu::used]] static void (*const Required[])() = {
-#define CUDA_DRIVER(Name, Symbol, Parameters)                                  \
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
   reinterpret_cast<void (*)()>(Symbol),
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 };

@@ -22,7 +22,8 @@ using namespace emulated;
 using llvm::mneme::LaunchConfig;
 
 extern "C" {
-#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  CUresult Symbol Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 }
 

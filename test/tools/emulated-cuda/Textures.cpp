@@ -19,7 +19,8 @@
 using namespace emulated;
 
 extern "C" {
-#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  CUresult Symbol Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 }
 

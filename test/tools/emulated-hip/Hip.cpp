@@ -91,7 +91,8 @@
 using emulated::amdArchOf;
 
 extern "C" {
-#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult Symbol Parameters;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  CUresult Symbol Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
 }
 
@@ -99,7 +100,7 @@ extern "C" {
 const CudaDriver *CudaDriver::load(std::string &) {
   static CudaDriver D = [] {
     CudaDriver D = {};
-#define CUDA_DRIVER(Name, Symbol, Parameters) D.Name = Symbol;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters) D.Name = Symbol;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
     return D;
   }();

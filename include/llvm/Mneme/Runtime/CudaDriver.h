@@ -219,9 +219,10 @@ inline bool isDeviceFault(CUresult R) {
 
 /// The driver's functions; null before load().
 struct CudaDriver {
-#define CUDA_DRIVER(Name, Symbol, Parameters) CUresult(*Name) Parameters;
+#define CUDA_DRIVER(Name, Symbol, Kind, HipSymbol, Parameters)                 \
+  CUresult(*Name) Parameters;
 #include "llvm/Mneme/Runtime/CudaDriverFunctions.def"
-  /// The functions are HIP's (HipFunctions.def); the others are null.
+  /// The functions are HIP's; those that it lacks are null.
   bool IsHip;
 
   /// Loads libcuda.so.1 and looks up its functions, once per process. Does not
