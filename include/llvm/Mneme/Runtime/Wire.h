@@ -312,6 +312,8 @@ inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {
   W.u32(K.Cooperative);
   W.u64(K.ContextSize);
   W.u32(K.Ordered);
+  for (uint32_t Blocks : K.ClusterDim)
+    W.u32(Blocks);
   W.u64(reinterpret_cast<uintptr_t>(K.Entry));
 }
 
@@ -323,6 +325,8 @@ inline MnemeHostKernel readHostKernel(WireReader &R) {
   K.Cooperative = R.u32();
   K.ContextSize = R.u64();
   K.Ordered = R.u32();
+  for (uint32_t &Blocks : K.ClusterDim)
+    Blocks = R.u32();
   K.Entry = reinterpret_cast<void *>(static_cast<uintptr_t>(R.u64()));
   return K;
 }
