@@ -122,6 +122,7 @@
   "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter   \
                           */
 #define MNEME_ENV_REACHABLE "MNEME_REACHABLE"   /* 1: leave other memory out */
+#define MNEME_ENV_IPC "MNEME_IPC"               /* 1: no arena for buffers */
 #define MNEME_ENV_WAIT "MNEME_WAIT"             /* a word of Selection.def */
 #define MNEME_ENV_WAIT_LIMIT "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none   \
                                                  */
