@@ -421,9 +421,10 @@ bool emulated::isOutOfReach(CUdeviceptr Address, CUdevice Device) {
   std::lock_guard<std::mutex> Guard(M.Lock);
   auto A = findRange(M.Allocations, Address,
                      [](const Allocation &A) { return A.Size; });
-  // Managed memory is everybody's.
+  // Managed memory is everybody's, and what is opened is for whoever opened it.
   if (A != M.Allocations.end())
-    return A->second.Mapped && A->second.Device != Device &&
+    return A->second.Mapped && !A->second.IsOpened &&
+           A->second.Device != Device &&
            !M.Peers.count({Device, A->second.Device});
   auto I = findRange(M.Mappings, Address,
                      [](const Mapping &Mapped) { return Mapped.Size; });
