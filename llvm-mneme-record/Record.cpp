@@ -111,6 +111,12 @@ static cl::opt<bool> Reachable(
     cl::desc("Omit memory that is not reachable from a kernel's arguments "
              "and variables"),
     cl::cat(SnapshotCategory));
+static cl::opt<bool>
+    Ipc("ipc",
+        cl::desc("Leave device memory of a GPU where the program's runtime "
+                 "allocates it, so that processes that are not recorded can "
+                 "open it (cudaIpcOpenMemHandle)"),
+        cl::cat(SnapshotCategory));
 static cl::opt<std::string>
     Wait("wait",
          cl::desc("Work that must finish before a launch on a GPU is recorded:"
@@ -237,7 +243,8 @@ static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
       &KernelRegex, &Skip,  &Launches,  &MaxRecordings,    &RecordId,
       &Pick,        &Ranks, &Regions,   &Reachable,        &Epilogue,
-      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR};
+      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR,
+      &Ipc};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout, &CheckSeconds};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
@@ -261,7 +268,7 @@ static Error checkTogether() {
   if (StopWhenRecorded && AnyExecutable)
     return createStringError(
         "--stop-when-recorded and --any-executable: the kernels are unknown");
-  const cl::Option *OfGPUs[] = {&Wait, &WaitLimit};
+  const cl::Option *OfGPUs[] = {&Wait, &WaitLimit, &Ipc};
   if (auto It = find_if(OfGPUs, Given);
       DeviceKind == LaunchDevice::Host && It != std::end(OfGPUs))
     return createStringError("--" + (*It)->ArgStr +
@@ -356,6 +363,7 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
                           ? ".*"
                           : Regions.getValue();
   Which.Reachable = Reachable;
+  Which.Ipc = Ipc;
   Which.Wait = Wait;
   Which.WaitLimit = WaitLimit;
   Options.VASize = VASize << 30;

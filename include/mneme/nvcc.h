@@ -143,6 +143,16 @@ mneme_scope(int Scope = __NV_THREAD_SCOPE_SYSTEM) {
   __scoped_atomic_fetch_min(P, X, Order, mneme_scope(__VA_ARGS__))
 #endif
 
+// Clang ignores its attribute for NVIDIA's GPUs; the Mneme pass reads this one.
+#undef __cluster_dims__
+#ifdef MNEME_NO_PASS
+#define __cluster_dims__(...)                                                  \
+  _Pragma("GCC error \"__cluster_dims__ needs MnemePass.so: unset MNEME_PASS\"")
+#else
+#define __cluster_dims__(...)                                                  \
+  __attribute__((annotate("mneme.cluster_dims", ##__VA_ARGS__)))
+#endif
+
 #ifdef MNEME_EXTENDED_LAMBDA
 #define __CUDACC_EXTENDED_LAMBDA__ 1
 #include <functional>

@@ -112,6 +112,7 @@ LaunchSelection::environment() const {
       {MNEME_ENV_RANKS, Ranks},
       {MNEME_ENV_REGIONS, RegionRegex},
       {MNEME_ENV_REACHABLE, utostr(Reachable)},
+      {MNEME_ENV_IPC, utostr(Ipc)},
       {MNEME_ENV_WAIT, Wait},
       {MNEME_ENV_WAIT_LIMIT, formatv("{0:f3}", WaitLimit).str()},
   };

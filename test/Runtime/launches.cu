@@ -66,6 +66,21 @@ int main() {
   Config.attrs = &Attribute;
   Config.numAttrs = 1;
   EXPECT(cudaErrorNotSupported, cudaLaunchKernelEx(&Config, store, D, 9));
+  // Nor do a kernel and a node of a graph get clusters in other ways.
+  OK(cudaFuncSetAttribute(store, cudaFuncAttributeRequiredClusterWidth, 1));
+  EXPECT(cudaErrorNotSupported, cudaFuncSetAttribute(store, cudaFuncAttributeRequiredClusterHeight, 2));
+  cudaGraph_t Graph;
+  cudaGraphNode_t Node;
+  cudaKernelNodeParams Params = {};
+  Params.func = (void *)store;
+  Params.gridDim = Params.blockDim = dim3(1);
+  Params.kernelParams = Args;
+  OK(cudaGraphCreate(&Graph, 0));
+  OK(cudaGraphAddKernelNode(&Node, Graph, nullptr, 0, &Params));
+  EXPECT(cudaErrorNotSupported,
+         cudaGraphKernelNodeSetAttribute(Node, cudaLaunchAttributeClusterDimension, &Attribute.val));
+  OK(cudaGraphDestroy(Graph));
+  cudaGetLastError();
 
   double *Double, R;
   OK(cudaMalloc(&Double, sizeof(double)));
@@ -103,7 +118,7 @@ int main() {
 
   cudaFuncAttributes F;
   OK(cudaFuncGetAttributes(&F, dynamic));
-  CHECK(F.maxThreadsPerBlock == 1024 && F.maxDynamicSharedSizeBytes == 100 << 10 && F.ptxVersion == 90);
+  CHECK(F.requiredClusterWidth == 0 && F.maxThreadsPerBlock == 1024 && F.maxDynamicSharedSizeBytes == 100 << 10 && F.ptxVersion == 90);
   EXPECT(cudaErrorInvalidDeviceFunction, cudaFuncGetAttributes(&F, (const void *)main));
   cudaGetLastError();
   const char *Name;

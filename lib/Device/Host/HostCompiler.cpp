@@ -341,6 +341,24 @@ static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
   return std::move(Info);
 }
 
+/// Returns the size of clusters that \p Kernel requires; empty if there is
+/// none. An upper bound (nvvm.maxclusterrank) is no size: without an attribute
+/// of the launch, blocks then have no cluster.
+static Expected<std::vector<uint32_t>> getClusterDim(const Function &Kernel) {
+  StringRef Text = Kernel.getFnAttribute("nvvm.cluster_dim").getValueAsString();
+  if (Text.empty())
+    return std::vector<uint32_t>();
+  std::vector<uint32_t> Dim;
+  for (StringRef Size : split(Text, ','))
+    if (!to_integer(Size.trim(), Dim.emplace_back()) || Dim.back() == 0)
+      return createStringError(
+          "kernel '" + Kernel.getName() +
+          "' must be launched in clusters (nvvm.cluster_dim=\"" + Text +
+          "\"), which the host device does not support: use a GPU");
+  Dim.resize(3, 1);
+  return std::move(Dim);
+}
+
 Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
                                                    const HostOptions &Options) {
   Function *F = M.getFunction(Kernel);
@@ -354,6 +372,8 @@ Expected<HostKernelInfo> mneme::lowerKernelForHost(Module &M, StringRef Kernel,
   std::string Name = Kernel.str();
   HostKernelInfo Info;
   Info.NumArgs = F->arg_size();
+  if (Error E = getClusterDim(*F).moveInto(Info.ClusterDim))
+    return std::move(E);
 
   Analyses A(TM->get());
   keepOnly(M, *F, A.MAM);
@@ -507,6 +527,8 @@ MnemeHostKernel mneme::toExecutorKernel(const HostKernelInfo &Info,
   K.Cooperative = Info.Cooperative;
   K.ContextSize = Info.ContextSize;
   K.Ordered = Info.Ordered;
+  assert(Info.ClusterDim.size() <= std::size(K.ClusterDim) && "three axes");
+  llvm::copy(Info.ClusterDim, K.ClusterDim);
   return K;
 }
 
@@ -528,6 +550,7 @@ json::Value mneme::toJSON(const HostKernelInfo &Info) {
                       {"wave_size", Info.WaveSize},
                       {"cooperative", Info.Cooperative},
                       {"ordered", Info.Ordered},
+                      {"cluster_dim", json::Array(Info.ClusterDim)},
                       {"context_size", Info.ContextSize},
                       {"args", Info.NumArgs},
                       {"globals", json::Array(Info.Globals)}};
@@ -543,6 +566,7 @@ bool mneme::fromJSON(const json::Value &V, HostKernelInfo &Info,
       !O.map("wave_size", Info.WaveSize) ||
       !O.map("cooperative", Info.Cooperative) ||
       !O.map("ordered", Info.Ordered) ||
+      !O.map("cluster_dim", Info.ClusterDim) ||
       !O.map("context_size", Info.ContextSize) ||
       !O.map("args", Info.NumArgs) || !O.map("globals", Info.Globals))
     return false;
@@ -550,6 +574,10 @@ bool mneme::fromJSON(const json::Value &V, HostKernelInfo &Info,
   if (!Known) {
     consumeError(Known.takeError());
     P.field("strategy").report("unknown strategy");
+    return false;
+  }
+  if (Info.ClusterDim.size() > 3) {
+    P.field("cluster_dim").report("more than three axes");
     return false;
   }
   Info.Strategy = *Known;

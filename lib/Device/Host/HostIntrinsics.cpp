@@ -64,6 +64,7 @@ private:
   Value *lowerCopy(IRBuilder<> &B, CallInst &Call, unsigned Size);
 
   Value *lowerSharedSize(IRBuilder<> &B, CallInst &Call);
+  Value *lowerMapa(IRBuilder<> &B, CallInst &Call);
   Value *lowerWarpSync(IRBuilder<> &B, CallInst &Call);
   Value *lowerActiveMask(IRBuilder<> &B, CallInst &Call);
   Value *lowerElect(IRBuilder<> &B, CallInst &Call);
@@ -205,6 +206,12 @@ Value *Lowering::lowerCopy(IRBuilder<> &B, CallInst &Call, unsigned Size) {
 Value *Lowering::lowerSharedSize(IRBuilder<> &B, CallInst &) {
   return B.CreateAdd(createPlaceholder(B, "dynshared"),
                      createPlaceholder(B, "dynsize"));
+}
+
+Value *Lowering::lowerMapa(IRBuilder<> &B, CallInst &Call) {
+  Library.call(B, Library.declare("mneme_ptx_check_rank"),
+               Call.getArgOperand(1), B.getVoidTy());
+  return convertBits(B, Call.getArgOperand(0), Call.getType());
 }
 
 Value *Lowering::lowerWarpSync(IRBuilder<> &B, CallInst &Call) {

@@ -38,6 +38,11 @@ void Translator::lowerMove() {
 
 void Translator::lowerIdentity() { write(read(1, suffix())); }
 
+void Translator::lowerMapa() {
+  callLibrary("mneme_ptx_check_rank", read(2, B.getInt32Ty()), B.getVoidTy());
+  lowerIdentity();
+}
+
 void Translator::lowerIsSpace() {
   StringRef Space = S->Opcode.back();
   write(callNVVM("isspacep_" + Space, {read(1, B.getPtrTy())}, B.getInt1Ty()));

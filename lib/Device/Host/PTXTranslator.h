@@ -132,6 +132,7 @@ private:
   void lowerMove();
   void lowerConvert();
   void lowerIdentity();
+  void lowerMapa();
   void lowerIsSpace();
   void lowerAddSub();
   void lowerMultiply();

@@ -113,6 +113,7 @@ void Selection::read() {
     MaxBytes = UINT64_MAX;
   IRRequired = integerFromEnv(MNEME_ENV_REQUIRE_IR, 0);
   ReachableOnly = integerFromEnv(MNEME_ENV_REACHABLE, 0);
+  MemoryStays = integerFromEnv(MNEME_ENV_IPC, 0);
   TheirWait = WaitFor(wordFromEnv(MNEME_ENV_WAIT, WaitNames));
   WaitLimit = nanosecondsFromEnv(MNEME_ENV_WAIT_LIMIT);
 }

@@ -79,6 +79,8 @@ public:
   bool reachableOnly() const {
     return ReachableOnly || TheirWait == WaitFor::Stream;
   }
+  /// Whether device memory stays where the program's runtime allocates it.
+  bool memoryStays() const { return MemoryStays; }
   /// Maximum nanoseconds that a launch may wait to be recorded; 0: no limit.
   uint64_t waitLimit() const { return WaitLimit; }
   const Pattern *regions() const { return OnlyRegions ? &Regions : nullptr; }
@@ -89,7 +91,7 @@ private:
 
   bool IsIncomplete = false;
   bool IncludesRank = true, ListsLaunches = false, OnlyRegions = false,
-       ReachableOnly = false, IRRequired = false;
+       ReachableOnly = false, IRRequired = false, MemoryStays = false;
   Pattern Kernels, Regions;
   NumberList Launches;
   uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0, WaitLimit = 0;

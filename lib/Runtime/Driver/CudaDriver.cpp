@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <dlfcn.h>
 #include <mutex>
+#include <unistd.h>
 
 using namespace mneme;
 
@@ -141,11 +142,46 @@ void CudaMapping::share(CUdevice Peer) {
     allow(Peer, Address, C.Size);
 }
 
-CUresult CudaMapping::mapChunk(uint64_t Address, Chunk &C) {
+CUresult CudaMapping::createMemory(Chunk &C) {
   CUmemAllocationProp P = describeMemory(Device);
+  P.RequestedHandleTypes = HandleTypes;
   CUresult R = Driver.MemCreate(&C.Handle, C.Size, &P, 0);
   if (R == CUDA_ERROR_OUT_OF_MEMORY && trim())
     R = Driver.MemCreate(&C.Handle, C.Size, &P, 0);
+  if (!R || R == CUDA_ERROR_OUT_OF_MEMORY || !HandleTypes)
+    return R;
+  // Not every system can export memory.
+  HandleTypes = 0;
+  return createMemory(C);
+}
+
+std::string
+CudaMapping::exportRange(uint64_t Address, uint64_t Bytes,
+                         std::vector<ExportedChunk> &Exported) const {
+  CUresult R = CUDA_ERROR_NOT_FOUND;
+  size_t First = Exported.size();
+  auto I = Chunks.upper_bound(Address);
+  if (I != Chunks.begin())
+    --I;
+  for (; I != Chunks.end() && I->first < Address + Bytes; ++I) {
+    Exported.push_back({I->first, I->second.Size, -1});
+    R = Driver.MemExportToShareableHandle
+            ? Driver.MemExportToShareableHandle(&Exported.back().File,
+                                                I->second.Handle, PosixFile, 0)
+            : CUDA_ERROR_NOT_FOUND;
+    if (R)
+      break;
+  }
+  if (!R)
+    return "";
+  for (; Exported.size() != First; Exported.pop_back())
+    if (Exported.back().File >= 0)
+      close(Exported.back().File);
+  return "cannot export device memory: " + Driver.describe(R);
+}
+
+CUresult CudaMapping::mapChunk(uint64_t Address, Chunk &C) {
+  CUresult R = createMemory(C);
   if (R)
     return R;
   R = Driver.MemMap(Address, C.Size, 0, C.Handle, 0);

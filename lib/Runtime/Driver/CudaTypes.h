@@ -47,6 +47,11 @@ struct CudaGraph;
 struct CudaGraphNode;
 struct CudaGraphExec;
 
+/// cudaIpcMemHandle_t and CUipcMemHandle.
+struct IpcMemHandle {
+  char Reserved[64];
+};
+
 enum CudaMemcpyKind : int {
   cudaMemcpyHostToHost = 0,
   cudaMemcpyHostToDevice = 1,

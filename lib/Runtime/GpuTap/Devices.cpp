@@ -102,6 +102,7 @@ std::string Devices::reserve(Gpu &G) {
   if (CUresult E = Driver->DeviceTotalMem(&Total, G.Device))
     return "cannot ask for the size of device memory: " + Driver->describe(E);
   auto M = std::make_unique<CudaMapping>(*Driver, G.Device);
+  M->makeExportable();
   std::string Error =
       &G == Gpus.front().get() ? reserveFirst(*M, Total) : reserveBeside(*M);
   if (!Error.empty())

@@ -39,6 +39,14 @@ void ForeignMemory::add(void *Host, size_t Size, uint32_t Kind,
   Blocks[OnDevice] = {Size, Address, Kind, Driver.currentContext(), IsPortable};
 }
 
+void ForeignMemory::noteOfOthers(uint64_t Address, uint64_t Size) {
+  if (!attempt([&] {
+        add(reinterpret_cast<void *>(Address), Size, OtherProcess,
+            /*IsPortable=*/false);
+      }))
+    IsIncomplete = true;
+}
+
 void ForeignMemory::forget(const void *Host) {
   if (TapState::Forked || !Host)
     return;

@@ -30,10 +30,15 @@ namespace mneme {
 /// Knows all such memory, as far as the application's calls tell.
 class ForeignMemory {
 public:
+  /// A kind besides those of regions: memory of another process, which may
+  /// change it at any time. It is not recorded.
+  static constexpr uint32_t OtherProcess = UINT32_MAX - 1;
+
   struct Block {
     uint64_t Size;
     uint64_t Host; ///< Its address on the host.
-    uint32_t Kind; ///< MNEME_REGION_MANAGED, _PINNED or _DEVICE.
+    /// MNEME_REGION_MANAGED, _PINNED or _DEVICE, or OtherProcess.
+    uint32_t Kind;
     /// The context in which the memory was allocated, and with which it is
     /// freed.
     CUcontext Owner = nullptr;
@@ -57,6 +62,9 @@ public:
 
   // With the session's lock held.
 
+  /// Memory of another process is mapped here.
+  void noteOfOthers(uint64_t Address, uint64_t Size);
+  void forgetOfOthers(uint64_t Address, uint64_t Size) { erase(Address, Size); }
   /// Before \p Gone is destroyed.
   void forget(CUcontext Gone);
   const Map &blocks() const { return Blocks; }

@@ -31,6 +31,12 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
   forEachPointer(T.K, L.Args, [&](uint64_t V) {
     int Type = 0;
     const Gpu *Owner = Devs.ownerOf(V);
+    const auto *Found = Foreign.find(V);
+    // It may be mapped at addresses of the arena.
+    if (Found && Found->second.Kind == ForeignMemory::OtherProcess) {
+      Obstacle = "an argument points to memory of another process";
+      return;
+    }
     if (!V || Owner == &G)
       return;
     if (Owner) {
@@ -39,8 +45,7 @@ std::string LaunchMemory::findObstacle(const Target &T, const Launch &L,
         Obstacle = "an argument points to memory of another device";
       return;
     }
-    if (const auto *Found = Foreign.find(V);
-        Found && ForeignMemory::canRecord(G, Found->second))
+    if (Found && ForeignMemory::canRecord(G, Found->second))
       return;
     if (Driver->PointerGetAttribute &&
         !Driver->PointerGetAttribute(&Type, PointerMemoryType, V))

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RecordingFiles.h"
+#include "ForeignMemory.h"
 #include "Reachability.h"
 
 #include <algorithm>
@@ -192,9 +193,14 @@ std::string RecordingFiles::storePrologue(RecordingJob &J,
       continue;
     if (Range.Kind != MNEME_REGION_PINNED) {
       J.Again = false;
-      return Range.Kind == RecordingJob::ForeignRange::OtherDevice
-                 ? "memory points to memory of another device"
-                 : "memory points to memory that cannot be recorded";
+      switch (Range.Kind) {
+      case RecordingJob::ForeignRange::OtherDevice:
+        return "memory points to memory of another device";
+      case ForeignMemory::OtherProcess:
+        return "memory points to memory of another process";
+      default:
+        return "memory points to memory that cannot be recorded";
+      }
     }
     // Known already if an earlier job has found it after this launch was
     // located.

@@ -172,6 +172,31 @@ static int onExtMallocWithFlags(const CudaRuntime &R, void **Ptr, size_t Size,
   return E;
 }
 
+static int onIpcGetMemHandle(const CudaRuntime &R, IpcMemHandle *Handle,
+                             void *Ptr) {
+  return TapSession::get().sharedMemory().getHandle(
+      Handle, Ptr, [&] { return R.IpcGetMemHandle(Handle, Ptr); });
+}
+
+static int onIpcOpenMemHandle(const CudaRuntime &R, void **Ptr,
+                              IpcMemHandle Handle, unsigned Flags) {
+  return TapSession::get().sharedMemory().openHandle(
+      R, Ptr, Handle, [&] { return R.IpcOpenMemHandle(Ptr, Handle, Flags); });
+}
+
+static int onIpcCloseMemHandle(const CudaRuntime &R, void *Ptr) {
+  return TapSession::get().sharedMemory().closeHandle(
+      Ptr, [&] { return R.IpcCloseMemHandle(Ptr); });
+}
+
+static int onMemPoolImportPointer(const CudaRuntime &R, void **Ptr,
+                                  CudaMemPool *Pool, void *Data) {
+  int E = R.MemPoolImportPointer(Ptr, Pool, Data);
+  if (!E)
+    TapSession::get().sharedMemory().noteOpened(*Ptr);
+  return E;
+}
+
 static int onMemGetInfo(const CudaRuntime &R, size_t *Free, size_t *Total) {
   TapSession::get().memory().trim();
   return R.MemGetInfo(Free, Total);
@@ -276,8 +301,61 @@ static int onDriverMemAddressFree(const CudaRuntime &R, CUdeviceptr Ptr,
 static int onDriverMemMap(const CudaRuntime &R, CUdeviceptr Ptr, size_t Size,
                           size_t Offset, unsigned long long Handle,
                           unsigned long long Flags) {
-  return noteForeign(R.DriverMemMap(Ptr, Size, Offset, Handle, Flags), &Ptr,
-                     Size);
+  int E = R.DriverMemMap(Ptr, Size, Offset, Handle, Flags);
+  if (E || !TapSession::get().sharedMemory().isImported(Handle))
+    return noteForeign(E, &Ptr, Size);
+  TapSession::get().foreignMemory().note(toPointer(Ptr), Size,
+                                         ForeignMemory::OtherProcess,
+                                         /*IsPortable=*/false);
+  return E;
+}
+
+static int onDriverMemImport(const CudaRuntime &R, unsigned long long *Handle,
+                             void *From, int Type) {
+  int E = R.DriverMemImport(Handle, From, Type);
+  if (!E)
+    TapSession::get().sharedMemory().noteImported(*Handle);
+  return E;
+}
+
+static int onDriverMemPoolImportPointer(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                        CudaMemPool *Pool, void *Data) {
+  int E = R.DriverMemPoolImportPointer(Ptr, Pool, Data);
+  if (!E)
+    TapSession::get().sharedMemory().noteOpened(toPointer(*Ptr));
+  return E;
+}
+
+static int onDriverMemGetAddressRange(const CudaRuntime &R, CUdeviceptr *Start,
+                                      size_t *Size, CUdeviceptr Ptr) {
+  CUdeviceptr Address;
+  size_t Bytes;
+  if (!TapSession::get().memory().findAllocation(Ptr, Address, Bytes))
+    return R.DriverMemGetAddressRange(Start, Size, Ptr);
+  if (Start)
+    *Start = Address;
+  if (Size)
+    *Size = Bytes;
+  return CUDA_SUCCESS;
+}
+
+static int onDriverIpcGetMemHandle(const CudaRuntime &R, IpcMemHandle *Handle,
+                                   CUdeviceptr Ptr) {
+  return TapSession::get().sharedMemory().getHandle(
+      Handle, toPointer(Ptr),
+      [&] { return R.DriverIpcGetMemHandle(Handle, Ptr); });
+}
+
+static int onDriverIpcOpenMemHandle(const CudaRuntime &R, CUdeviceptr *Ptr,
+                                    IpcMemHandle Handle, unsigned Flags) {
+  return TapSession::get().sharedMemory().openHandle(
+      R, reinterpret_cast<void **>(Ptr), Handle,
+      [&] { return R.DriverIpcOpenMemHandle(Ptr, Handle, Flags); });
+}
+
+static int onDriverIpcCloseMemHandle(const CudaRuntime &R, CUdeviceptr Ptr) {
+  return TapSession::get().sharedMemory().closeHandle(
+      toPointer(Ptr), [&] { return R.DriverIpcCloseMemHandle(Ptr); });
 }
 
 static int onDriverMemUnmap(const CudaRuntime &R, CUdeviceptr Ptr,

@@ -204,6 +204,7 @@ void TapSession::resetContext(CUcontext Gone) {
     ;
   Buffers.release(*G);
   Memory.forgetNotes(*G);
+  Shared.forget(*G);
   Foreign.forget(Gone);
   Captured.forget(Gone);
   Devs.remove(*G);

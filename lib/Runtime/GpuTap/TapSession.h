@@ -36,6 +36,7 @@
 #include "RecordingFiles.h"
 #include "RecordingWriter.h"
 #include "SelectedLaunches.h"
+#include "SharedMemory.h"
 #include "TapDriver.h"
 #include "TapState.h"
 #include "TappedGraphs.h"
@@ -59,6 +60,7 @@ public:
   GraphLaunches &graphLaunches() { return LaunchedGraphs; }
   TappedGraphs &graphs() { return Graphs; }
   TappedMemory &memory() { return Memory; }
+  SharedMemory &sharedMemory() { return Shared; }
   TappedTextures &textures() { return Textures; }
 
   /// Makes a launch with \p Original, and records it if it is wanted.
@@ -140,7 +142,9 @@ private:
   ForeignMemory Foreign{State, Driver};
   RecordingFiles Files{State, Buffers, Clock};
   RecordingWriter Writer{Driver, Buffers, Files, Clock, Records};
-  TappedMemory Memory{State, Driver, Devs, Captured, Buffers, Writer, Foreign};
+  SharedMemory Shared{State, Driver, Devs, Foreign};
+  TappedMemory Memory{State,   Driver, Devs,    Captured,
+                      Buffers, Writer, Foreign, Shared};
   DriverImages Images{Driver};
   KernelTargets Targets{State, Driver, Devs, Images, Records};
   TappedTextures Textures{State, Driver, Devs, Foreign, Buffers};

@@ -165,6 +165,21 @@ bool TappedMemory::freeAddresses(CUdeviceptr Ptr, size_t Size) {
          A->Size == Size && G->Heap.release(Ptr);
 }
 
+bool TappedMemory::findAllocation(CUdeviceptr Ptr, CUdeviceptr &Address,
+                                  size_t &Size) {
+  if (TapState::Forked || !Devs.mayOwn(reinterpret_cast<void *>(Ptr)))
+    return false;
+  std::lock_guard<std::mutex> Guard(State.Lock);
+  Gpu *G = Devs.ownerOf(Ptr);
+  const AddressMap::Allocation *A =
+      G ? std::as_const(G->Heap).find(Ptr) : nullptr;
+  if (!A || A->Kind == ReservedAddresses)
+    return false;
+  Address = A->Address;
+  Size = A->Size;
+  return true;
+}
+
 bool TappedMemory::findPitch(PitchedRow Of, size_t &Pitch) {
   std::lock_guard<std::mutex> Guard(State.Lock);
   const Gpu *G = Driver ? Devs.find(Driver.currentContext()) : nullptr;
@@ -208,6 +223,7 @@ AddressMap::Allocation *TappedMemory::findLive(void *Ptr, Gpu *&G) {
 void TappedMemory::releasePlace(Gpu &G, uint64_t Address) {
   uint64_t Size = G.Heap.find(Address)->Size;
   Notes.erase(Notes.lower_bound(Address), Notes.lower_bound(Address + Size));
+  Shared.forget(Address);
   G.Heap.release(Address);
   G.Mapping->unmap(Address, Size);
   if (G.Mapping->unusedBytes() > G.MaxUnused)

@@ -23,6 +23,7 @@
 #include "Gpu.h"
 #include "Recorder.h"
 #include "RecordingWriter.h"
+#include "SharedMemory.h"
 #include "TapDriver.h"
 #include "TapState.h"
 
@@ -37,9 +38,10 @@ class TappedMemory {
 public:
   TappedMemory(TapState &State, TapDriver &Driver, Devices &Devs,
                Captures &Captured, CopyBuffers &Buffers,
-               RecordingWriter &Writer, ForeignMemory &Foreign)
+               RecordingWriter &Writer, ForeignMemory &Foreign,
+               SharedMemory &Shared)
       : State(State), Driver(Driver), Devs(Devs), Captured(Captured),
-        Buffers(Buffers), Writer(Writer), Foreign(Foreign) {}
+        Buffers(Buffers), Writer(Writer), Foreign(Foreign), Shared(Shared) {}
 
   // Called by the application's threads: these take the session's lock.
 
@@ -50,6 +52,7 @@ public:
                const CUstream *Stream = nullptr) {
     int Result = cudaSuccess;
     if (Ptr && Size && !State.Off && Selection::get().includesRank() &&
+        !Selection::get().memoryStays() &&
         tryAllocate(R, *Ptr, Size, Stream, Result))
       return Result;
     Result = Original();
@@ -92,6 +95,9 @@ public:
                         size_t Alignment);
   /// \returns false when reserveAddresses() has not reserved the range.
   bool freeAddresses(CUdeviceptr Ptr, size_t Size);
+  /// Finds the arena's allocation that \p Ptr lies in: the driver knows only
+  /// what is mapped there. \returns false when the driver is to answer.
+  bool findAllocation(CUdeviceptr Ptr, CUdeviceptr &Address, size_t &Size);
   /// Whether a context is current.
   bool hasContext();
   /// Before the application asks how much memory is free: frees what it does
@@ -138,6 +144,7 @@ private:
   CopyBuffers &Buffers;
   RecordingWriter &Writer;
   ForeignMemory &Foreign;
+  SharedMemory &Shared;
   uint64_t NumFrees = 0;
   Annotations Notes;
   std::atomic<bool> PoolsAreShared{false};

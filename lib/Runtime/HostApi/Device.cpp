@@ -736,6 +736,10 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   L.TimeoutSeconds = TimeoutSeconds;
   L.Args = Args;
 
+  // Refused by the executor. Not sticky, like a launch attribute with clusters.
+  if (mneme_host_needs_clusters(&K->Host))
+    return run(*K, L);
+
   std::lock_guard<std::mutex> Guard(LaunchLock);
   if (CudaError E = renewModules())
     return E;

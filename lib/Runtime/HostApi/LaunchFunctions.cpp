@@ -457,6 +457,9 @@ MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
   Attributes->PtxVersion = Attributes->BinaryVersion = Major * 10 + Minor;
   Attributes->MaxDynamicSharedSizeBytes = K->MaxDynamicShared;
   Attributes->PreferredShmemCarveout = -1;
+  Attributes->RequiredClusterWidth = K->Host.ClusterDim[0];
+  Attributes->RequiredClusterHeight = K->Host.ClusterDim[1];
+  Attributes->RequiredClusterDepth = K->Host.ClusterDim[2];
   return done(cudaSuccess);
 }
 
@@ -481,7 +484,8 @@ MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
 }
 
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
-  constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
+  constexpr int MaxDynamicSharedMemorySize = 8, RequiredClusterWidth = 11,
+                RequiredClusterDepth = 13, LastAttribute = 15;
   HostKernel *K;
   if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
@@ -489,7 +493,10 @@ MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
     return done(cudaErrorInvalidValue);
   if (Attribute == MaxDynamicSharedMemorySize)
     return done(Device::get().setMaxDynamicShared(Stub, Value));
-  return done(cudaSuccess); // The others are hints, or concern clusters.
+  if (Attribute >= RequiredClusterWidth && Attribute <= RequiredClusterDepth &&
+      Value > 1)
+    return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
+  return done(cudaSuccess); // The others are hints, or permit clusters.
 }
 
 MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {

@@ -463,6 +463,14 @@ static unsigned countCores() {
 /// \returns false, after reporting the error in \p L, if the launch is invalid.
 static bool checkConfig(LaunchState &L) {
   const MnemeHostLaunch &C = *L.Config;
+  if (mneme_host_needs_clusters(L.Kernel)) {
+    const uint32_t *Dim = L.Kernel->ClusterDim;
+    failLaunch(L, MNEME_HOST_UNSUPPORTED,
+               "requires clusters of %ux%ux%u thread blocks, which the host "
+               "device does not support: use a GPU",
+               Dim[0], Dim[1], Dim[2]);
+    return false;
+  }
   uint64_t Threads = uint64_t(1);
   L.Total = 1;
   for (unsigned I = 0; I != 3; ++I) {

@@ -178,6 +178,7 @@ private:
   void readObject(const Annotation &A, const json::Object &O);
   Argument *findParameter(const Annotation &A, int64_t Number);
   void readMarkers(const Annotation &A);
+  void readClusterDims(const Annotation &A);
   bool readArg(CallBase &Call);
   bool readArray(CallBase &Call);
   bool readObjectMarker(CallBase &Call);
@@ -221,7 +222,9 @@ void AnnotationReader::fail(const CallBase &Marker, const Twine &Text) {
        Text + " in '" + nameOf(*Marker.getFunction()) + "'");
 }
 
-/// Returns the entries that concern the JIT, and keeps the others.
+static constexpr StringLiteral ClusterDims = "mneme.cluster_dims";
+
+/// Returns Mneme's entries, and keeps the others.
 std::vector<Annotation> AnnotationReader::takeEntries() {
   std::vector<Annotation> Taken;
   GlobalVariable *Old = M.getNamedGlobal("llvm.global.annotations");
@@ -237,7 +240,8 @@ std::vector<Annotation> AnnotationReader::takeEntries() {
                           Entry->getOperand(Subject)->stripPointerCasts())
                     : nullptr;
     StringRef Text = Entry ? getText(Entry->getOperand(Name)) : "";
-    if (!F || (Text != "jit" && !Text.starts_with("mneme.jit."))) {
+    if (!F || (Text != "jit" && Text != ClusterDims &&
+               !Text.starts_with("mneme.jit."))) {
       Kept.push_back(cast<Constant>(U));
       continue;
     }
@@ -586,15 +590,37 @@ void AnnotationReader::readMarkers(const Annotation &A) {
   eraseUnusedStrings(Strings);
 }
 
+/// __cluster_dims__(X, Y, Z), of which Y and Z may be missing. Without sizes,
+/// launches have to give them. The host's launch stub has the annotation, too.
+void AnnotationReader::readClusterDims(const Annotation &A) {
+  if (!M.getTargetTriple().isNVPTX())
+    return;
+  constexpr unsigned NumAxes = 3;
+  SmallVector<std::string, NumAxes> Sizes;
+  for (const Constant *C : A.Args) {
+    auto *Size = dyn_cast<ConstantInt>(C);
+    if (!Size || !Size->getValue().isStrictlyPositive() ||
+        Size->getValue().getActiveBits() > 31 || Sizes.size() == NumAxes)
+      return fail(A.File, A.Line,
+                  "__cluster_dims__ of '" + nameOf(*A.F) +
+                      "': expected at most three positive integers");
+    Sizes.push_back(utostr(Size->getZExtValue()));
+  }
+  Sizes.resize(NumAxes, A.Args.empty() ? "0" : "1");
+  A.F->addFnAttr("nvvm.cluster_dim", join(Sizes, ","));
+}
+
 JitAnnotations AnnotationReader::take() {
   std::vector<Annotation> Entries = takeEntries();
   for (const Annotation &A : Entries)
     if (A.Name == "jit")
       readAttribute(A);
+    else if (A.Name == ClusterDims)
+      readClusterDims(A);
   // An instantiation has an entry for each declaration.
   SmallPtrSet<Function *, 8> Seen;
   for (const Annotation &A : Entries)
-    if (A.Name != "jit" && Seen.insert(A.F).second)
+    if (A.Name.starts_with("mneme.jit.") && Seen.insert(A.F).second)
       readMarkers(A);
   return std::move(Found);
 }

@@ -8,7 +8,8 @@
 ///
 /// \file
 /// The annotations of a module for the JIT: the attribute annotate("jit", ...)
-/// and the markers of mneme/jit.h.
+/// and the markers of mneme/jit.h. Also the attributes of kernels that
+/// mneme/nvcc.h passes as annotations, as clang ignores them.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -48,8 +49,9 @@ struct JitAnnotations {
 /// Function attribute of functions that the marker shared_array() instantiates.
 inline constexpr StringLiteral SharedArrayAttr = "mneme-shared-array";
 
-/// Reads and removes the annotations and markers of \p M. Invalid ones are
-/// errors of the compilation.
+/// Reads and removes the annotations and markers of \p M, and gives kernels the
+/// attributes of mneme/nvcc.h. Invalid annotations are errors of the
+/// compilation.
 JitAnnotations takeJitAnnotations(Module &M);
 
 /// Adds \p New to \p Fields unless the same bytes are there.

@@ -129,6 +129,7 @@ static Settings readSettings() {
   S.InitMilliseconds =
       readNumber("MNEME_EMULATED_INIT_MS", S.InitMilliseconds);
   S.InitMeeting = Text("MNEME_EMULATED_INIT_MEET").str();
+  S.ExportsNothing = readNumber("MNEME_EMULATED_NO_EXPORT", 0);
   S.PinningWaits = readNumber("MNEME_EMULATED_PINNING_WAITS", 0);
   S.DispatchTimes = readNumber("MNEME_EMULATED_DISPATCH_TIMES", 1);
   S.Log = Text("MNEME_EMULATED_LOG").str();
@@ -905,7 +906,26 @@ CUresult cuMemCreate(CUmemHandle *Handle, size_t Size,
   CHECK_CONTEXT();
   if (P->Type != 1 || P->Location.Type != 1 || !isDevice(P->Location.Id))
     return CUDA_ERROR_INVALID_VALUE;
-  return createHandle(P->Location.Id, Size, *Handle);
+  constexpr int PosixFile = 1;
+  if (P->RequestedHandleTypes && settings().ExportsNothing)
+    return CUDA_ERROR_NOT_SUPPORTED;
+  return createHandle(P->Location.Id, Size, P->RequestedHandleTypes & PosixFile,
+                      *Handle);
+}
+
+CUresult cuMemExportToShareableHandle(void *File, CUmemHandle Handle, int Type,
+                                      unsigned long long) {
+  CHECK_CONTEXT();
+  return Type == 1 ? exportHandle(Handle, *static_cast<int *>(File))
+                   : CUDA_ERROR_NOT_SUPPORTED;
+}
+
+CUresult cuMemImportFromShareableHandle(CUmemHandle *Handle, void *File,
+                                        int Type) {
+  CHECK_CONTEXT();
+  return Type == 1
+             ? importHandle(int(reinterpret_cast<intptr_t>(File)), *Handle)
+             : CUDA_ERROR_NOT_SUPPORTED;
 }
 
 CUresult cuMemRelease(CUmemHandle Handle) {
@@ -1553,6 +1573,50 @@ CUresult cuCtxEnablePeerAccess(CUcontext C, unsigned Flags) {
   return enablePeer(Current->Device, Peer->Device)
              ? CUDA_SUCCESS
              : CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED;
+}
+
+CUresult cuIpcGetMemHandle(SharedAllocation *Handle, CUdeviceptr Address) {
+  CHECK_CONTEXT();
+  return shareMemory(Address, *Handle);
+}
+
+CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *Address, SharedAllocation Handle,
+                               unsigned Flags) {
+  CHECK_CONTEXT();
+  constexpr unsigned LazyEnablePeerAccess = 1;
+  if (Flags != LazyEnablePeerAccess)
+    return CUDA_ERROR_INVALID_VALUE;
+  return openMemory(Handle, *Address);
+}
+
+CUresult cuIpcCloseMemHandle(CUdeviceptr Address) {
+  CHECK_CONTEXT();
+  Current->waitForAll();
+  return isOpened(Address) ? freeMemory(Address) : CUDA_ERROR_INVALID_VALUE;
+}
+
+CUresult cuMemPoolExportPointer(SharedAllocation *Data, CUdeviceptr Address) {
+  return cuIpcGetMemHandle(Data, Address);
+}
+
+CUresult cuMemPoolImportPointer(CUdeviceptr *Address, void *,
+                                const SharedAllocation *Data) {
+  CHECK_CONTEXT();
+  return openMemory(*Data, *Address);
+}
+
+CUresult cuMemGetAddressRange_v2(CUdeviceptr *Start, size_t *Size,
+                                 CUdeviceptr Address) {
+  CHECK_CONTEXT();
+  CUdeviceptr Found = 0;
+  size_t Bytes = 0;
+  if (!findAllocation(Address, Found, Bytes))
+    return CUDA_ERROR_NOT_FOUND;
+  if (Start)
+    *Start = Found;
+  if (Size)
+    *Size = Bytes;
+  return CUDA_SUCCESS;
 }
 
 CUresult cuCtxGetLimit(size_t *Value, int Limit) {

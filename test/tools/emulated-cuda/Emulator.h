@@ -29,6 +29,7 @@
 ///   MNEME_EMULATED_INIT_MEET a file, empty at first: that takes until a second
 ///                            process is in cuInit
 ///   MNEME_EMULATED_TAKEN     address:bytes that nobody can reserve
+///   MNEME_EMULATED_NO_EXPORT 1: memory cannot be exported as a descriptor
 ///   MNEME_EMULATED_PINNING_WAITS
 ///                            1: cuMemHostAlloc waits for all work, as it may
 ///                            while kernels run
@@ -87,6 +88,7 @@ struct Settings {
   uint64_t InitMilliseconds = 0;
   std::string InitMeeting;
   uint64_t TakenBase = 0, TakenSize = 0;
+  bool ExportsNothing = false;
   bool PinningWaits = false;
   bool DispatchTimes = true;
   std::string Log;
@@ -119,6 +121,20 @@ constexpr uint64_t Granularity = uint64_t(2) << 20;
 /// New memory holds a pattern, as nobody may count on zeros.
 CUresult allocateMemory(CUdevice Device, uint64_t Size, CUdeviceptr &Address);
 CUresult freeMemory(CUdeviceptr Address);
+/// What cuIpcGetMemHandle() and cuMemPoolExportPointer() have for memory of
+/// allocateMemory().
+struct SharedAllocation {
+  char Magic[16];
+  pid_t Process;
+  int File; ///< There.
+  uint64_t Size;
+  CUdevice Device;
+  char Rest[24];
+};
+CUresult shareMemory(CUdeviceptr Address, SharedAllocation &Shared);
+/// freeMemory() closes it.
+CUresult openMemory(const SharedAllocation &Shared, CUdeviceptr &Address);
+bool isOpened(CUdeviceptr Address);
 /// Whether it can be freed.
 bool isAllocation(CUdeviceptr Address);
 /// Memory that kernels and the host share, at addresses where Linux maps
@@ -151,7 +167,10 @@ bool isOutOfReach(CUdeviceptr Address, CUdevice Device);
 void noteMappings();
 CUresult reserveAddresses(CUdeviceptr Hint, uint64_t Size, CUdeviceptr &Got);
 CUresult freeAddresses(CUdeviceptr Address, uint64_t Size);
-CUresult createHandle(CUdevice Device, uint64_t Size, CUmemHandle &Handle);
+CUresult createHandle(CUdevice Device, uint64_t Size, bool IsExportable,
+                      CUmemHandle &Handle);
+CUresult exportHandle(CUmemHandle Handle, int &File);
+CUresult importHandle(int File, CUmemHandle &Handle);
 CUresult releaseHandle(CUmemHandle Handle);
 CUresult mapHandle(CUdeviceptr Address, uint64_t Size, uint64_t Offset,
                    CUmemHandle Handle);

@@ -16,11 +16,15 @@
 #include "Emulator.h"
 #include "llvm/ADT/STLExtras.h"
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
+#include <fcntl.h>
 #include <fstream>
 #include <map>
 #include <set>
+#include <string>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace emulated;
@@ -38,6 +42,8 @@ struct Allocation {
   CUdevice Device;
   uint64_t Size;   ///< As asked for.
   uint64_t Mapped; ///< With the guard page; 0 for managed memory.
+  int File = -1;   ///< Behind memory that processes share.
+  bool IsOpened = false; ///< Of another process.
 };
 
 /// Physical memory: lives until it is released and mapped nowhere.
@@ -45,6 +51,7 @@ struct Physical {
   CUdevice Device;
   uint64_t Size;
   int File;
+  bool IsExportable = false, IsImported = false;
   unsigned Mappings = 0;
   bool Released = false;
 };
@@ -208,13 +215,78 @@ CUresult emulated::freeMemory(CUdeviceptr Address) {
   auto I = M.Allocations.find(Address);
   if (I == M.Allocations.end())
     return CUDA_ERROR_INVALID_VALUE;
-  M.Used[I->second.Device] -= I->second.Size;
+  if (!I->second.IsOpened)
+    M.Used[I->second.Device] -= I->second.Size;
   if (I->second.Mapped)
     munmap(toPointer(Address), I->second.Mapped);
   else
     M.Shared.release(Address);
+  if (I->second.File >= 0)
+    close(I->second.File);
   M.Allocations.erase(I);
   return CUDA_SUCCESS;
+}
+
+static constexpr char SharedMagic[16] = "emulated memory";
+
+CUresult emulated::shareMemory(CUdeviceptr Address, SharedAllocation &Shared) {
+  static_assert(sizeof(SharedAllocation) == 64);
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = findRange(M.Allocations, Address,
+                     [](const Allocation &A) { return A.Size; });
+  // The driver has no handle for memory that is mapped, nor for managed memory.
+  if (I == M.Allocations.end() || !I->second.Mapped || I->second.IsOpened)
+    return CUDA_ERROR_INVALID_VALUE;
+  Allocation &A = I->second;
+  uint64_t Size = roundUp(A.Size);
+  if (A.File < 0) {
+    int File = memfd_create("emulated-cuda", MFD_CLOEXEC);
+    if (File < 0 ||
+        pwrite(File, toPointer(I->first), Size, 0) != ssize_t(Size) ||
+        mmap(toPointer(I->first), Size, PROT_READ | PROT_WRITE,
+             MAP_SHARED | MAP_FIXED, File, 0) == MAP_FAILED)
+      return CUDA_ERROR_OUT_OF_MEMORY;
+    A.File = File;
+  }
+  Shared = {};
+  std::memcpy(Shared.Magic, SharedMagic, sizeof(SharedMagic));
+  Shared.Process = getpid();
+  Shared.File = A.File;
+  Shared.Size = A.Size;
+  Shared.Device = A.Device;
+  return CUDA_SUCCESS;
+}
+
+CUresult emulated::openMemory(const SharedAllocation &Shared,
+                              CUdeviceptr &Address) {
+  if (std::memcmp(Shared.Magic, SharedMagic, sizeof(SharedMagic)))
+    return CUDA_ERROR_INVALID_VALUE;
+  if (Shared.Process == getpid())
+    return CUDA_ERROR_INVALID_CONTEXT;
+  std::string Path = "/proc/" + std::to_string(Shared.Process) + "/fd/" +
+                     std::to_string(Shared.File);
+  int File = open(Path.c_str(), O_RDWR | O_CLOEXEC);
+  uint64_t Size = roundUp(Shared.Size);
+  void *Base = File < 0 ? MAP_FAILED
+                        : mmap(nullptr, Size, PROT_READ | PROT_WRITE,
+                               MAP_SHARED, File, 0);
+  if (File >= 0)
+    close(File);
+  if (Base == MAP_FAILED)
+    return CUDA_ERROR_INVALID_VALUE;
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  Address = reinterpret_cast<CUdeviceptr>(Base);
+  M.Allocations[Address] = {Shared.Device, Shared.Size, Size, -1, true};
+  return CUDA_SUCCESS;
+}
+
+bool emulated::isOpened(CUdeviceptr Address) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Allocations.find(Address);
+  return I != M.Allocations.end() && I->second.IsOpened;
 }
 
 bool emulated::isAllocation(CUdeviceptr Address) {
@@ -349,9 +421,10 @@ bool emulated::isOutOfReach(CUdeviceptr Address, CUdevice Device) {
   std::lock_guard<std::mutex> Guard(M.Lock);
   auto A = findRange(M.Allocations, Address,
                      [](const Allocation &A) { return A.Size; });
-  // Managed memory is everybody's.
+  // Managed memory is everybody's, and what is opened is for whoever opened it.
   if (A != M.Allocations.end())
-    return A->second.Mapped && A->second.Device != Device &&
+    return A->second.Mapped && !A->second.IsOpened &&
+           A->second.Device != Device &&
            !M.Peers.count({Device, A->second.Device});
   auto I = findRange(M.Mappings, Address,
                      [](const Mapping &Mapped) { return Mapped.Size; });
@@ -430,20 +503,55 @@ static void dropUnused(Memory &M, CUmemHandle Handle) {
   Physical &P = I->second;
   if (!P.Released || P.Mappings)
     return;
-  M.Used[P.Device] -= P.Size;
+  if (!P.IsImported)
+    M.Used[P.Device] -= P.Size;
   close(P.File);
   M.Handles.erase(I);
 }
 
+/// The file's name has the device, for another process.
+static constexpr char FileName[] = "emulated-cuda-";
+
+CUresult emulated::exportHandle(CUmemHandle Handle, int &File) {
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  auto I = M.Handles.find(Handle);
+  if (I == M.Handles.end() || !I->second.IsExportable)
+    return CUDA_ERROR_INVALID_VALUE;
+  File = fcntl(I->second.File, F_DUPFD_CLOEXEC, 0);
+  return File < 0 ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_SUCCESS;
+}
+
+CUresult emulated::importHandle(int File, CUmemHandle &Handle) {
+  char Name[64] = {};
+  std::string Path = "/proc/self/fd/" + std::to_string(File);
+  struct stat Status;
+  if (readlink(Path.c_str(), Name, sizeof(Name) - 1) < 0 ||
+      fstat(File, &Status))
+    return CUDA_ERROR_INVALID_VALUE;
+  const char *Device = strstr(Name, FileName);
+  int Own = fcntl(File, F_DUPFD_CLOEXEC, 0);
+  if (!Device || Own < 0)
+    return CUDA_ERROR_INVALID_VALUE;
+  Memory &M = memory();
+  std::lock_guard<std::mutex> Guard(M.Lock);
+  Handle = M.NextHandle++;
+  M.Handles[Handle] = {atoi(Device + sizeof(FileName) - 1),
+                       uint64_t(Status.st_size), Own,
+                       /*IsExportable=*/true, /*IsImported=*/true};
+  return CUDA_SUCCESS;
+}
+
 CUresult emulated::createHandle(CUdevice Device, uint64_t Size,
-                                CUmemHandle &Handle) {
+                                bool IsExportable, CUmemHandle &Handle) {
   if (!Size || Size % Granularity)
     return CUDA_ERROR_INVALID_VALUE;
   Memory &M = memory();
   std::lock_guard<std::mutex> Guard(M.Lock);
   if (!takeMemory(M, Device, Size))
     return CUDA_ERROR_OUT_OF_MEMORY;
-  int File = memfd_create("emulated-cuda", MFD_CLOEXEC);
+  int File =
+      memfd_create((FileName + std::to_string(Device)).c_str(), MFD_CLOEXEC);
   if (File < 0 || ftruncate(File, Size) != 0) {
     if (File >= 0)
       close(File);
@@ -451,7 +559,7 @@ CUresult emulated::createHandle(CUdevice Device, uint64_t Size,
     return CUDA_ERROR_OUT_OF_MEMORY;
   }
   Handle = M.NextHandle++;
-  M.Handles[Handle] = {Device, Size, File};
+  M.Handles[Handle] = {Device, Size, File, IsExportable};
   uint64_t Fresh = std::min(Size, FreshSize);
   void *Base =
       mmap(nullptr, Fresh, PROT_READ | PROT_WRITE, MAP_SHARED, File, 0);

@@ -357,6 +357,31 @@ API int cudaMemPoolDestroy(void *Pool) {
   return 0;
 }
 
+API int cudaMemPoolExportPointer(void *Data, void *Ptr) {
+  START();
+  return done(callDriver("cuMemPoolExportPointer", Data, Ptr));
+}
+
+API int cudaMemPoolImportPointer(void **Ptr, void *Pool, void *Data) {
+  START();
+  return done(callDriver("cuMemPoolImportPointer", Ptr, Pool, Data));
+}
+
+API int cudaIpcGetMemHandle(IpcMemHandle *Handle, void *Ptr) {
+  START();
+  return done(callDriver("cuIpcGetMemHandle", Handle, Ptr));
+}
+
+API int cudaIpcOpenMemHandle(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
+  START();
+  return done(callDriver("cuIpcOpenMemHandle_v2", Ptr, Handle, Flags));
+}
+
+API int cudaIpcCloseMemHandle(void *Ptr) {
+  START();
+  return done(callDriver("cuIpcCloseMemHandle", Ptr));
+}
+
 API int cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
   START();
   return done(driver().MemHostAlloc(Ptr, Size, Flags));

@@ -27,6 +27,11 @@
 #define cudaFreeAsync hipFreeAsync
 #define cudaMemPoolCreate hipMemPoolCreate
 #define cudaMemPoolDestroy hipMemPoolDestroy
+#define cudaMemPoolExportPointer hipMemPoolExportPointer
+#define cudaMemPoolImportPointer hipMemPoolImportPointer
+#define cudaIpcGetMemHandle hipIpcGetMemHandle
+#define cudaIpcOpenMemHandle hipIpcOpenMemHandle
+#define cudaIpcCloseMemHandle hipIpcCloseMemHandle
 #define cudaHostAlloc hipHostAlloc
 #define cudaMallocHost hipMallocHost
 #define cudaFreeHost hipFreeHost
@@ -305,6 +310,16 @@ API int hipMemCreate(CUmemHandle *Handle, size_t Size,
   if (Flags)
     return done(CUDA_ERROR_INVALID_VALUE);
   DRIVER(cuMemCreate(Handle, Size, P, Flags));
+}
+
+API int hipMemExportToShareableHandle(void *File, CUmemHandle Handle, int Type,
+                                      unsigned long long Flags) {
+  DRIVER(cuMemExportToShareableHandle(File, Handle, Type, Flags));
+}
+
+API int hipMemImportFromShareableHandle(CUmemHandle *Handle, void *File,
+                                        int Type) {
+  DRIVER(cuMemImportFromShareableHandle(Handle, File, Type));
 }
 
 API int hipMemRelease(CUmemHandle Handle) { DRIVER(cuMemRelease(Handle)); }

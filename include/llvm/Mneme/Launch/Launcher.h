@@ -53,6 +53,8 @@ struct LaunchSelection {
   std::string RegionRegex;
   /// Omit memory that no argument or global leads to.
   bool Reachable = false;
+  /// Leave device memory of a GPU where the program's runtime allocates it.
+  bool Ipc = false;
   std::string Wait = "device"; ///< The condition that a launch on a GPU waits
                                ///< for.
   /// Seconds that a launch on a GPU may wait to be recorded; 0: no limit.

@@ -285,6 +285,18 @@ public:
   /// Gives another device access to all memory, including later mappings.
   /// Ignores failures.
   void share(CUdevice Peer);
+  /// Lets exportRange() export memory that is mapped from now on, if the system
+  /// can.
+  void makeExportable() { HandleTypes = PosixFile; }
+  /// A granule or several in a row, with a descriptor of their memory.
+  struct ExportedChunk {
+    uint64_t Address, Size;
+    int File;
+  };
+  /// Appends to \p Exported what contains [Address, Address + Size). The
+  /// descriptors are the caller's.
+  std::string exportRange(uint64_t Address, uint64_t Size,
+                          std::vector<ExportedChunk> &Exported) const;
   /// Undoes one map(). Granules without a range stay mapped until trim(), for
   /// later calls of map().
   void unmap(uint64_t Address, uint64_t Size);
@@ -304,8 +316,11 @@ private:
     unsigned Uses;
   };
 
+  static constexpr int PosixFile = 1; ///< A bit of handle types.
+
   std::string mapNext(uint64_t &At, uint64_t End, Ranges *Fresh);
   std::string createChunk(uint64_t Address, uint64_t Bytes);
+  CUresult createMemory(Chunk &C);
   CUresult mapChunk(uint64_t Address, Chunk &C);
   CUresult allow(CUdevice Who, uint64_t Address, uint64_t Bytes);
   void dropChunk(std::map<uint64_t, Chunk>::iterator I);
@@ -313,6 +328,7 @@ private:
   const CudaDriver &Driver;
   CUdevice Device;
   uint64_t Base = 0, Size = 0, Granularity = 0, Unused = 0;
+  int HandleTypes = 0;
   std::vector<CUdevice> Peers;
   std::map<uint64_t, Chunk> Chunks; ///< By address; whole granules.
 };

@@ -107,8 +107,14 @@ typedef struct MnemeHostKernel {
   uint32_t Cooperative;  ///< All blocks must run concurrently (grid barrier).
   uint64_t ContextSize;  ///< Region strategy: bytes of MnemeHostBlock::Context.
   uint32_t Ordered;      ///< Results depend on the block order: one worker.
-  uint32_t Reserved;
+  /// Blocks of a cluster, as the kernel requires them; 0: none required. Only
+  /// clusters of one block can be launched.
+  uint32_t ClusterDim[3];
 } MnemeHostKernel;
+
+static inline int mneme_host_needs_clusters(const MnemeHostKernel *K) {
+  return K->ClusterDim[0] > 1 || K->ClusterDim[1] > 1 || K->ClusterDim[2] > 1;
+}
 
 typedef struct MnemeHostLaunch {
   uint32_t Grid[3];

@@ -122,6 +122,7 @@
   "MNEME_RECORD_REGIONS" /* like MNEME_KERNELS; empty: regions do not matter   \
                           */
 #define MNEME_ENV_REACHABLE "MNEME_REACHABLE"   /* 1: leave other memory out */
+#define MNEME_ENV_IPC "MNEME_IPC"               /* 1: no arena for buffers */
 #define MNEME_ENV_WAIT "MNEME_WAIT"             /* a word of Selection.def */
 #define MNEME_ENV_WAIT_LIMIT "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none   \
                                                  */
@@ -312,6 +313,8 @@ inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {
   W.u32(K.Cooperative);
   W.u64(K.ContextSize);
   W.u32(K.Ordered);
+  for (uint32_t Blocks : K.ClusterDim)
+    W.u32(Blocks);
   W.u64(reinterpret_cast<uintptr_t>(K.Entry));
 }
 
@@ -323,6 +326,8 @@ inline MnemeHostKernel readHostKernel(WireReader &R) {
   K.Cooperative = R.u32();
   K.ContextSize = R.u64();
   K.Ordered = R.u32();
+  for (uint32_t &Blocks : K.ClusterDim)
+    Blocks = R.u32();
   K.Entry = reinterpret_cast<void *>(static_cast<uintptr_t>(R.u64()));
   return K;
 }

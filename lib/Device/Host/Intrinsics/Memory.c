@@ -28,6 +28,12 @@ _Bool NVVM(isspacep_shared_cluster)(const void *P) { return isShared(P); }
 _Bool NVVM(isspacep_global)(const void *P) { return !isShared(P); }
 _Bool NVVM(isspacep_const)(const void *P) { return 0; }
 _Bool NVVM(isspacep_local)(const void *P) { return 0; }
+/// mapa: each block is its own cluster, of rank 0.
+void __mneme_host_unsupported(const char *What);
+void PTX(check_rank)(u32 Rank) {
+  if (Rank)
+    __mneme_host_unsupported("mapa of another thread block of a cluster");
+}
 _Bool AMDGCN(is_shared)(const void *P) { return isShared(P); }
 _Bool AMDGCN(is_private)(const void *P) { return 0; }
 

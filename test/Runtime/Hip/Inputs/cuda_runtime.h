@@ -99,6 +99,17 @@ extern "C" {
 hipError_t hipFreeAsync(void *, hipStream_t);
 #define cudaFreeHost hipHostFree
 hipError_t hipHostFree(void *);
+struct hipIpcMemHandle_t {
+  char reserved[64];
+};
+#define cudaIpcMemHandle_t hipIpcMemHandle_t
+#define cudaIpcMemLazyEnablePeerAccess 1
+#define cudaIpcGetMemHandle hipIpcGetMemHandle
+hipError_t hipIpcGetMemHandle(hipIpcMemHandle_t *, void *);
+#define cudaIpcOpenMemHandle hipIpcOpenMemHandle
+hipError_t hipIpcOpenMemHandle(void **, hipIpcMemHandle_t, unsigned);
+#define cudaIpcCloseMemHandle hipIpcCloseMemHandle
+hipError_t hipIpcCloseMemHandle(void *);
 #define cudaHostRegister hipHostRegister
 hipError_t hipHostRegister(void *, size_t, unsigned);
 #define cudaHostUnregister hipHostUnregister

@@ -60,6 +60,9 @@ struct HostKernelInfo {
   /// The result of atomics depends on the order of threads. Blocks then run
   /// sequentially, so that a replay is comparable with its recording.
   bool Ordered = false;
+  /// Blocks of a cluster along each axis, if the kernel requires a size; else
+  /// empty.
+  std::vector<uint32_t> ClusterDim;
   uint64_t ContextSize = 0;
   unsigned NumArgs = 0;
   /// Device variables in the arena: external symbols of the object.
