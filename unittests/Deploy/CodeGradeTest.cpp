@@ -156,6 +156,19 @@ TEST(CodeGrade, WhatLeavesTheKernelIsANumber) {
               ElementsAre(1));
 }
 
+TEST(CodeGrade, PointersThatAreLoadedHaveNoGuards) {
+  auto Loads = [](StringRef Body) { return use(Body).LoadsPointers; };
+  EXPECT_FALSE(Loads("%v = load i32, ptr %a\nstore i32 %v, ptr %out"));
+  EXPECT_TRUE(Loads("%p = load ptr, ptr %x\n%v = load i32, ptr %p\n"
+                    "store i32 %v, ptr %out"));
+  // As numbers, and put together from two arguments.
+  EXPECT_TRUE(Loads("%w = load i64, ptr %x\n%p = inttoptr i64 %w to ptr\n"
+                    "%v = load i32, ptr %p\nstore i32 %v, ptr %out"));
+  EXPECT_TRUE(Loads("%w = shl i64 %i, 32\n%q = or i64 %w, %i\n"
+                    "%p = inttoptr i64 %q to ptr\n%v = load i32, ptr %p\n"
+                    "store i32 %v, ptr %out"));
+}
+
 TEST(CodeGrade, OnlyBytesThatAreReadCount) {
   MemoryUse U = use("%r = load i32, ptr %a\nstore i32 %r, ptr %out");
   EXPECT_THAT(U.Read[4], ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));

@@ -44,11 +44,6 @@ __global__ void addressed(const Word *Table, float *Out) {
   Out[I] += B[I] * 2;
 }
 
-__global__ void tabled(float *const *Table, float *Out, const float *In) {
-  int I = blockIdx.x * blockDim.x + threadIdx.x;
-  Out[I] = Table[0][I] + In[I];
-}
-
 __global__ void mapped(float *Out, const float *In) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
   Out[I] = Out[I] * 0.5f + In[I];
@@ -82,13 +77,6 @@ __global__ void ranged(Range R, float *Out) {
     return;
   for (int J = 0; J < N; ++J)
     Out[J] = R.End[-1] + J + (R.Begin == R.End);
-}
-
-__global__ void halved(unsigned High, unsigned Low, float *Out) {
-  int I = blockIdx.x * blockDim.x + threadIdx.x;
-  const float *In = (const float *)((Word)High << 32 | Low);
-  Out[I] = In[I] + 1;
-  Out[I] += In[I] * 2;
 }
 
 template <typename T> static T *makeBuffer(size_t Size = sizeof(float) * N) {
@@ -135,16 +123,13 @@ int main(int Argc, char **Argv) {
     Result = To;
   } else if (Is("biased")) {
     biased<<<4, 256>>>(A, Other ? B : nullptr);
-  } else if (Is("addressed") || Is("tabled")) {
+  } else if (Is("addressed")) {
     Result = makeBuffer<float>();
     cudaMemcpy(Result, H, sizeof(H), cudaMemcpyHostToDevice);
     float **Table = makeBuffer<float *>(sizeof(A));
     float *Row = Other ? Result : A;
     cudaMemcpy(Table, &Row, sizeof(Row), cudaMemcpyHostToDevice);
-    if (Is("addressed"))
-      addressed<<<4, 256>>>((Word *)Table, Result);
-    else
-      tabled<<<4, 256>>>(Table, Result, A);
+    addressed<<<4, 256>>>((Word *)Table, Result);
   } else if (Is("mapped")) {
     int First = memfd_create("a", 0), Second = memfd_create("b", 0);
     ftruncate(First, sizeof(H));
@@ -166,8 +151,6 @@ int main(int Argc, char **Argv) {
     reversed<<<4, 256>>>(B + N, Other ? B : A);
   } else if (Is("ranged")) {
     ranged<<<4, 256>>>({B, B + N}, Other ? B : A);
-  } else if (Is("halved")) {
-    halved<<<4, 256>>>((Word)B >> 32, (Word)B, Other ? B : A);
   }
   cudaMemcpy(H, Result, sizeof(H), cudaMemcpyDefault);
   double Sum = 0;
