@@ -185,7 +185,8 @@ static cl::opt<bool> StopWhenRecorded(
              "recorded, or as many as --max-recordings gives"),
     cl::cat(SelectionCategory));
 static cl::opt<bool> Quiet("quiet",
-                           cl::desc("Print no warnings and no summary"),
+                           cl::desc("Print no summary, and no warnings but "
+                                    "those of what is not recorded"),
                            cl::cat(RecordCategory));
 
 //===----------------------------------------------------------------------===//
