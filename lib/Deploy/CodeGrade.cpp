@@ -228,9 +228,11 @@ using GivenPointer = std::pair<const Argument *, uint64_t>;
 /// the low bits, and whether it is that of another given pointer.
 class AddressUse {
 public:
-  explicit AddressUse(const DataLayout &DL) : DL(DL) {}
+  explicit AddressUse(const Function &Kernel)
+      : Kernel(Kernel), DL(Kernel.getDataLayout()) {}
 
-  /// \p V is a given pointer. Returns true also if that cannot be told.
+  /// \p V is a given pointer, or a variable. Returns true also if that cannot
+  /// be told.
   bool isNumber(const Value &V);
   /// The same for the pointers in a structure.
   bool hasNumber(const Argument &Structure, const std::set<unsigned> &Members);
@@ -239,9 +241,12 @@ private:
   std::optional<GivenPointer> findGiven(const Value &V) const;
   std::optional<GivenPointer> findBase(const Value &V) const;
   bool isKnown(const ICmpInst &Compare) const;
+  bool mayHavePointer(const Value &Part,
+                      const std::set<unsigned> &Members) const;
   bool followCall(const CallBase &Call, const Value &V);
   bool follow(const Value &V, const User &U);
 
+  const Function &Kernel;
   const DataLayout &DL;
   SmallVector<const Value *, 8> Values; ///< Addresses, whose uses are to do.
 };
@@ -251,7 +256,7 @@ std::optional<GivenPointer> AddressUse::findGiven(const Value &V) const {
   if (const auto *A = dyn_cast<Argument>(&V); A && A->getType()->isPointerTy())
     return GivenPointer(A, 0);
   const auto *Load = dyn_cast<LoadInst>(&V);
-  if (!Load)
+  if (!Load || DL.getTypeStoreSize(Load->getType()) != sizeof(uint64_t))
     return std::nullopt;
   const Value *Place = Load->getPointerOperand();
   APInt Offset(DL.getIndexTypeSizeInBits(Place->getType()), 0);
@@ -266,17 +271,32 @@ std::optional<GivenPointer> AddressUse::findGiven(const Value &V) const {
 /// Returns the given pointer that \p V, a pointer or its address, is made of by
 /// steps within a buffer.
 std::optional<GivenPointer> AddressUse::findBase(const Value &V) const {
-  const Value *Pointer = &V;
-  if (const auto *Cast = dyn_cast<PtrToIntOperator>(Pointer))
-    Pointer = Cast->getPointerOperand();
-  if (!Pointer->getType()->isPointerTy())
-    return std::nullopt;
-  SmallVector<const Value *, 4> Objects;
-  getUnderlyingObjects(Pointer, Objects, /*LI=*/nullptr, /*MaxLookup=*/0);
-  std::optional<GivenPointer> Base = findGiven(*Objects.front());
-  for (const Value *Object : Objects)
-    if (findGiven(*Object) != Base)
-      return std::nullopt;
+  const auto *Cast = dyn_cast<PtrToIntOperator>(&V);
+  SmallVector<const Value *, 4> Parts = {Cast ? Cast->getPointerOperand() : &V};
+  SmallPtrSet<const Value *, 4> Seen;
+  std::optional<GivenPointer> Base;
+  while (!Parts.empty()) {
+    const Value *Part = Parts.pop_back_val();
+    if (!Seen.insert(Part).second)
+      continue;
+    if (const auto *GEP = dyn_cast<GEPOperator>(Part)) {
+      // A step that may wrap around leads anywhere.
+      if (!GEP->isInBounds())
+        return std::nullopt;
+      Parts.push_back(GEP->getPointerOperand());
+    } else if (const auto *Space = dyn_cast<AddrSpaceCastOperator>(Part)) {
+      Parts.push_back(Space->getOperand(0));
+    } else if (const auto *Phi = dyn_cast<PHINode>(Part)) {
+      append_range(Parts, Phi->incoming_values());
+    } else if (const auto *Select = dyn_cast<SelectInst>(Part)) {
+      Parts.append({Select->getTrueValue(), Select->getFalseValue()});
+    } else {
+      std::optional<GivenPointer> Given = findGiven(*Part);
+      if (!Given || (Base && Base != Given))
+        return std::nullopt;
+      Base = Given;
+    }
+  }
   return Base;
 }
 
@@ -293,33 +313,99 @@ bool AddressUse::isKnown(const ICmpInst &Compare) const {
     return true;
   if (Right && isNull(L))
     return true;
-  auto Strip = [](const Value &V) {
+  auto IsGiven = [&](const Value &V) {
     const auto *Cast = dyn_cast<PtrToIntOperator>(&V);
-    return (Cast ? Cast->getPointerOperand() : &V)->stripPointerCasts();
+    std::optional<GivenPointer> Given = findGiven(
+        *(Cast ? Cast->getPointerOperand() : &V)->stripPointerCasts());
+    return Given && Given->first->getParent() == &Kernel;
   };
-  return Compare.isEquality() && findGiven(*Strip(L)) && findGiven(*Strip(R));
+  return Compare.isEquality() && IsGiven(L) && IsGiven(R);
+}
+
+/// Returns true if assembly uses an operand only as the place of an access.
+static bool isPlaceOf(const CallBase &Asm, const Use &Operand) {
+  const auto *Code = cast<InlineAsm>(Asm.getCalledOperand());
+  unsigned Number = 0, Argument = 0;
+  for (const InlineAsm::ConstraintInfo &C : Code->ParseConstraints()) {
+    if (C.Type == InlineAsm::isClobber)
+      continue;
+    if (C.hasMatchingInput())
+      return false;
+    if (C.hasArg() && Argument++ == Asm.getArgOperandNo(&Operand))
+      break;
+    ++Number;
+  }
+  StringRef Text = Code->getAsmString();
+  std::string Name = "$" + std::to_string(Number);
+  for (size_t At = Text.find('$'); At != StringRef::npos;
+       At = Text.find('$', At + 1)) {
+    StringRef Rest = Text.drop_front(At);
+    if (Rest.starts_with("${"))
+      return false;
+    if (Rest.consume_front(Name) && (Rest.empty() || !isDigit(Rest.front())) &&
+        (At == 0 || Text[At - 1] != '['))
+      return false;
+  }
+  return true;
 }
 
 /// \returns true if the call may compute with the address.
 bool AddressUse::followCall(const CallBase &Call, const Value &V) {
-  if (accessesMemory(Call) || isa<AssumeInst>(Call))
+  if (isa<AssumeInst>(Call))
     return false;
-  bool IsPointer = V.getType()->isPointerTy();
+  if (Call.isInlineAsm())
+    return !accessesMemory(Call) || any_of(Call.args(), [&](const Use &A) {
+      return A.get() == &V && !isPlaceOf(Call, A);
+    });
   const Function *Callee = Call.getCalledFunction();
-  if (!Callee || !IsPointer)
+  if (!Callee || !V.getType()->isPointerTy())
     return true;
   if (!Callee->isDeclaration()) {
     for (const Use &A : Call.args())
-      if (A.get() == &V)
+      if (A.get() == &V) {
+        if (Call.getArgOperandNo(&A) >= Callee->arg_size())
+          return true;
         Values.push_back(Callee->getArg(Call.getArgOperandNo(&A)));
+      }
     return false;
   }
   if (Call.getType()->isPointerTy()) {
     Values.push_back(&Call);
-    return Call.getIntrinsicID() == Intrinsic::ptrmask;
+    return !isa<IntrinsicInst>(Call) ||
+           Call.getIntrinsicID() == Intrinsic::ptrmask;
   }
-  return !Call.mayReadOrWriteMemory() &&
-         !Callee->getName().starts_with("llvm.nvvm.isspacep");
+  return !isa<IntrinsicInst>(Call) ||
+         (!Call.mayReadOrWriteMemory() &&
+          !Callee->getName().starts_with("llvm.nvvm.isspacep"));
+}
+
+/// Returns true for lists of what the linker keeps.
+static bool isKept(const User &U) {
+  return isa<Constant>(U) && all_of(U.users(), [](const User *List) {
+           return isa<GlobalVariable>(List) && List->getName().starts_with("llvm.");
+         });
+}
+
+/// Returns true if an operation on an address gives another one that depends
+/// on no more than guards know.
+static bool keepsAddress(const Instruction &I, const Value &Address) {
+  switch (I.getOpcode()) {
+  case Instruction::Add:
+    return true;
+  case Instruction::Sub:
+    return I.getOperand(0) == &Address;
+  case Instruction::And:
+  case Instruction::Or: {
+    const auto *Mask = dyn_cast<ConstantInt>(I.getOperand(1));
+    return cast<BinaryOperator>(I).getOpcode() == Instruction::Or &&
+                   cast<PossiblyDisjointInst>(I).isDisjoint()
+               ? true
+               : Mask && (Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT) ||
+                          (~Mask->getValue()).ult(MNEME_BUFFER_ALIGNMENT));
+  }
+  default:
+    return false;
+  }
 }
 
 /// Looks at a use of the address \p V. \returns true if it makes it a number.
@@ -343,12 +429,12 @@ bool AddressUse::follow(const Value &V, const User &U) {
   if (const auto *RMW = dyn_cast<AtomicRMWInst>(&U))
     return RMW->getValOperand() == &V;
   if (const auto *CAS = dyn_cast<AtomicCmpXchgInst>(&U))
-    return CAS->getPointerOperand() != &V;
+    return CAS->getCompareOperand() == &V || CAS->getNewValOperand() == &V;
   if (isa<LoadInst>(U))
     return false;
   const auto *I = dyn_cast<Instruction>(&U);
   if (!I || IsPointer)
-    return true;
+    return !isKept(U);
   const auto *Mask = I->getOpcode() == Instruction::And
                          ? dyn_cast<ConstantInt>(I->getOperand(1))
                          : nullptr;
@@ -364,9 +450,7 @@ bool AddressUse::follow(const Value &V, const User &U) {
       return false;
   }
   Values.push_back(I);
-  return !is_contained({unsigned(Instruction::Add), unsigned(Instruction::Sub),
-                        unsigned(Instruction::And), unsigned(Instruction::Or)},
-                       I->getOpcode());
+  return !keepsAddress(*I, V);
 }
 
 bool AddressUse::isNumber(const Value &V) {
@@ -382,6 +466,26 @@ bool AddressUse::isNumber(const Value &V) {
   return false;
 }
 
+/// Returns true if a part of a structure overlaps with one of the pointers in
+/// it, or if that cannot be told.
+bool AddressUse::mayHavePointer(const Value &Part,
+                                const std::set<unsigned> &Members) const {
+  const auto *Load = dyn_cast<LoadInst>(&Part);
+  if (!Load || Part.getType()->isPtrOrPtrVectorTy())
+    return Part.getType()->isPtrOrPtrVectorTy();
+  const Value *Place = Load->getPointerOperand();
+  APInt Offset(DL.getIndexTypeSizeInBits(Place->getType()), 0);
+  Place = Place->stripAndAccumulateConstantOffsets(DL, Offset,
+                                                   /*AllowNonInbounds=*/true);
+  if (!isa<Argument>(Place))
+    return true;
+  int64_t Begin = Offset.getSExtValue();
+  int64_t End = Begin + DL.getTypeStoreSize(Load->getType());
+  return any_of(Members, [&](int64_t Member) {
+    return Begin < Member + 8 && Member < End;
+  });
+}
+
 bool AddressUse::hasNumber(const Argument &Structure,
                            const std::set<unsigned> &Members) {
   if (Members.empty())
@@ -389,16 +493,12 @@ bool AddressUse::hasNumber(const Argument &Structure,
   SmallVector<const Value *, 8> Places = {&Structure};
   while (!Places.empty()) {
     for (const User *U : Places.pop_back_val()->users()) {
-      if (isa<GEPOperator, AddrSpaceCastOperator>(U)) {
+      if (isa<GEPOperator, AddrSpaceCastOperator>(U) ||
+          (isa<ExtractValueInst>(U) && U->getType()->isAggregateType())) {
         Places.push_back(U);
       } else if (isa<ExtractValueInst>(U) ||
                  (isa<LoadInst>(U) && !U->getType()->isAggregateType())) {
-        bool IsMember = U->getType()->isPtrOrPtrVectorTy();
-        if (std::optional<GivenPointer> Given = findGiven(*U)) {
-          auto It = Members.upper_bound(Given->second);
-          IsMember |= It != Members.begin() && *--It + 8 > Given->second;
-        }
-        if (IsMember && isNumber(*U))
+        if (mayHavePointer(*U, Members) && isNumber(*U))
           return true;
       } else {
         return true;
@@ -467,7 +567,7 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   if (T || !A.getType()->isPointerTy()) {
     if (T || A.getType()->isAggregateType()) {
       addMembers(T ? *T : *A.getType(), 0, DL, U.Members[Index]);
-      if (AddressUse(DL).hasNumber(A, U.Members[Index]))
+      if (AddressUse(*A.getParent()).hasNumber(A, U.Members[Index]))
         U.Numbers.insert(Index);
     }
     if (T)
@@ -477,7 +577,7 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   } else {
     if (!A.use_empty() && !A.onlyReadsMemory())
       U.Written.insert(Index);
-    if (AddressUse(DL).isNumber(A))
+    if (AddressUse(*A.getParent()).isNumber(A))
       U.Numbers.insert(Index);
   }
 }
@@ -492,6 +592,7 @@ static bool isApplications(const GlobalVariable &G) {
 
 void MemoryUse::add(const MemoryUse &Other) {
   LoadsPointers |= Other.LoadsPointers;
+  ComputesWithVariables |= Other.ComputesWithVariables;
   for (auto [To, From] : {std::pair(&Used, &Other.Used),
                           {&Written, &Other.Written},
                           {&Numbers, &Other.Numbers}})
@@ -514,15 +615,29 @@ void MemoryUse::add(const MemoryUse &Other) {
   Variables.insert(Other.Variables.begin(), Other.Variables.end());
 }
 
+/// What the text promises need not hold. Guards know some of the alignment.
+static void dropPromises(Module &M, Function &Kernel) {
+  for (Argument &A : Kernel.args()) {
+    for (Attribute::AttrKind Kind :
+         {Attribute::ReadOnly, Attribute::ReadNone, Attribute::WriteOnly})
+      A.removeAttr(Kind);
+    if (A.getParamAlign().valueOrOne() > Align(MNEME_BUFFER_ALIGNMENT))
+      A.removeAttr(Attribute::Alignment);
+  }
+  for (Function &F : M)
+    for (Instruction &I : make_early_inc_range(instructions(F))) {
+      I.setMetadata(LLVMContext::MD_align, nullptr);
+      if (auto *Assume = dyn_cast<AssumeInst>(&I);
+          Assume && Assume->hasOperandBundles())
+        Assume->eraseFromParent();
+    }
+}
+
 MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
   for (Function &F : M)
     if (!F.isDeclaration() && F.getName() != Kernel)
       F.setLinkage(GlobalValue::InternalLinkage);
-  // What the text promises need not hold.
-  for (Argument &A : M.getFunction(Kernel)->args())
-    for (Attribute::AttrKind Kind :
-         {Attribute::ReadOnly, Attribute::ReadNone, Attribute::WriteOnly})
-      A.removeAttr(Kind);
+  dropPromises(M, *M.getFunction(Kernel));
   // Before, most pointers are loaded from local variables.
   runPasses(M, "cgscc(inline),function(sroa,early-cse,"
                "instcombine<no-verify-fixpoint>),globaldce,"
@@ -534,6 +649,9 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
       U.LoadsPointers |= Addresses.loadsAddress(I);
   for (const Argument &A : M.getFunction(Kernel)->args())
     addArgument(A, M.getDataLayout(), U);
+  AddressUse OfVariables(*M.getFunction(Kernel));
+  for (const GlobalVariable &G : M.globals())
+    U.ComputesWithVariables |= isApplications(G) && OfVariables.isNumber(G);
   for (const GlobalVariable &G : M.globals())
     if (!G.use_empty() && isApplications(G))
       U.Variables[G.getName().str()] =
@@ -560,6 +678,7 @@ std::string mneme::toText(const MemoryUse &U) {
   for (const auto &[Name, Size] : U.Variables)
     Variables[toHex(Name)] = Size;
   json::Object O{{"loads_pointers", U.LoadsPointers},
+                 {"computes_with_variables", U.ComputesWithVariables},
                  {"used", json::Array(U.Used)},
                  {"written", json::Array(U.Written)},
                  {"numbers", json::Array(U.Numbers)},
@@ -584,6 +703,8 @@ Expected<MemoryUse> mneme::parseMemoryUse(StringRef Text) {
   const json::Object &O = *V->getAsObject();
   MemoryUse U;
   U.LoadsPointers = O.getBoolean("loads_pointers").value_or(true);
+  U.ComputesWithVariables =
+      O.getBoolean("computes_with_variables").value_or(true);
   U.Used = readNumbers(O.getArray("used"));
   U.Written = readNumbers(O.getArray("written"));
   U.Numbers = readNumbers(O.getArray("numbers"));

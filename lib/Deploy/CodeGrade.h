@@ -36,6 +36,8 @@ struct MemoryUse {
   /// It loads pointers from memory, or addresses as integers: to which buffers
   /// they point cannot be told from its arguments.
   bool LoadsPointers = false;
+  /// The address of a variable is more to it than a place in memory.
+  bool ComputesWithVariables = false;
   /// Arguments with a use, those whose memory it may write, and pointers whose
   /// address is more to it than a place in memory.
   std::set<unsigned> Used, Written, Numbers;

@@ -533,6 +533,9 @@ Error GuardMaker::chooseCode() {
   if (O.Code != MNEME_CODE_UNPROVEN && Use.LoadsPointers)
     return refuseUnguarded("one of them loads pointers from memory, whose "
                            "buffers no guard compares");
+  if (O.Code != MNEME_CODE_UNPROVEN && Use.ComputesWithVariables)
+    return refuseUnguarded("one of them computes with the address of a "
+                           "variable, which no guard compares");
   F.Code = O.Code == MNEME_CODE_UNPROVEN ? O.Code : Grade;
   return Error::success();
 }

@@ -291,9 +291,12 @@ private:
   Error tryInput(const Twine &Name,
                  function_ref<bool(Memory &, std::vector<std::string> &,
                                    unsigned Attempt)>
-                     Draw);
+                     Draw,
+                 bool MustMatter = true);
   bool holdsPlaces(ArrayRef<char> Contents) const;
-  Error drawUnread(size_t Region, StringRef Name);
+  bool isReachable(size_t Region) const;
+  std::string nameOf(size_t Region) const;
+  Error drawUnread(size_t Region);
   Error drawBuffer(size_t Region);
   Error drawScalar(size_t Arg);
   Error write(StringRef Dir);
@@ -406,7 +409,8 @@ std::string Perturber::findFault(const Memory &From, const Memory &To) const {
 /// draw, and keeps the change if the recorded code works with it.
 Error Perturber::tryInput(
     const Twine &Name,
-    function_ref<bool(Memory &, std::vector<std::string> &, unsigned)> Draw) {
+    function_ref<bool(Memory &, std::vector<std::string> &, unsigned)> Draw,
+    bool MustMatter) {
   std::string Why = "no time was left";
   bool IsGood = false;
   Memory GoodBefore, GoodAfter;
@@ -450,7 +454,7 @@ Error Perturber::tryInput(
     GoodBefore = std::move(NewBefore);
     GoodAfter = std::move(NewAfter);
     GoodArgs = std::move(NewArgs);
-    if (Matters)
+    if (Matters || !MustMatter)
       break;
   }
   if (!IsGood) {
@@ -478,36 +482,54 @@ bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
   return false;
 }
 
+/// Whether other code may find a buffer: by an argument, or by name.
+bool Perturber::isReachable(size_t Region) const {
+  const SnapshotRegion &Info = State.regions()[Region].Info;
+  auto LeadsThere = [&](StringRef Arg) {
+    for (size_t At = 0; At + 8 <= Arg.size(); At += 8)
+      if (support::endian::read64le(Arg.data() + At) - Info.Address < Info.Size)
+        return true;
+    return false;
+  };
+  return Info.IsGlobal || any_of(State.args(), LeadsThere);
+}
+
 /// Other code may read what the recorded code does not, and must not depend on
 /// it. Such a change is no test of what the kernel computes.
-Error Perturber::drawUnread(size_t Region, StringRef Name) {
+Error Perturber::drawUnread(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
   uint32_t Record = std::max(1u, getDTypeSize(DType));
+  std::string Name = nameOf(Region);
   size_t NumChanged = Changed.size();
-  Error E = tryInput(Name, [&](Memory &M, std::vector<std::string> &,
-                               unsigned Attempt) {
-    MutableArrayRef<char> Contents = M[Region];
-    if (Contents.size() < Record || holdsPlaces(Contents))
-      return false;
-    if (getSemantics(DType))
-      Source.drawBuffer(Contents, DType, DrawnValues::Near, Attempt);
-    else
-      Source.drawAny(Contents, Record);
-    return true;
-  });
+  Error E = tryInput(
+      Name,
+      [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
+        MutableArrayRef<char> Contents = M[Region];
+        if (Contents.size() < Record || holdsPlaces(Contents))
+          return false;
+        if (getSemantics(DType))
+          Source.drawBuffer(Contents, DType, DrawnValues::Near, Attempt);
+        else
+          Source.drawAny(Contents, Record);
+        return true;
+      },
+      /*MustMatter=*/false);
   while (Changed.size() > NumChanged)
     Changed.pop_back();
   return E;
 }
 
+std::string Perturber::nameOf(size_t Region) const {
+  const SnapshotRegion &Info = State.regions()[Region].Info;
+  return Info.IsGlobal ? "variable " + Info.Name
+                       : formatv("buffer {0}", Info.Id).str();
+}
+
 Error Perturber::drawBuffer(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
-  const SnapshotRegion &Info = State.regions()[Region].Info;
-  std::string Name =
-      Info.IsGlobal ? "variable " + Info.Name
-                    : formatv("buffer {0}", Info.Id).str();
+  std::string Name = nameOf(Region);
   if (!Types.IsRead[Region])
-    return drawUnread(Region, Name);
+    return Error::success();
   uint32_t Record = DType == MNEME_DTYPE_BYTES ? Types.StrideOfRegion[Region]
                                                : getDTypeSize(DType);
   StringRef Why = Record == 0 ? "its elements have several types"
@@ -646,6 +668,11 @@ Error Perturber::run(StringRef Dir) {
       if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER)
         if (Error E = drawScalar(I))
           return E;
+  // Last: they test less.
+  for (size_t I = 0; I != Before.size(); ++I)
+    if (!Types.IsRead[I] && isReachable(I))
+      if (Error E = drawUnread(I))
+        return E;
   if (Changed.empty()) {
     std::string Text = "no input of launch " + Plan.instance().DynamicHash +
                        " can be changed";

@@ -814,7 +814,11 @@ void GpuDeployment::mirrorAttribute(TunedStub &Stub, int Attribute, int Value) {
   TunedKernel &K = *Stub.Kernel;
   FunctionAttribute A = {Device, Attribute, Value};
   std::lock_guard<std::mutex> Guard(Kernels.lock());
-  bool Ok = attempt([&] { setFunctionAttribute(K.Attributes, A); });
+  // Launches would not say that they have clusters.
+  bool IsCluster = Attribute >= FuncAttributeRequiredClusterWidth &&
+                   Attribute <= FuncAttributeRequiredClusterDepth && Value > 1;
+  bool Ok = !IsCluster &&
+            attempt([&] { setFunctionAttribute(K.Attributes, A); });
   const CudaDriver &Driver = *list()->Driver;
   for (const std::unique_ptr<TunedVariant> &V : K.Variants) {
     if (V->Prepared >> Device & 1)

@@ -33,11 +33,6 @@ struct Dim3 {
   uint32_t X, Y, Z;
 };
 
-/// Whether clusters of this size, in blocks, have more than one block.
-inline bool isCluster(const Dim3 &Size) {
-  return Size.X > 1 || Size.Y > 1 || Size.Z > 1;
-}
-
 struct CudaStream;
 /// A parameter that is a stream in some versions of a function only.
 struct CudaMaybeStream;
@@ -235,6 +230,12 @@ enum {
   CudaLaunchAttributeCooperative = 2,
   CudaLaunchAttributeClusterDim = 4,
   CudaLaunchAttributePreferredClusterDim = 11,
+};
+
+/// Attributes of functions. cudaFuncAttribute and CUfunction_attribute.
+enum {
+  FuncAttributeRequiredClusterWidth = 11,
+  FuncAttributeRequiredClusterDepth = 13,
 };
 
 struct CudaLaunchConfig {

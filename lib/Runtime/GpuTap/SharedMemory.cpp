@@ -17,6 +17,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <fcntl.h>
 #include <pthread.h>
 #include <string>
 #include <sys/random.h>
@@ -38,8 +39,7 @@ struct HandleBytes {
   char Magic[16];
   uint64_t Process; ///< That has the memory.
   uint64_t Id;      ///< Of the allocation there.
-  uint64_t Offset;  ///< In the allocation.
-  char Zeros[24];
+  char Zeros[32];
 };
 static_assert(sizeof(HandleBytes) == sizeof(IpcMemHandle));
 
@@ -58,7 +58,8 @@ static void limitTime(int Socket) {
   setsockopt(Socket, SOL_SOCKET, SO_SNDTIMEO, &Limit, sizeof(Limit));
 }
 
-/// The abstract socket of a process, which disappears with it.
+/// The abstract socket of a process, which disappears with it and with those
+/// that it has forked.
 static socklen_t addressOf(uint64_t Process, sockaddr_un &A) {
   A = {};
   A.sun_family = AF_UNIX;
@@ -170,6 +171,9 @@ bool SharedMemory::makeHandle(IpcMemHandle &Handle, uint64_t Address) {
            Error.c_str());
       return false;
     }
+    // Small numbers are the application's.
+    for (CudaMapping::ExportedChunk &C : New.Parts)
+      C.File = moveAway(C.File);
     New.Id = ++NextId;
     Found = Gave.emplace(A->Address, std::move(New)).first;
   }
@@ -177,7 +181,6 @@ bool SharedMemory::makeHandle(IpcMemHandle &Handle, uint64_t Address) {
   memcpy(Bytes.Magic, Magic, sizeof(Magic));
   Bytes.Process = Process;
   Bytes.Id = Found->second.Id;
-  Bytes.Offset = Address - A->Address;
   memcpy(&Handle, &Bytes, sizeof(Bytes));
   if (!HasTold)
     tell("mneme: note: device memory is shared with other processes: without "
@@ -261,19 +264,32 @@ void SharedMemory::answer(int Client) {
   HandleBytes Request;
   if (!receiveMessage(Client, &Request, sizeof(Request)))
     return;
-  std::lock_guard<std::mutex> Guard(ServerLock);
-  auto I = std::find_if(Gave.begin(), Gave.end(), [&](const auto &G) {
-    return G.second.Id == Request.Id;
-  });
+  // A client that does not read must not stop what needs the lock.
   AnswerHead Head = {};
-  if (I != Gave.end())
-    Head = {I->second.Parts.size(), I->first - I->second.Parts.front().Address};
+  std::vector<uint64_t> Sizes;
+  OwnedFiles Files;
+  if (!attempt([&] {
+        std::lock_guard<std::mutex> Guard(ServerLock);
+        auto I = std::find_if(Gave.begin(), Gave.end(), [&](const auto &G) {
+          return G.second.Id == Request.Id;
+        });
+        if (I == Gave.end())
+          return;
+        const auto &Parts = I->second.Parts;
+        for (const CudaMapping::ExportedChunk &C : Parts) {
+          Sizes.push_back(C.Size);
+          makeRoom(Files.Numbers, Files.Numbers.size() + 1);
+          Files.Numbers.push_back(fcntl(C.File, F_DUPFD_CLOEXEC, 0));
+        }
+        Head = {Parts.size(), I->first - Parts.front().Address};
+      }))
+    return;
   if (!sendMessage(Client, &Head, sizeof(Head)))
     return;
-  if (I != Gave.end())
-    for (const CudaMapping::ExportedChunk &C : I->second.Parts)
-      if (!sendMessage(Client, &C.Size, sizeof(C.Size), C.File))
-        return;
+  for (size_t I = 0; I != Sizes.size(); ++I)
+    if (Files.Numbers[I] < 0 ||
+        !sendMessage(Client, &Sizes[I], sizeof(Sizes[I]), Files.Numbers[I]))
+      return;
 }
 
 //===----------------------------------------------------------------------===//
@@ -285,26 +301,6 @@ uint64_t SharedMemory::Opened::size() const {
   for (uint64_t Size : Sizes)
     Sum += Size;
   return Sum;
-}
-
-bool SharedMemory::tryOpenHandle(const CudaRuntime &R, void *&Ptr,
-                                 const IpcMemHandle &Handle) {
-  HandleBytes Bytes;
-  memcpy(&Bytes, &Handle, sizeof(Bytes));
-  if (memcmp(Bytes.Magic, Magic, sizeof(Magic)) || TapState::Forked)
-    return false;
-  std::string Error = "out of memory";
-  Opened New = {Bytes.Process, Bytes.Id, nullptr, 0, {}};
-  attempt([&] {
-    std::lock_guard<std::mutex> Guard(State.Lock);
-    Error = open(R, Ptr, New, Bytes.Offset);
-  });
-  if (!Error.empty()) {
-    tell("mneme: error: cannot open device memory of another process: %s\n",
-         Error.c_str());
-    return false;
-  }
-  return true;
 }
 
 /// Gets the memory's size and descriptors. \returns an empty string, or what
@@ -343,9 +339,38 @@ static std::string request(uint64_t Process, uint64_t Id, uint64_t &Offset,
   return "";
 }
 
-/// \returns an empty string, or what went wrong. May throw, with nothing done.
-std::string SharedMemory::open(const CudaRuntime &R, void *&Ptr, Opened &New,
-                               uint64_t OffsetInAllocation) {
+bool SharedMemory::tryOpenHandle(const CudaRuntime &R, void *&Ptr,
+                                 const IpcMemHandle &Handle) {
+  HandleBytes Bytes;
+  memcpy(&Bytes, &Handle, sizeof(Bytes));
+  if (memcmp(Bytes.Magic, Magic, sizeof(Magic)) || TapState::Forked)
+    return false;
+  std::string Error = "out of memory";
+  Opened New = {Bytes.Process, Bytes.Id, nullptr, 0, {}};
+  attempt([&] {
+    OwnedFiles Files;
+    std::unique_lock<std::mutex> Guard(State.Lock);
+    Error = prepare(R, New);
+    if (Error.empty() && find(New) == Open.end()) {
+      // The other process may be slow.
+      Guard.unlock();
+      Error =
+          request(New.Process, New.Id, New.Offset, New.Sizes, Files.Numbers);
+      Guard.lock();
+    }
+    if (Error.empty())
+      Error = open(Ptr, New, Files.Numbers);
+  });
+  if (!Error.empty()) {
+    tell("mneme: error: cannot open device memory of another process: %s\n",
+         Error.c_str());
+    return false;
+  }
+  return true;
+}
+
+/// Sets the context. \returns an empty string, or what went wrong.
+std::string SharedMemory::prepare(const CudaRuntime &R, Opened &New) {
   if (!Driver.load())
     return Driver.problem();
   if (!Driver->MemImportFromShareableHandle)
@@ -356,32 +381,53 @@ std::string SharedMemory::open(const CudaRuntime &R, void *&Ptr, Opened &New,
   if (!Driver.currentContext() && (!R.IpcOpenMemHandle || Devs.makeContext(R)))
     return "there is no context";
   New.Owner = Driver.currentContext();
-  auto Known = std::find_if(Open.begin(), Open.end(), [&](const auto &O) {
-    return O.second.Process == New.Process && O.second.Id == New.Id &&
-           O.second.Owner == New.Owner;
+  return "";
+}
+
+std::map<CUdeviceptr, SharedMemory::Opened>::iterator
+SharedMemory::find(const Opened &Same) {
+  return std::find_if(Open.begin(), Open.end(), [&](const auto &O) {
+    return O.second.Process == Same.Process && O.second.Id == Same.Id &&
+           O.second.Owner == Same.Owner;
   });
-  if (Known == Open.end()) {
-    OwnedFiles Files;
-    std::string Error =
-        request(New.Process, New.Id, New.Offset, New.Sizes, Files.Numbers);
-    if (!Error.empty())
-      return Error;
+}
+
+/// Maps what request() has found, or uses a mapping again. \returns an empty
+/// string, or what went wrong. May throw, with nothing done.
+std::string SharedMemory::open(void *&Ptr, Opened &New,
+                               const std::vector<int> &Files) {
+  auto Known = find(New);
+  if (Known != Open.end()) {
+    ++Known->second.Uses;
+  } else if (Files.empty()) {
+    return "another thread has closed it";
+  } else {
     std::map<CUdeviceptr, Opened> Entry;
     Entry.emplace(0, std::move(New));
     auto Node = Entry.extract(Entry.begin());
     const Opened &O = Node.mapped();
     if (CUresult E = Driver->MemAddressReserve(&Node.key(), O.size(), 0, 0, 0))
       return "cannot reserve addresses: " + Driver->describe(E);
-    if (Error = map(Node.key(), O.Sizes, Files.Numbers); !Error.empty())
+    std::string Error = map(Node.key(), O.Sizes, Files);
+    if (!Error.empty())
       return Error;
     Known = Open.insert(std::move(Node)).position;
     Foreign.noteOfOthers(Known->first, Known->second.size());
-  } else {
-    ++Known->second.Uses;
   }
-  Ptr = reinterpret_cast<void *>(Known->first + Known->second.Offset +
-                                 OffsetInAllocation);
+  // As the driver does, for a handle of any address in the allocation.
+  Ptr = reinterpret_cast<void *>(Known->first + Known->second.Offset);
   return "";
+}
+
+/// Forgets what was opened in a context that is reset.
+void SharedMemory::forget(CUcontext Gone) {
+  for (auto I = Open.begin(); I != Open.end();) {
+    auto O = I++;
+    if (O->second.Owner != Gone)
+      continue;
+    unmap(O->first, O->second.Sizes, O->second.Sizes.size());
+    Open.erase(O);
+  }
 }
 
 /// Maps the memory behind \p Files into the addresses at \p Base, and frees the

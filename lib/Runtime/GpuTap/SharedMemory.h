@@ -79,6 +79,7 @@ public:
   void forget(uint64_t Address);
   /// The arena of \p G is destroyed.
   void forget(const Gpu &G);
+  void forget(CUcontext Gone);
 
 private:
   using Chunks = std::vector<CudaMapping::ExportedChunk>;
@@ -105,8 +106,9 @@ private:
   void answer(int Client);
   bool tryOpenHandle(const CudaRuntime &R, void *&Ptr,
                      const IpcMemHandle &Handle);
-  std::string open(const CudaRuntime &R, void *&Ptr, Opened &New,
-                   uint64_t OffsetInAllocation);
+  std::string prepare(const CudaRuntime &R, Opened &New);
+  std::map<CUdeviceptr, Opened>::iterator find(const Opened &Same);
+  std::string open(void *&Ptr, Opened &New, const std::vector<int> &Files);
   std::string map(CUdeviceptr Base, const std::vector<uint64_t> &Sizes,
                   const std::vector<int> &Files);
   bool tryCloseHandle(void *Ptr);

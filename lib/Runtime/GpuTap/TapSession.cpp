@@ -205,6 +205,7 @@ void TapSession::resetContext(CUcontext Gone) {
   Buffers.release(*G);
   Memory.forgetNotes(*G);
   Shared.forget(*G);
+  Shared.forget(Gone);
   Foreign.forget(Gone);
   Captured.forget(Gone);
   Devs.remove(*G);

@@ -63,8 +63,9 @@
 ///               LoadModule: those that the kernel may use
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, u32
-///               cluster[3], string prologue, string epilogue (file names in the staging folder:
-///               the final names, a period, digits and periods), u32 tentative
+///               cluster[3], string prologue, string epilogue (file names in
+///               the staging folder: the final names, a period, digits and
+///               periods), u32 tentative
 ///               (1: may be withdrawn, or replaced by another Recorded with the
 ///               same hashes), u32 1 if the launch changed memory, else 0; u64
 ///               arena base, u64 arena size, u64 stored bytes, u64 raw bytes;
@@ -98,7 +99,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 10u
+#define MNEME_WIRE_VERSION 11u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
