@@ -20,7 +20,7 @@ using testing::ElementsAre;
 
 namespace {
 
-constexpr StringLiteral Prologue = R"(
+constexpr StringLiteral KernelBegin = R"(
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 %pair = type { ptr, i32, ptr }
@@ -62,7 +62,7 @@ MemoryUse use(StringRef Body) {
   LLVMContext Context;
   SMDiagnostic Err;
   std::unique_ptr<Module> M = parseAssemblyString(
-      (Prologue + Body + "\n  ret void\n}\n").str(), Err, Context);
+      (KernelBegin + Body + "\n  ret void\n}\n").str(), Err, Context);
   if (!M) {
     ADD_FAILURE() << Err.getMessage().str() << ": "
                   << Err.getLineContents().str();
