@@ -238,6 +238,7 @@ public:
   bool hasNumber(const Argument &Structure, const std::set<unsigned> &Members);
 
 private:
+  std::optional<GivenPointer> findPlace(const LoadInst &Load) const;
   std::optional<GivenPointer> findGiven(const Value &V) const;
   std::optional<GivenPointer> findBase(const Value &V) const;
   bool isKnown(const ICmpInst &Compare) const;
@@ -252,20 +253,25 @@ private:
 };
 } // namespace
 
-std::optional<GivenPointer> AddressUse::findGiven(const Value &V) const {
-  if (const auto *A = dyn_cast<Argument>(&V); A && A->getType()->isPointerTy())
-    return GivenPointer(A, 0);
-  const auto *Load = dyn_cast<LoadInst>(&V);
-  if (!Load || DL.getTypeStoreSize(Load->getType()) != sizeof(uint64_t))
-    return std::nullopt;
-  const Value *Place = Load->getPointerOperand();
+/// Returns which bytes of a structure are loaded, if they are known.
+std::optional<GivenPointer> AddressUse::findPlace(const LoadInst &Load) const {
+  const Value *Place = Load.getPointerOperand();
   APInt Offset(DL.getIndexTypeSizeInBits(Place->getType()), 0);
   Place = Place->stripAndAccumulateConstantOffsets(DL, Offset,
                                                    /*AllowNonInbounds=*/true);
   const auto *A = dyn_cast<Argument>(Place);
   if (!A || !A->getPointeeInMemoryValueType())
     return std::nullopt;
-  return GivenPointer(A, Offset.getZExtValue());
+  return GivenPointer(A, Offset.getSExtValue());
+}
+
+std::optional<GivenPointer> AddressUse::findGiven(const Value &V) const {
+  if (const auto *A = dyn_cast<Argument>(&V); A && A->getType()->isPointerTy())
+    return GivenPointer(A, 0);
+  const auto *Load = dyn_cast<LoadInst>(&V);
+  if (!Load || DL.getTypeStoreSize(Load->getType()) != sizeof(uint64_t))
+    return std::nullopt;
+  return findPlace(*Load);
 }
 
 /// Returns the given pointer that \p V, a pointer or its address, is made of by
@@ -379,11 +385,12 @@ bool AddressUse::followCall(const CallBase &Call, const Value &V) {
           !Callee->getName().starts_with("llvm.nvvm.isspacep"));
 }
 
-/// Returns true for lists of what the linker keeps.
+/// Returns true for what is only in lists of what the linker keeps.
 static bool isKept(const User &U) {
-  return isa<Constant>(U) && all_of(U.users(), [](const User *List) {
-           return isa<GlobalVariable>(List) && List->getName().starts_with("llvm.");
-         });
+  auto IsList = [](const User *List) {
+    return isa<GlobalVariable>(List) && List->getName().starts_with("llvm.");
+  };
+  return isa<Constant>(U) && all_of(U.users(), IsList);
 }
 
 /// Returns true if an operation on an address gives another one that depends
@@ -394,18 +401,18 @@ static bool keepsAddress(const Instruction &I, const Value &Address) {
     return true;
   case Instruction::Sub:
     return I.getOperand(0) == &Address;
+  case Instruction::Or:
+    if (cast<PossiblyDisjointInst>(I).isDisjoint())
+      return true;
+    break;
   case Instruction::And:
-  case Instruction::Or: {
-    const auto *Mask = dyn_cast<ConstantInt>(I.getOperand(1));
-    return cast<BinaryOperator>(I).getOpcode() == Instruction::Or &&
-                   cast<PossiblyDisjointInst>(I).isDisjoint()
-               ? true
-               : Mask && (Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT) ||
-                          (~Mask->getValue()).ult(MNEME_BUFFER_ALIGNMENT));
-  }
+    break;
   default:
     return false;
   }
+  const auto *Mask = dyn_cast<ConstantInt>(I.getOperand(1));
+  return Mask && (Mask->getValue().ult(MNEME_BUFFER_ALIGNMENT) ||
+                  (~Mask->getValue()).ult(MNEME_BUFFER_ALIGNMENT));
 }
 
 /// Looks at a use of the address \p V. \returns true if it makes it a number.
@@ -470,16 +477,14 @@ bool AddressUse::isNumber(const Value &V) {
 /// it, or if that cannot be told.
 bool AddressUse::mayHavePointer(const Value &Part,
                                 const std::set<unsigned> &Members) const {
+  bool IsPointer = Part.getType()->isPtrOrPtrVectorTy();
   const auto *Load = dyn_cast<LoadInst>(&Part);
-  if (!Load || Part.getType()->isPtrOrPtrVectorTy())
-    return Part.getType()->isPtrOrPtrVectorTy();
-  const Value *Place = Load->getPointerOperand();
-  APInt Offset(DL.getIndexTypeSizeInBits(Place->getType()), 0);
-  Place = Place->stripAndAccumulateConstantOffsets(DL, Offset,
-                                                   /*AllowNonInbounds=*/true);
-  if (!isa<Argument>(Place))
+  if (!Load || IsPointer)
+    return IsPointer;
+  std::optional<GivenPointer> Place = findPlace(*Load);
+  if (!Place)
     return true;
-  int64_t Begin = Offset.getSExtValue();
+  int64_t Begin = Place->second;
   int64_t End = Begin + DL.getTypeStoreSize(Load->getType());
   return any_of(Members, [&](int64_t Member) {
     return Begin < Member + 8 && Member < End;
@@ -559,7 +564,8 @@ static std::optional<std::set<unsigned>> findRead(const Argument &A,
   return Read;
 }
 
-static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
+static void addArgument(const Argument &A, const DataLayout &DL,
+                        AddressUse &Addresses, MemoryUse &U) {
   unsigned Index = A.getArgNo();
   if (!A.use_empty())
     U.Used.insert(Index);
@@ -567,7 +573,7 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   if (T || !A.getType()->isPointerTy()) {
     if (T || A.getType()->isAggregateType()) {
       addMembers(T ? *T : *A.getType(), 0, DL, U.Members[Index]);
-      if (AddressUse(*A.getParent()).hasNumber(A, U.Members[Index]))
+      if (Addresses.hasNumber(A, U.Members[Index]))
         U.Numbers.insert(Index);
     }
     if (T)
@@ -577,7 +583,7 @@ static void addArgument(const Argument &A, const DataLayout &DL, MemoryUse &U) {
   } else {
     if (!A.use_empty() && !A.onlyReadsMemory())
       U.Written.insert(Index);
-    if (AddressUse(*A.getParent()).isNumber(A))
+    if (Addresses.isNumber(A))
       U.Numbers.insert(Index);
   }
 }
@@ -643,21 +649,23 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
                "instcombine<no-verify-fixpoint>),globaldce,"
                "cgscc(function-attrs)");
   MemoryUse U;
-  AddressFinder Addresses(*M.getFunction(Kernel));
-  for (const Function &F : M)
-    for (const Instruction &I : instructions(F))
-      U.LoadsPointers |= Addresses.loadsAddress(I);
-  for (const Argument &A : M.getFunction(Kernel)->args())
-    addArgument(A, M.getDataLayout(), U);
-  AddressUse OfVariables(*M.getFunction(Kernel));
-  for (const GlobalVariable &G : M.globals())
-    U.ComputesWithVariables |= isApplications(G) && OfVariables.isNumber(G);
-  for (const GlobalVariable &G : M.globals())
-    if (!G.use_empty() && isApplications(G))
-      U.Variables[G.getName().str()] =
-          G.hasLocalLinkage()
-              ? 0
-              : M.getDataLayout().getTypeAllocSize(G.getValueType());
+  const Function &F = *M.getFunction(Kernel);
+  AddressFinder Loaded(F);
+  for (const Function &Any : M)
+    for (const Instruction &I : instructions(Any))
+      U.LoadsPointers |= Loaded.loadsAddress(I);
+  AddressUse Addresses(F);
+  for (const Argument &A : F.args())
+    addArgument(A, M.getDataLayout(), Addresses, U);
+  for (const GlobalVariable &G : M.globals()) {
+    if (G.use_empty() || !isApplications(G))
+      continue;
+    U.ComputesWithVariables |= Addresses.isNumber(G);
+    U.Variables[G.getName().str()] =
+        G.hasLocalLinkage()
+            ? 0
+            : M.getDataLayout().getTypeAllocSize(G.getValueType());
+  }
   return U;
 }
 
