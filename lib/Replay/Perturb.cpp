@@ -288,11 +288,11 @@ private:
                                HostSchedule Order = {});
   std::string findFault(const Memory &From, const Memory &To) const;
   uint64_t countNonFinite(const Memory &M) const;
-  Error tryInput(const Twine &Name,
-                 function_ref<bool(Memory &, std::vector<std::string> &,
-                                   unsigned Attempt)>
-                     Draw,
-                 bool MustMatter = true);
+  Error tryInput(
+      const Twine &Name,
+      function_ref<bool(Memory &, std::vector<std::string> &, unsigned Attempt)>
+          Draw,
+      bool IsTest = true);
   bool holdsPlaces(ArrayRef<char> Contents) const;
   bool isReachable(size_t Region) const;
   std::string nameOf(size_t Region) const;
@@ -407,10 +407,12 @@ std::string Perturber::findFault(const Memory &From, const Memory &To) const {
 
 /// Changes one input by \p Draw, which returns false if there is nothing to
 /// draw, and keeps the change if the recorded code works with it.
+/// \param IsTest  false if the recorded code does not depend on the input: the
+/// change does not count.
 Error Perturber::tryInput(
     const Twine &Name,
     function_ref<bool(Memory &, std::vector<std::string> &, unsigned)> Draw,
-    bool MustMatter) {
+    bool IsTest) {
   std::string Why = "no time was left";
   bool IsGood = false;
   Memory GoodBefore, GoodAfter;
@@ -454,7 +456,7 @@ Error Perturber::tryInput(
     GoodBefore = std::move(NewBefore);
     GoodAfter = std::move(NewAfter);
     GoodArgs = std::move(NewArgs);
-    if (Matters || !MustMatter)
+    if (Matters || !IsTest)
       break;
   }
   if (!IsGood) {
@@ -464,7 +466,8 @@ Error Perturber::tryInput(
   Before = std::move(GoodBefore);
   After = std::move(GoodAfter);
   Args = std::move(GoodArgs);
-  Changed.push_back(Name.str());
+  if (IsTest)
+    Changed.push_back(Name.str());
   return Error::success();
 }
 
@@ -495,14 +498,12 @@ bool Perturber::isReachable(size_t Region) const {
 }
 
 /// Other code may read what the recorded code does not, and must not depend on
-/// it. Such a change is no test of what the kernel computes.
+/// it.
 Error Perturber::drawUnread(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
   uint32_t Record = std::max(1u, getDTypeSize(DType));
-  std::string Name = nameOf(Region);
-  size_t NumChanged = Changed.size();
-  Error E = tryInput(
-      Name,
+  return tryInput(
+      nameOf(Region),
       [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
         MutableArrayRef<char> Contents = M[Region];
         if (Contents.size() < Record || holdsPlaces(Contents))
@@ -513,10 +514,7 @@ Error Perturber::drawUnread(size_t Region) {
           Source.drawAny(Contents, Record);
         return true;
       },
-      /*MustMatter=*/false);
-  while (Changed.size() > NumChanged)
-    Changed.pop_back();
-  return E;
+      /*IsTest=*/false);
 }
 
 std::string Perturber::nameOf(size_t Region) const {

@@ -273,7 +273,7 @@ Error PoisonFinder::launch() {
   if (Error E = Memory.restore())
     return E;
   LaunchConfig Config = Traced->launch();
-  Config.Schedule = {};
+  Config.Schedule = {}; // What is read does not depend on it.
   Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
   if (!Outcome)
     return Outcome.takeError();
