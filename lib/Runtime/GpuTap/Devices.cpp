@@ -41,6 +41,11 @@ Gpu *Devices::ownerOf(uint64_t Address) const {
   return I != Gpus.end() ? I->get() : nullptr;
 }
 
+const AddressMap::Allocation *Devices::findAllocation(uint64_t Address) const {
+  const Gpu *G = ownerOf(Address);
+  return G ? G->Heap.find(Address) : nullptr;
+}
+
 Waiter::Contexts Devices::activeContexts() const {
   Waiter::Contexts Contexts;
   if (!Gpus.empty())

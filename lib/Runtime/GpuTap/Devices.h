@@ -64,6 +64,9 @@ public:
   Gpu *find(CUcontext C) const;
   /// The device with the arena that \p Address lies in, or null.
   Gpu *ownerOf(uint64_t Address) const;
+  /// Returns the allocation in an arena that has the address, or null. It may
+  /// be one of ReservedAddresses.
+  const AddressMap::Allocation *findAllocation(uint64_t Address) const;
   /// The contexts that may have work under way: the first bound one and all
   /// active primary ones, as other code uses these without calls to Mneme.
   Waiter::Contexts activeContexts() const;

@@ -152,9 +152,7 @@ bool SharedMemory::tryGetHandle(IpcMemHandle &Handle, void *Ptr) {
 
 /// \returns false when the driver is to answer. May throw.
 bool SharedMemory::makeHandle(IpcMemHandle &Handle, uint64_t Address) {
-  Gpu *G = Devs.ownerOf(Address);
-  const AddressMap::Allocation *A =
-      G ? std::as_const(G->Heap).find(Address) : nullptr;
+  const AddressMap::Allocation *A = Devs.findAllocation(Address);
   // The application maps memory at reserved addresses itself.
   if (!A || A->Kind == ReservedAddresses)
     return false;
@@ -163,7 +161,8 @@ bool SharedMemory::makeHandle(IpcMemHandle &Handle, uint64_t Address) {
   if (Found == Gave.end()) {
     Given New;
     std::string Error =
-        startServer() ? G->Mapping->exportRange(A->Address, A->Size, New.Parts)
+        startServer() ? Devs.ownerOf(Address)->Mapping->exportRange(
+                            A->Address, A->Size, New.Parts)
                       : "cannot open a socket: " + std::string(strerror(errno));
     if (!Error.empty()) {
       tell("mneme: error: device memory cannot be shared with other processes "

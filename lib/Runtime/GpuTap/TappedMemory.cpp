@@ -158,11 +158,9 @@ bool TappedMemory::freeAddresses(CUdeviceptr Ptr, size_t Size) {
   if (TapState::Forked || !Devs.mayOwn(reinterpret_cast<void *>(Ptr)))
     return false;
   std::lock_guard<std::mutex> Guard(State.Lock);
-  Gpu *G = Devs.ownerOf(Ptr);
-  const AddressMap::Allocation *A =
-      G ? std::as_const(G->Heap).find(Ptr) : nullptr;
+  const AddressMap::Allocation *A = Devs.findAllocation(Ptr);
   return A && A->Kind == ReservedAddresses && A->Address == Ptr &&
-         A->Size == Size && G->Heap.release(Ptr);
+         A->Size == Size && Devs.ownerOf(Ptr)->Heap.release(Ptr);
 }
 
 bool TappedMemory::findAllocation(CUdeviceptr Ptr, CUdeviceptr &Address,
@@ -170,9 +168,7 @@ bool TappedMemory::findAllocation(CUdeviceptr Ptr, CUdeviceptr &Address,
   if (TapState::Forked || !Devs.mayOwn(reinterpret_cast<void *>(Ptr)))
     return false;
   std::lock_guard<std::mutex> Guard(State.Lock);
-  Gpu *G = Devs.ownerOf(Ptr);
-  const AddressMap::Allocation *A =
-      G ? std::as_const(G->Heap).find(Ptr) : nullptr;
+  const AddressMap::Allocation *A = Devs.findAllocation(Ptr);
   if (!A || A->Kind == ReservedAddresses)
     return false;
   Address = A->Address;
