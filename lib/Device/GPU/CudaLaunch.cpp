@@ -280,7 +280,6 @@ Error CudaDevice::resetState(CudaKernel &K, const LaunchConfig &Config) {
 
 /// \param Launched The device reported \p R, rather than refusing the launch.
 static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
-  constexpr CUresult NotSupported = 801;
   switch (R) {
   case CUDA_SUCCESS:
     return LaunchStatus::Ok;
@@ -297,7 +296,7 @@ static LaunchStatus toLaunchStatus(CUresult R, bool Launched) {
     return LaunchStatus::IllegalInstruction;
   case CUDA_ERROR_ASSERT:
     return LaunchStatus::Assert;
-  case NotSupported:
+  case CUDA_ERROR_NOT_SUPPORTED:
     return LaunchStatus::Unsupported;
   case CUDA_ERROR_INVALID_VALUE:
   case CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES:

@@ -120,12 +120,11 @@ public:
 
 /// Launches with attributes.
 static GPUResult launchClusters(const CudaDriver &Driver, CUfunction F,
-                               const GPULaunch &L, CUstream Stream) {
-  constexpr CUresult NotSupported = 801;
+                                const GPULaunch &L, CUstream Stream) {
   constexpr int NonPortableClusterSizeAllowed = 14; // CU_FUNC_ATTRIBUTE_*
   constexpr unsigned MaxPortable = 8;
   if (Driver.IsHip || !Driver.LaunchKernelEx)
-    return {NotSupported, "no clusters of blocks on this device"};
+    return {CUDA_ERROR_NOT_SUPPORTED, "no clusters of blocks on this device"};
   if (L.Cluster.count() > MaxPortable)
     if (CUresult R =
             Driver.FuncSetAttribute(F, NonPortableClusterSizeAllowed, 1))
@@ -136,23 +135,24 @@ static GPUResult launchClusters(const CudaDriver &Driver, CUfunction F,
   } Attributes[2] = {
       {/*CLUSTER_DIMENSION*/ 4, 0, {L.Cluster.X, L.Cluster.Y, L.Cluster.Z}},
       {/*COOPERATIVE*/ 2, 0, {1}}};
-  CUlaunchConfig C = {L.Grid.X,        L.Grid.Y,  L.Grid.Z,
-                      L.Block.X,       L.Block.Y, L.Block.Z,
-                      L.DynamicShared, Stream,    Attributes,
-                      L.Cooperative ? 2u : 1u};
+  CUlaunchConfig C = {L.Grid.X,        L.Grid.Y,
+                      L.Grid.Z,        L.Block.X,
+                      L.Block.Y,       L.Block.Z,
+                      L.DynamicShared, Stream,
+                      Attributes,      L.Cooperative ? 2u : 1u};
   return Driver.LaunchKernelEx(&C, F, const_cast<void **>(L.Args.data()),
                                nullptr);
 }
 
 GPUResult llvm::mneme::launchDirectly(const CudaDriver &Driver, CUfunction F,
-                                     const GPULaunch &L, CUstream Stream) {
+                                      const GPULaunch &L, CUstream Stream) {
   void **Args = const_cast<void **>(L.Args.data());
   if (L.Cluster != Dim3())
     return launchClusters(Driver, F, L, Stream);
   if (L.Cooperative)
-    return Driver.LaunchCooperativeKernel(
-        F, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X, L.Block.Y, L.Block.Z,
-        L.DynamicShared, Stream, Args);
+    return Driver.LaunchCooperativeKernel(F, L.Grid.X, L.Grid.Y, L.Grid.Z,
+                                          L.Block.X, L.Block.Y, L.Block.Z,
+                                          L.DynamicShared, Stream, Args);
   return Driver.LaunchKernel(F, L.Grid.X, L.Grid.Y, L.Grid.Z, L.Block.X,
                              L.Block.Y, L.Block.Z, L.DynamicShared, Stream,
                              Args, nullptr);

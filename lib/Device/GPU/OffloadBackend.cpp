@@ -619,13 +619,13 @@ Expected<CUfunction> HipOffloadBackend::findFunction(OffloadProgram &P,
 /// liboffload checks nothing, and HSA ends the process at an impossible launch.
 GPUResult HipOffloadBackend::checkLaunch(const OffloadKernel &K,
                                          const GPULaunch &L) {
-  constexpr CUresult NotSupported = 801;
   constexpr int MaxThreadsPerBlock = 0; // CU_FUNC_ATTRIBUTE_*
   if (L.Cooperative)
-    return {NotSupported, "liboffload has no cooperative launches for AMD "
-                          "GPUs: use HIP, --device=hip"};
+    return {CUDA_ERROR_NOT_SUPPORTED,
+            "liboffload has no cooperative launches for AMD "
+            "GPUs: use HIP, --device=hip"};
   if (L.Cluster != Dim3())
-    return {NotSupported, "no clusters of blocks on this device"};
+    return {CUDA_ERROR_NOT_SUPPORTED, "no clusters of blocks on this device"};
   int MaxThreads = 0, Blocks = 0;
   if (CUresult R =
           Driver.FuncGetAttribute(&MaxThreads, MaxThreadsPerBlock, K.Function))

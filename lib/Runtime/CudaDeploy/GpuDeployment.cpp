@@ -815,9 +815,7 @@ void GpuDeployment::mirrorAttribute(TunedStub &Stub, int Attribute, int Value) {
   FunctionAttribute A = {Device, Attribute, Value};
   std::lock_guard<std::mutex> Guard(Kernels.lock());
   // Launches would not say that they have clusters.
-  bool IsCluster = Attribute >= FuncAttributeRequiredClusterWidth &&
-                   Attribute <= FuncAttributeRequiredClusterDepth && Value > 1;
-  bool Ok = !IsCluster &&
+  bool Ok = !requiresCluster(Attribute, Value) &&
             attempt([&] { setFunctionAttribute(K.Attributes, A); });
   const CudaDriver &Driver = *list()->Driver;
   for (const std::unique_ptr<TunedVariant> &V : K.Variants) {

@@ -232,11 +232,18 @@ enum {
   CudaLaunchAttributePreferredClusterDim = 11,
 };
 
-/// Attributes of functions. cudaFuncAttribute and CUfunction_attribute.
-enum {
-  FuncAttributeRequiredClusterWidth = 11,
-  FuncAttributeRequiredClusterDepth = 13,
-};
+/// Whether clusters of this size have several blocks: the value of an
+/// attribute.
+inline bool isCluster(const uint32_t *Size) {
+  return Size[0] > 1 || Size[1] > 1 || Size[2] > 1;
+}
+
+/// Whether an attribute of a function (cudaFuncAttribute, CUfunction_attribute)
+/// makes its launches have clusters.
+inline bool requiresCluster(int Attribute, int Value) {
+  constexpr int RequiredWidth = 11, RequiredDepth = 13;
+  return Attribute >= RequiredWidth && Attribute <= RequiredDepth && Value > 1;
+}
 
 struct CudaLaunchConfig {
   Dim3 Grid;

@@ -759,8 +759,7 @@ MNEME_API rt_cudaGraphKernelNodeSetAttribute(CudaGraphNode *Node, int Id,
   return withNode(Node, CudaGraphNodeKernel, [&](GraphWork &W) {
     if (!Value)
       return cudaErrorInvalidValue;
-    if (Id == CudaLaunchAttributeClusterDim &&
-        (Value[0] > 1 || Value[1] > 1 || Value[2] > 1))
+    if (Id == CudaLaunchAttributeClusterDim && isCluster(Value))
       return cudaErrorNotSupported; // As reported: clusterLaunch is 0.
     if (Id == CudaLaunchAttributeCooperative)
       W.Shape.Cooperative = *Value;

@@ -376,8 +376,7 @@ MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
     const CudaLaunchAttribute &A = Config->Attributes[I];
     if (A.Id == CudaLaunchAttributeCooperative)
       Cooperative = A.Words[0];
-    if (A.Id == CudaLaunchAttributeClusterDim &&
-        (A.Words[0] > 1 || A.Words[1] > 1 || A.Words[2] > 1))
+    if (A.Id == CudaLaunchAttributeClusterDim && isCluster(A.Words))
       return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
   }
   return launch(Stub, Config->Grid, Config->Block, Args, Config->DynamicShared,
@@ -484,8 +483,7 @@ MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
 }
 
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
-  constexpr int MaxDynamicSharedMemorySize = 8, RequiredClusterWidth = 11,
-                RequiredClusterDepth = 13, LastAttribute = 15;
+  constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
   HostKernel *K;
   if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
@@ -493,8 +491,7 @@ MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
     return done(cudaErrorInvalidValue);
   if (Attribute == MaxDynamicSharedMemorySize)
     return done(Device::get().setMaxDynamicShared(Stub, Value));
-  if (Attribute >= RequiredClusterWidth && Attribute <= RequiredClusterDepth &&
-      Value > 1)
+  if (requiresCluster(Attribute, Value))
     return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
   return done(cudaSuccess); // The others are hints, or permit clusters.
 }
