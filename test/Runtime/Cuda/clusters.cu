@@ -69,6 +69,7 @@ __global__ void exchange(int *P) {
 }
 
 static int *D;
+static cudaStream_t S;
 
 template <typename... Params, typename... Values>
 static void launch(unsigned Cluster, void (*Kernel)(Params...), Values... V) {
@@ -76,6 +77,7 @@ static void launch(unsigned Cluster, void (*Kernel)(Params...), Values... V) {
   cudaLaunchAttribute A = {};
   C.gridDim = 4;
   C.blockDim = 1;
+  C.stream = S;
   C.attrs = &A;
   C.numAttrs = 1;
   A.id = cudaLaunchAttributeClusterDimension;
@@ -122,23 +124,12 @@ int main() {
   CHECK(get(0) == 22 && get(1) == 12 && get(2) == 42 && get(3) == 32);
 
   // In a graph, too.
-  cudaStream_t S;
   cudaGraph_t G;
   cudaGraphExec_t X;
   OK(cudaMemcpy(D, H, sizeof(H), cudaMemcpyHostToDevice));
   OK(cudaStreamCreate(&S));
   OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
-  cudaLaunchConfig_t InGraph = {};
-  cudaLaunchAttribute Four = {};
-  InGraph.gridDim = 4;
-  InGraph.blockDim = 1;
-  InGraph.stream = S;
-  InGraph.attrs = &Four;
-  InGraph.numAttrs = 1;
-  Four.id = cudaLaunchAttributeClusterDimension;
-  Four.val.clusterDim.x = 4;
-  Four.val.clusterDim.y = Four.val.clusterDim.z = 1;
-  OK(cudaLaunchKernelEx(&InGraph, exchange, D));
+  launch(4, exchange, D);
   OK(cudaStreamEndCapture(S, &G));
   OK(cudaGraphInstantiate(&X, G, 0));
   OK(cudaGraphLaunch(X, S));

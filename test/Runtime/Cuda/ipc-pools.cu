@@ -11,10 +11,8 @@
 // CHECK: as it should be
 // RECORD: 2 launches seen, 0 recorded, 2 skipped
 
-#include "../Inputs/check.h"
+#include "../Inputs/child.h"
 #include <cuda_runtime.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 __global__ void add(int *P) { *P += 10; }
 __global__ void through(int **P) { **P += 100; }
@@ -50,7 +48,7 @@ int main(int Argc, char **Argv) {
   cudaMemPoolProps Props = {};
   cudaMemPoolPtrExportData Data;
   cudaMemPool_t Pool;
-  int *P, One = 1, Pipe[2], Status;
+  int *P, One = 1;
   Props.allocType = cudaMemAllocationTypePinned;
   Props.location.type = cudaMemLocationTypeDevice;
   Props.handleTypes = cudaMemHandleTypePosixFileDescriptor;
@@ -58,14 +56,7 @@ int main(int Argc, char **Argv) {
   OK(cudaMallocFromPoolAsync((void **)&P, sizeof(*P), Pool, 0));
   OK(cudaMemcpy(P, &One, sizeof(One), cudaMemcpyHostToDevice));
   OK(cudaMemPoolExportPointer(&Data, P));
-  CHECK(pipe(Pipe) == 0 && write(Pipe[1], &Data, sizeof(Data)) == sizeof(Data));
-  pid_t Child = fork();
-  if (!Child) {
-    dup2(Pipe[0], 0);
-    execl("/proc/self/exe", Argv[0], "child", nullptr);
-    _exit(127);
-  }
-  CHECK(waitpid(Child, &Status, 0) == Child && !Status);
+  runChild(Argv[0], &Data, sizeof(Data));
   CHECK(at(P) == 111);
   OK(cudaFreeAsync(P, 0));
   OK(cudaDeviceSynchronize());

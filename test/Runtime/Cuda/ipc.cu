@@ -21,10 +21,8 @@
 // REPLAY: addTo grid 2: Match
 // REPLAY-NEXT: store grid 1: Match
 
-#include "../Inputs/check.h"
+#include "../Inputs/child.h"
 #include <cuda_runtime.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 __global__ void addTo(int *P, int N) { P[blockIdx.x] += N; }
 __global__ void through(int **P) { **P += 100; }
@@ -77,7 +75,7 @@ static int child() {
 int main(int Argc, char **Argv) {
   if (Argc > 1 && !strcmp(Argv[1], "child"))
     return child();
-  int *Small, *Large, Ones[2] = {1, 2}, Five = 5, Pipe[2], Status;
+  int *Small, *Large, Ones[2] = {1, 2}, Five = 5;
   Handles H;
   OK(cudaMalloc((void **)&Small, sizeof(Ones)));
   OK(cudaMalloc((void **)&Large, LargeCount * sizeof(int)));
@@ -90,15 +88,7 @@ int main(int Argc, char **Argv) {
   int *P;
   CHECK(cudaIpcOpenMemHandle((void **)&P, H.Small, cudaIpcMemLazyEnablePeerAccess) != cudaSuccess);
   CHECK(cudaGetLastError() != cudaSuccess);
-  CHECK(pipe(Pipe) == 0 && write(Pipe[1], &H, sizeof(H)) == sizeof(H));
-  fflush(stdout);
-  pid_t Child = fork();
-  if (!Child) {
-    dup2(Pipe[0], 0);
-    execl("/proc/self/exe", Argv[0], "child", nullptr);
-    _exit(127);
-  }
-  CHECK(waitpid(Child, &Status, 0) == Child && !Status);
+  runChild(Argv[0], &H, sizeof(H));
   CHECK(at(Small) == 11 && at(Large) == 100);
   addTo<<<2, 1>>>(Small, 1);
   CHECK(at(Small) == 12 && at(Small + 1) == 3);
