@@ -36,8 +36,8 @@ static FormatOption Format(getShowCommand());
 
 static StringRef getWhat(const MnemePackageGuard &G) {
   static constexpr StringLiteral Names[] = {
-      "argument",  "grid",      "block",      "shared_mem", "cooperative",
-      "device",    "variable",  "before",     "behind",     "same_buffer",
+      "argument",  "grid",      "block",       "shared_mem", "cooperative",
+      "device",    "variable",  "before",      "behind",     "same_buffer",
       "alignment", "own_pages", "in_variable", "cluster"};
   return Names[G.What - MNEME_GUARD_ARG];
 }

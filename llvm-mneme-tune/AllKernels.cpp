@@ -267,10 +267,9 @@ std::string ApplicationStudy::explainLaunch(const StudiedKernel &K) const {
   if (O.Pack.LaunchShape != MNEME_GRADE_PROVEN)
     return "";
   ArrayRef<RecordedInstance> All = K.Recorded.Kernel.Instances;
-  const auto *I =
-      find_if(All, [](const RecordedInstance &I) {
-        return I.Cooperative || I.Cluster != Dim3();
-      });
+  const auto *I = find_if(All, [](const RecordedInstance &I) {
+    return I.Cooperative || I.Cluster != Dim3();
+  });
   std::unique_ptr<ReplayPlan> Plan;
   std::string Why;
   if (Error E = makePlan(K, I == All.end() ? All.front() : *I).moveInto(Plan))

@@ -60,9 +60,9 @@ RecordedFacts mneme::makeRecordedFacts(Dim3 Grid, Dim3 Block,
 
 RecordedFacts mneme::makeRecordedFacts(const RecordedKernel &K,
                                        const RecordedInstance &I) {
-  RecordedFacts F = makeRecordedFacts(I.Grid, I.Block, I.SharedMem,
-                                      I.Cooperative, K.OptLevel, K.Arch,
-                                      K.KernelName);
+  RecordedFacts F =
+      makeRecordedFacts(I.Grid, I.Block, I.SharedMem, I.Cooperative, K.OptLevel,
+                        K.Arch, K.KernelName);
   F["cluster"] = int64_t(I.Cluster.count());
   return F;
 }

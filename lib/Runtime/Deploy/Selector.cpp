@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Selector.h"
-
 #include "llvm/Mneme/Runtime/AMDProcessors.h"
 
 #include <algorithm>

@@ -92,7 +92,7 @@ inline CUstream toDriverPtsz(CudaStream *S) { return toPtsz(toDriver(S)); }
 /// What the attributes of a launch say.
 struct LaunchAttributes {
   bool Cooperative = false;
-  Dim3 Cluster = {1, 1, 1}; ///< Its size in blocks.
+  Dim3 Cluster = {1, 1, 1};    ///< Its size in blocks.
   bool PrefersCluster = false; ///< Of another size, if there is room for it.
 
   LaunchAttributes(const CudaLaunchAttribute *All, unsigned Count) {
