@@ -349,7 +349,7 @@ static bool isPlaceOf(const CallBase &Asm, const Use &Operand) {
     if (Rest.starts_with("${"))
       return false;
     if (Rest.consume_front(Name) && (Rest.empty() || !isDigit(Rest.front())) &&
-        (At == 0 || Text[At - 1] != '['))
+        !Text.take_front(At).rtrim().ends_with('['))
       return false;
   }
   return true;

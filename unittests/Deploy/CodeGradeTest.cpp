@@ -209,6 +209,11 @@ TEST(CodeGrade, AssemblyMayUseAPlaceOnly) {
                       "(ptr %x)",
                       "i32"),
               ElementsAre());
+  // As Triton writes it.
+  EXPECT_THAT(numbers("%r = call i32 asm \"@$2 ld.global.b32 { $0 }, [ $1 + 0 "
+                      "];\", \"=r,l,b\"(ptr %x, i1 true)",
+                      "i32"),
+              ElementsAre());
   EXPECT_THAT(numbers("%r = call i64 asm \"{ld.global.u32 t, [$1]; shr.u64 $0, "
                       "$1, 12;}\", \"=l,l\"(i64 %xn)",
                       "i64"),
