@@ -23,6 +23,8 @@
 namespace llvm {
 namespace mneme {
 
+struct Profile;
+
 // Option groups in --help.
 extern cl::OptionCategory RecordCategory;
 extern cl::OptionCategory SelectionCategory;
@@ -86,6 +88,9 @@ RecordingFilter getFilter();
 Expected<int>
 forEachKernel(StringRef Path,
               function_ref<void(StringRef File, const RecordedKernel &K)> F);
+
+/// Prints where the time of an application goes to standard error.
+void printProfile(const Profile &P);
 
 /// Returns "12.0 KiB (12288 bytes)"; below 1 KiB only the bytes.
 std::string formatSize(uint64_t Bytes);

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -184,6 +185,22 @@ static cl::opt<bool> StopWhenRecorded(
     cl::desc("End the application once a launch of every selected kernel is "
              "recorded, or as many as --max-recordings gives"),
     cl::cat(SelectionCategory));
+static cl::opt<std::string> ProfileFile(
+    "profile",
+    cl::desc("Time the launches instead of recording them, and print the "
+             "kernels by their share of the time; the file receives JSON"),
+    cl::value_desc("file"), cl::ValueOptional, cl::cat(RecordCategory));
+static cl::opt<std::string>
+    Cover("cover",
+          cl::desc("Record only the kernels that together take this part of "
+                   "the time, and of each its most expensive launches; the "
+                   "application runs twice, first to time its launches"),
+          cl::value_desc("percent"), cl::cat(SelectionCategory));
+static cl::opt<std::string>
+    FromProfile("from-profile",
+                cl::desc("Take the times for --cover from a file of --profile; "
+                         "the application runs once"),
+                cl::value_desc("file"), cl::cat(SelectionCategory));
 static cl::opt<bool> Quiet("quiet",
                            cl::desc("Print no summary, and no warnings but "
                                     "those of what is not recorded"),
@@ -242,16 +259,27 @@ static Error takeDefaults() {
 /// Rejects options that have no effect in combination with others.
 static Error checkTogether() {
   const cl::Option *OfRecordings[] = {
-      &KernelRegex, &Skip,  &Launches,  &MaxRecordings,    &RecordId,
-      &Pick,        &Ranks, &Regions,   &Reachable,        &Epilogue,
-      &MaxBytes,    &Wait,  &WaitLimit, &StopWhenRecorded, &RequireIR,
-      &Ipc};
+      &KernelRegex, &Skip,  &Launches,   &MaxRecordings,    &RecordId,
+      &Pick,        &Ranks, &Regions,    &Reachable,        &Epilogue,
+      &MaxBytes,    &Wait,  &WaitLimit,  &StopWhenRecorded, &RequireIR,
+      &Ipc,         &Cover, &FromProfile};
   const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout, &CheckSeconds};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
       Given(&NoRecord) && NoRecord && It != std::end(OfRecordings))
     return createStringError("--" + (*It)->ArgStr +
                              " and --no-record: nothing is recorded");
+  if (Given(&ProfileFile)) {
+    SmallVector<const cl::Option *> Moot(std::begin(OfRecordings),
+                                         std::end(OfRecordings));
+    Moot.append({&OutputDir, &NoRecord});
+    if (auto It = find_if(Moot, Given); It != Moot.end())
+      return createStringError(((*It)->ArgStr.size() == 1 ? "-" : "--") +
+                               (*It)->ArgStr +
+                               " and --profile: nothing is recorded");
+  }
+  if (Given(&FromProfile) && !Given(&Cover))
+    return createStringError("--from-profile without --cover");
   if (auto It = find_if(OfHost, Given);
       (DeviceKind == LaunchDevice::Cuda || DeviceKind == LaunchDevice::Hip) &&
       It != std::end(OfHost))
@@ -303,6 +331,70 @@ static std::string findLibrary(const char *Argv0, StringRef Name) {
   return std::string(Path);
 }
 
+/// Parses the value of --cover.
+static Expected<double> parsePart(StringRef Text) {
+  double Percent = 0;
+  StringRef Number = Text;
+  Number.consume_back("%");
+  if (to_float(Number, Percent) && Percent > 0 && Percent <= 100)
+    return Percent / 100;
+  return createStringError("--cover='" + Text +
+                           "': expected a percentage above 0, up to 100");
+}
+
+/// Runs the application to time its launches. \returns its exit code.
+static Expected<int> runProfile(LaunchOptions Options, Profile &P) {
+  // Kernels on GPUs need not be compiled with MnemePass to be timed.
+  Options.AnyExecutable |= Options.Device != LaunchDevice::Host;
+  Options.TakeProfile = [&](Profile Taken) { P = std::move(Taken); };
+  Options.CheckRecorded = nullptr;
+  Expected<int> ExitCode = launchApplication(Options);
+  if (ExitCode && !*ExitCode && P.Kernels.empty())
+    return createStringError("no launch was timed");
+  return ExitCode;
+}
+
+/// Selects the launches that make up the part of the time that --cover gives.
+static Error selectCovered(LaunchOptions &Options) {
+  Expected<double> Part = parsePart(Cover);
+  if (!Part)
+    return Part.takeError();
+  Profile P;
+  if (!FromProfile.empty()) {
+    if (Error E = readProfile(FromProfile).moveInto(P))
+      return E;
+  } else {
+    int ExitCode = 0;
+    if (Error E = runProfile(Options, P).moveInto(ExitCode))
+      return E;
+    if (ExitCode)
+      return createStringError("the application ended with exit code " +
+                               Twine(ExitCode) +
+                               " while its launches were timed");
+  }
+  LaunchSelection &Which = Options.Selection;
+  Which.Shapes = P.cover(*Part, Which.MaxRecordings, [&](StringRef Symbol) {
+    return Which.selects(Symbol);
+  });
+  if (Which.Shapes.empty())
+    return createStringError("--cover: no selected kernel is in the profile");
+  return Error::success();
+}
+
+static Expected<int> profile(const LaunchOptions &Options) {
+  Profile P;
+  Expected<int> ExitCode = runProfile(Options, P);
+  if (!ExitCode)
+    return ExitCode;
+  if (!ProfileFile.empty())
+    if (Error E = writeFileAtomically(ProfileFile,
+                                      formatv("{0:2}\n", toJSON(P)).str()))
+      return std::move(E);
+  if (!Quiet)
+    printProfile(P);
+  return ExitCode;
+}
+
 Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
   if (!is_contained(Args, StringRef("--")) && !Command.empty())
     return createStringError("unknown subcommand '" + Command.front() +
@@ -347,6 +439,7 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
   Options.CudaRuntimePath = findLibrary(Args.front(), "libmneme_rt_cuda.so");
   Options.HipRuntimePath = findLibrary(Args.front(), "libmneme_rt_hip.so");
   Options.DriverPath = findLibrary(Args.front(), "mneme/MnemeHostDriver.so");
+  Options.ProfilerPath = findLibrary(Args.front(), "libmneme_profile_cuda.so");
   Options.Device = DeviceKind;
   Options.CudaNode = CudaNode;
   LaunchSelection &Which = Options.Selection;
@@ -381,12 +474,17 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
     };
   if (!Quiet)
     Options.Warn = printWarning;
+  Options.ReportError = printError;
+  if (ProfileFile.getNumOccurrences())
+    return profile(Options);
+  if (Cover.getNumOccurrences())
+    if (Error E = selectCovered(Options))
+      return std::move(E);
   if (!Quiet && CheckSeconds > 0 && *F != HostFinish::None)
     Options.CheckRecorded =
         [&](ArrayRef<std::pair<std::string, std::string>> Launches) {
           checkCode(Launches, Options.Host, CheckSeconds);
         };
-  Options.ReportError = printError;
   Options.PrintSummary = [](StringRef Text) { errs() << printableLines(Text); };
   return launchApplication(Options);
 }

@@ -9,6 +9,7 @@
 #include "LaunchEnvironment.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -37,7 +38,14 @@ Expected<Environment>
 llvm::mneme::makeEnvironment(const LaunchOptions &Options,
                              ArrayRef<std::string> Libraries,
                              const PrivateFolder &Folder) {
+  Environment Env = Options.Selection.environment();
   std::vector<std::string> Preloads = Libraries.vec();
+  if (Options.TakeProfile)
+    Env.emplace_back(MNEME_ENV_PROFILE, "1");
+  if (Preloads.front() == Options.ProfilerPath) {
+    Env.emplace_back(CudaInjection, Preloads.front());
+    Preloads.erase(Preloads.begin());
+  }
   for (std::string &Library : Preloads) {
     // The loader splits LD_PRELOAD at spaces and colons.
     if (StringRef(Library).find_first_of(" :") == StringRef::npos)
@@ -47,12 +55,18 @@ llvm::mneme::makeEnvironment(const LaunchOptions &Options,
       return createFileError(Link, EC);
     Library = Link;
   }
-  Environment Env = Options.Selection.environment();
-  Env.insert(
-      Env.end(),
-      {{"LD_PRELOAD", join(Preloads, ":") + getOtherPreloads(Options)},
-       {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
-       {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
-       {MNEME_ENV_TIMEOUT, formatv("{0:f3}", Options.TimeoutSeconds).str()}});
+  std::string Shapes;
+  if (!Options.Selection.Shapes.empty()) {
+    Shapes = Folder.pathOf(ShapesFile);
+    if (Error E = writeFileAtomically(Shapes, Options.Selection.Shapes))
+      return std::move(E);
+  }
+  std::string Preload = join(Preloads, ":") + getOtherPreloads(Options);
+  Env.insert(Env.end(), {{"LD_PRELOAD", StringRef(Preload).ltrim(':').str()},
+                         {MNEME_ENV_SHAPES, Shapes},
+                         {MNEME_ENV_SOCKET, Folder.pathOf("socket")},
+                         {MNEME_ENV_VA_SIZE, utostr(Options.VASize >> 30)},
+                         {MNEME_ENV_TIMEOUT,
+                          formatv("{0:f3}", Options.TimeoutSeconds).str()}});
   return Env;
 }

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/Snapshot.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Runtime/TimeBuckets.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
@@ -276,4 +277,46 @@ Expected<ProcessSummary> llvm::mneme::decodeSummary(StringRef Body) {
   if (!Ok || !R.ok() || !R.atEnd())
     return malformed();
   return S;
+}
+
+Expected<Profile> llvm::mneme::decodeProfile(StringRef Body) {
+  WireReader R(Body.data(), Body.size());
+  Profile P;
+  P.Arch = readText(R);
+  bool Ok = readAll(R, [&] {
+    std::string Symbol = R.str();
+    uint64_t Numbers[7];
+    for (uint64_t &Number : Numbers)
+      Number = R.u64();
+    ProfiledShape S;
+    ProfiledLaunches L;
+    uint32_t *Dims[] = {&S.Grid.X,  &S.Grid.Y,  &S.Grid.Z,
+                        &S.Block.X, &S.Block.Y, &S.Block.Z};
+    for (auto [Dim, Number] : zip(Dims, Numbers)) {
+      if (Number > UINT32_MAX)
+        return false;
+      *Dim = uint32_t(Number);
+    }
+    S.DynamicShared = Numbers[6];
+    L.Registers = R.u32();
+    L.StaticShared = R.u32();
+    L.Local = R.u32();
+    L.Nanoseconds = R.u64();
+    if (!readAll(R, [&] {
+          uint32_t Bucket = R.u32();
+          L.Buckets[Bucket] += R.u64();
+          return Bucket < ::mneme::NumTimeBuckets;
+        }))
+      return false;
+    // Rows of a kernel follow each other.
+    if (P.Kernels.empty() || P.Kernels.back().Symbol != Symbol)
+      P.Kernels.push_back({Symbol, {}});
+    return P.Kernels.back().Shapes.try_emplace(S, std::move(L)).second;
+  });
+  P.Copies = R.u64();
+  P.CopyNanoseconds = R.u64();
+  P.Lost = R.u64();
+  if (!Ok || !R.ok() || !R.atEnd())
+    return malformed();
+  return P;
 }

@@ -21,6 +21,7 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Compile/KernelImage.h"
+#include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
 #include <string>
@@ -88,6 +89,9 @@ struct WithdrawRequest {
 
 /// Decodes the body of a summary. The caller sets IsRecorded of its kernels.
 Expected<ProcessSummary> decodeSummary(StringRef Body);
+
+/// Decodes the profile of a process.
+Expected<Profile> decodeProfile(StringRef Body);
 
 /// The error for any message that cannot be decoded.
 Error malformed();

@@ -216,7 +216,7 @@ public:
   void setFolder(const PrivateFolder &TheFolder,
                  ArrayRef<std::string> Libraries) {
     Folder = TheFolder.path();
-    Files = {TheFolder.pathOf("socket")};
+    Files = {TheFolder.pathOf("socket"), TheFolder.pathOf(ShapesFile)};
     for (const std::string &Library : Libraries)
       Files.push_back(TheFolder.pathOf(sys::path::filename(Library)));
   }
@@ -354,15 +354,16 @@ static bool includesThisRank(const LaunchSelection &Selection) {
   return Choice.includesThisProcess();
 }
 
-/// \returns the libraries to preload: the runtime and, on the host device, a
+/// \returns the libraries to load: the runtime and, on the host device, a
 /// CUDA driver if the application at \p Path does not start without one.
 static Expected<std::vector<std::string>>
 findLibraries(const LaunchOptions &Options, LaunchDevice Device,
               const std::string &Path) {
   std::vector<std::string> Libraries = {
-      Device == LaunchDevice::Cuda  ? Options.CudaRuntimePath
-      : Device == LaunchDevice::Hip ? Options.HipRuntimePath
-                                    : Options.RuntimePath};
+      Options.TakeProfile && Device == LaunchDevice::Cuda ? Options.ProfilerPath
+      : Device == LaunchDevice::Cuda ? Options.CudaRuntimePath
+      : Device == LaunchDevice::Hip  ? Options.HipRuntimePath
+                                     : Options.RuntimePath};
   if (Device == LaunchDevice::Host && needsCudaDriver(Path))
     Libraries.push_back(Options.DriverPath);
   for (const std::string &Library : Libraries)
@@ -370,6 +371,21 @@ findLibraries(const LaunchOptions &Options, LaunchDevice Device,
       return createFileError(
           Library, std::make_error_code(std::errc::no_such_file_or_directory));
   return Libraries;
+}
+
+/// Profiles measure what one library alone does.
+static Error checkProfiling(const LaunchOptions &Options, LaunchDevice Device) {
+  if (!Options.TakeProfile || Device == LaunchDevice::Host)
+    return Error::success();
+  if (Device == LaunchDevice::Hip)
+    return createStringError("--profile times launches on the host device and "
+                             "on NVIDIA GPUs only, not on AMD GPUs");
+  const char *Other = ::getenv(CudaInjection);
+  if (!Other || !*Other)
+    return Error::success();
+  return createStringError(Twine(CudaInjection) + "='" + Other +
+                           "' in the environment: --profile needs the variable "
+                           "for its own profiler");
 }
 
 /// Runs the application without recording, because only other ranks are
@@ -381,7 +397,7 @@ static void leaveAlone(LaunchOptions &Options) {
 
 /// \returns an empty string if nothing is recorded.
 static std::string getOutputDir(const LaunchOptions &Options) {
-  if (!Options.Record)
+  if (!Options.Record || Options.TakeProfile)
     return "";
   SmallString<128> Dir(Options.OutputDir);
   sys::fs::make_absolute(Dir);
@@ -463,6 +479,8 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Probe.reset();
   if (*Device != LaunchDevice::Host && IsLeftAlone)
     return becomeApplication(*Path, Options.Command);
+  if (Error E = checkProfiling(Options, *Device))
+    return std::move(E);
   auto Libraries = findLibraries(Options, *Device, *Path);
   if (!Libraries)
     return Libraries.takeError();
@@ -520,7 +538,10 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (Error E = Records.sync())
     Options.ReportError(std::move(E));
 
-  if (HasDevice && !Options.Quiet)
+  if (HasDevice && Options.TakeProfile) {
+    S.profile().finish();
+    Options.TakeProfile(std::move(S.profile()));
+  } else if (HasDevice && !Options.Quiet)
     printSummary(Options, Records, Stop.hasStopped(), S.rankVariable());
   // From here on, a signal loses nothing.
   ::sigprocmask(SIG_SETMASK, &Original, nullptr);

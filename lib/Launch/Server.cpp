@@ -170,6 +170,8 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
     return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
     return handleSummary(C, Body);
+  case MNEME_WIRE_PROFILE:
+    return handleProfile(C, Body);
   case MNEME_WIRE_WITHDRAW:
     return handleWithdraw(C, Body);
   }
@@ -600,6 +602,15 @@ Error Server::handleSummary(Connection &C, StringRef Body) {
     K.IsRecorded = C.Recorded.contains(K.StaticHash + "." + K.DynamicHash);
   if (Error E = Records.addSummary(*S))
     return E;
+  C.answer(success().body());
+  return Error::success();
+}
+
+Error Server::handleProfile(Connection &C, StringRef Body) {
+  Expected<Profile> P = decodeProfile(Body);
+  if (!P)
+    return P.takeError();
+  Profiled.add(*P);
   C.answer(success().body());
   return Error::success();
 }

@@ -21,6 +21,7 @@
 #include "CompileWorker.h"
 #include "RecordKeeper.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Runtime/Wire.h"
@@ -72,6 +73,9 @@ public:
   /// distributed run; empty if none has.
   StringRef rankVariable() const { return RankVariable; }
 
+  /// The profiles of all processes that have sent theirs, not yet finished.
+  Profile &profile() { return Profiled; }
+
 private:
   struct Connection;
   using Hash = Digest128;
@@ -92,6 +96,7 @@ private:
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
   Error handleSummary(Connection &C, StringRef Body);
+  Error handleProfile(Connection &C, StringRef Body);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
   Expected<std::string> finishLoadImage(Connection &C, StringRef Result);
   Expected<std::string> finishLoadObject(Connection &C, StringRef Result);
@@ -114,6 +119,7 @@ private:
   WireListener Listener;
   bool IsHeld = false, IsRefusing = false;
   std::string RankVariable;
+  Profile Profiled;
   std::vector<std::unique_ptr<Connection>> Connections;
   uint64_t ModuleBytes = 0; ///< Of all payloads.
   /// Payloads that LoadModule has accepted, with its answer.

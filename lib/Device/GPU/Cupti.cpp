@@ -7,14 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Cupti.h"
-#include "CuptiTypes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/Twine.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Mneme/Runtime/Cupti.h"
 #include <chrono>
 #include <cstdlib>
-#include <dlfcn.h>
 #include <mutex>
 #include <thread>
 #include <vector>
@@ -39,35 +35,12 @@ public:
   unsigned Users = 0; ///< Of enableCupti(). Guarded by UsersLock.
 
   static Expected<Cupti *> get();
-  std::string describe(CUptiResult R) const;
 };
 } // namespace
 
 //===----------------------------------------------------------------------===//
-// Loading
+// Records
 //===----------------------------------------------------------------------===//
-
-static void *openCupti() {
-  const char *const Names[] = {"libcupti.so.13", "libcupti.so.12",
-                               "libcupti.so"};
-  for (const char *Name : Names)
-    if (void *Library = dlopen(Name, RTLD_NOW | RTLD_LOCAL))
-      return Library;
-  SmallVector<std::string, 3> Roots;
-  for (const char *Variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (const char *Root = std::getenv(Variable))
-      Roots.push_back(Root);
-  Roots.push_back("/usr/local/cuda");
-  for (const std::string &Root : Roots)
-    for (const char *Folder : {"extras/CUPTI/lib64", "lib64", "lib"})
-      for (const char *Name : Names) {
-        SmallString<128> Path(Root);
-        sys::path::append(Path, Folder, Name);
-        if (void *Library = dlopen(Path.c_str(), RTLD_NOW | RTLD_LOCAL))
-          return Library;
-      }
-  return nullptr;
-}
 
 static Cupti *TheCupti = nullptr;
 
@@ -110,42 +83,20 @@ Expected<Cupti *> Cupti::get() {
   std::lock_guard<std::mutex> Guard(Loading);
   if (TheCupti)
     return TheCupti;
-  // Neither closed nor freed, because CUPTI keeps threads.
-  void *Library = openCupti();
-  if (!Library)
-    return createStringError("no CUPTI: cannot load libcupti.so");
   CuptiFunctions F;
-  const char *Missing = nullptr;
-  auto Find = [&](auto &Function, const char *Symbol) {
-    Function = reinterpret_cast<std::decay_t<decltype(Function)>>(
-        dlsym(Library, Symbol));
-    if (!Function && !Missing)
-      Missing = Symbol;
-  };
-  Find(F.ActivityEnable, "cuptiActivityEnable");
-  Find(F.ActivityDisable, "cuptiActivityDisable");
-  Find(F.ActivityRegisterCallbacks, "cuptiActivityRegisterCallbacks");
-  Find(F.ActivityFlushAll, "cuptiActivityFlushAll");
-  Find(F.ActivityGetNextRecord, "cuptiActivityGetNextRecord");
-  Find(F.GetResultString, "cuptiGetResultString");
-  if (Missing)
-    return createStringError("CUPTI has no " + Twine(Missing));
+  std::string Problem;
+  if (!F.load(Problem))
+    return createStringError(Problem);
+  // Never freed, because CUPTI keeps threads.
   auto *C = new Cupti;
   C->F = F;
   TheCupti = C;
   if (CUptiResult R =
           F.ActivityRegisterCallbacks(requestBuffer, completeBuffer)) {
     TheCupti = nullptr;
-    return createStringError("CUPTI cannot start: " + C->describe(R));
+    return createStringError("CUPTI cannot start: " + F.describe(R));
   }
   return C;
-}
-
-std::string Cupti::describe(CUptiResult R) const {
-  const char *Text = nullptr;
-  if (F.GetResultString(R, &Text) || !Text)
-    return "CUPTI error " + std::to_string(R);
-  return Text;
 }
 
 //===----------------------------------------------------------------------===//
@@ -161,7 +112,7 @@ Error llvm::mneme::enableCupti() {
     if (CUptiResult R =
             (*C)->F.ActivityEnable(CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL))
       return createStringError("CUPTI cannot report kernels: " +
-                               (*C)->describe(R));
+                               (*C)->F.describe(R));
   ++(*C)->Users;
   return Error::success();
 }

@@ -190,6 +190,11 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   return IsWanted;
 }
 
+static ShapeNumbers numbersOf(const LaunchShape &S) {
+  return {S.Grid.X,  S.Grid.Y,  S.Grid.Z,       S.Block.X,
+          S.Block.Y, S.Block.Z, S.DynamicShared};
+}
+
 /// Requires the lock. Counts the launch unless it is wanted. May throw.
 bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
                       LaunchId &Id) {
@@ -213,7 +218,8 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
   uint64_t *LeftOut = !Within                         ? &OutsideRegions
                       : R.Launches <= S.skip()        ? &AmongFirst
                       : !S.includesLaunch(R.Launches) ? &NotListed
-                                                      : nullptr;
+                      : !S.includesShape(K.Name, numbersOf(Shape)) ? &NotCovered
+                                                                   : nullptr;
   // With ordinals, no launch has the id of another: do not store them all.
   if (LeftOut && S.recordId() == RecordId::Ordinal) {
     ++R.LeftOut;
@@ -712,6 +718,7 @@ const char *Recorder::reasonOf(const uint64_t &Counter) const {
       {&OutsideRegions, "outside the regions to be recorded"},
       {&AmongFirst, "among the first launches, to be skipped"},
       {&NotListed, "not one of the launches to be recorded"},
+      {&NotCovered, "of little weight in the profile (--cover)"},
       {&PassedOver, "others were picked"},
       {&Unchanged, "changed no memory"},
       {&OverLimit,
@@ -728,8 +735,8 @@ template <typename Fn> void Recorder::forEachReason(Fn F) const {
   bool Records = !LauncherLink::get().directory().empty();
   for (const uint64_t *Counter :
        {&NotSelected, &OtherRank, &Repeated, &FailedBefore, &Held, &BeyondFull,
-        &OutOfMemory, &OutsideRegions, &AmongFirst, &NotListed, &PassedOver,
-        &Unchanged, &OverLimit}) {
+        &OutOfMemory, &OutsideRegions, &AmongFirst, &NotListed, &NotCovered,
+        &PassedOver, &Unchanged, &OverLimit}) {
     bool IsMoot =
         !Records && (Counter == &NotSelected || Counter == &OtherRank);
     const char *Reason = reasonOf(*Counter);

@@ -274,9 +274,9 @@ private:
   uint64_t Seen = 0, Recorded = 0, Nanoseconds = 0, FinalWait = 0;
   // Counters of frequent reasons for not recording a launch.
   uint64_t NotSelected = 0, OtherRank = 0, Repeated = 0, AmongFirst = 0,
-           NotListed = 0, OutsideRegions = 0, OverLimit = 0, PassedOver = 0,
-           Unchanged = 0,
-           Held = 0, BeyondFull = 0, FailedBefore = 0, OutOfMemory = 0;
+           NotListed = 0, NotCovered = 0, OutsideRegions = 0, OverLimit = 0,
+           PassedOver = 0, Unchanged = 0, Held = 0, BeyondFull = 0,
+           FailedBefore = 0, OutOfMemory = 0;
   const uint64_t *LastCounted = nullptr; ///< Set by decide(); null if the
                                          ///< launch was wanted.
   std::map<std::string, uint64_t, std::less<>> Skipped;

@@ -13,6 +13,8 @@
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -116,6 +118,28 @@ void Selection::read() {
   MemoryStays = integerFromEnv(MNEME_ENV_IPC, 0);
   TheirWait = WaitFor(wordFromEnv(MNEME_ENV_WAIT, WaitNames));
   WaitLimit = nanosecondsFromEnv(MNEME_ENV_WAIT_LIMIT);
+  Text = textFromEnv(MNEME_ENV_SHAPES);
+  ListsShapes = !Text.empty();
+  if (ListsShapes)
+    readShapes(Text.c_str());
+}
+
+void Selection::readShapes(const char *Path) {
+  std::unique_ptr<FILE, int (*)(FILE *)> File(fopen(Path, "re"), fclose);
+  if (!File)
+    return warnOf(MNEME_ENV_SHAPES,
+                  std::string("'") + Path + "': " + strerror(errno));
+  ShapeNumbers S;
+  for (;;) {
+    for (uint64_t &Number : S)
+      if (fscanf(File.get(), "%" SCNu64, &Number) != 1)
+        return;
+    fgetc(File.get()); // A space.
+    std::string Symbol;
+    for (int C; (C = fgetc(File.get())) != '\n' && C != EOF;)
+      Symbol += char(C);
+    Shapes[Symbol].insert(S);
+  }
 }
 
 const Selection &Selection::get() {
@@ -126,7 +150,15 @@ const Selection &Selection::get() {
 }
 
 bool Selection::matchesKernel(const std::string &Name) const {
-  return matchesSymbol(Kernels, Name);
+  return (!ListsShapes || Shapes.count(Name)) && matchesSymbol(Kernels, Name);
+}
+
+bool Selection::includesShape(const std::string &Kernel,
+                              const ShapeNumbers &S) const {
+  if (!ListsShapes)
+    return true;
+  auto Own = Shapes.find(Kernel);
+  return Own != Shapes.end() && Own->second.count(S);
 }
 
 //===----------------------------------------------------------------------===//

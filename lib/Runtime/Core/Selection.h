@@ -15,10 +15,13 @@
 #ifndef MNEME_LIB_RUNTIME_CORE_SELECTION_H
 #define MNEME_LIB_RUNTIME_CORE_SELECTION_H
 
+#include "CudaTypes.h"
 #include "NamePattern.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 
 #include <cstdint>
+#include <map>
+#include <set>
 #include <string>
 
 namespace mneme {
@@ -62,6 +65,9 @@ public:
     return !ListsLaunches || Launches.contains(Number);
   }
 
+  /// Returns true if launches of this shape are to be recorded.
+  bool includesShape(const std::string &Kernel, const ShapeNumbers &S) const;
+
   uint64_t skip() const { return Skip; }
   uint64_t maxRecordings() const { return MaxRecordings; }
   /// Whether kernels are skipped of which there is an image only.
@@ -88,12 +94,15 @@ public:
 private:
   Selection();
   void read();
+  void readShapes(const char *Path);
 
   bool IsIncomplete = false;
   bool IncludesRank = true, ListsLaunches = false, OnlyRegions = false,
        ReachableOnly = false, IRRequired = false, MemoryStays = false;
   Pattern Kernels, Regions;
   NumberList Launches;
+  bool ListsShapes = false;
+  std::map<std::string, std::set<ShapeNumbers>> Shapes; ///< By symbol.
   uint64_t Skip = 0, MaxRecordings = 0, MaxBytes = 0, WaitLimit = 0;
   EpilogueMode Epilogue = EpilogueMode::Diff;
   RecordId Id = RecordId::Launch;

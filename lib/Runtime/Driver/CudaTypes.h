@@ -18,6 +18,7 @@
 
 #include "Vendor.h"
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -32,6 +33,9 @@ enum CudaError : int {
 struct Dim3 {
   uint32_t X, Y, Z;
 };
+
+/// Grid, block, and bytes of dynamic shared memory.
+using ShapeNumbers = std::array<uint64_t, 7>;
 
 struct CudaStream;
 /// A parameter that is a stream in some versions of a function only.

@@ -45,6 +45,7 @@ Device::Device() {
   int N = sched_getaffinity(0, sizeof(Set), &Set) ? 1 : CPU_COUNT(&Set);
   Cores = N > 0 ? N : 1;
   Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
+  Profiles = integerFromEnv(MNEME_ENV_PROFILE, 0);
   if (const char *S = getenv(MNEME_ENV_TIMEOUT))
     TimeoutSeconds = parseDecimal(S, nullptr);
   // A forked child has the memory but no worker threads.
@@ -746,7 +747,11 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   LaunchId Id;
   CudaError E;
   if (Finished || !Records.wants(*K, Shape, Args, Id)) {
+    uint64_t Start = Profiles ? Recorder::now() : 0;
     E = K->Tuned ? runTuned(*K, Shape, L) : runJit(*K, Shape, L);
+    if (Profiles && !E)
+      Profile.add(K->Name.c_str(), Shape.Grid, Shape.Block, Shape.DynamicShared,
+                  Recorder::now() - Start);
   } else {
     Uncancelled Here;
     // Memory must not be allocated or freed between prologue and epilogue.
@@ -781,6 +786,7 @@ void Device::finish() {
   // Another thread may be in a launch that never ends.
   if (!LaunchLock.try_lock())
     return;
+  Profile.send(/*Arch=*/"");
   Records.summarize();
   Finished = true;
   LaunchLock.unlock();

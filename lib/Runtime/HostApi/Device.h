@@ -20,6 +20,7 @@
 #include "JitEntries.h"
 #include "JitSite.h"
 #include "Kernel.h"
+#include "LaunchProfile.h"
 #include "Program.h"
 #include "Recorder.h"
 #include "TunedKernels.h"
@@ -265,6 +266,8 @@ private:
   unsigned Workers = 0;
   double TimeoutSeconds = 0;
   Recorder Records;
+  bool Profiles = false;
+  LaunchProfile Profile;
 };
 
 /// Returns our implementation of a runtime function, or null.

@@ -6,6 +6,8 @@ app=$1
 emulated="env LD_LIBRARY_PATH=$2 MNEME_EMULATED_KERNELS=$PWD/rec"
 llvm-mneme-record --quiet --device=host -o rec -- "$app" 2000 > /dev/null
 
+llvm-mneme-record --quiet --device=host --profile=profile.1.json -- "$app" 2000 > /dev/null
+
 cp rec/*.json kernel-file.1.json
 llvm-mneme-record list rec --json > record-list.1.json
 llvm-mneme-record show rec --json > record-show.1.json

@@ -757,8 +757,14 @@ std::mutex &SignalGuard::Running = *new std::mutex;
 CUresult emulated::Function::run(const LaunchConfig &Config,
                                  ArrayRef<void *> Args) const {
   SignalGuard Guard;
+  auto Now = [] {
+    return std::chrono::steady_clock::now().time_since_epoch() /
+           std::chrono::nanoseconds(1);
+  };
+  uint64_t Start = Now();
   Expected<LaunchOutcome> Outcome =
       libraries().Host->launch(*Code, Config, Args);
+  noteLaunch(*this, Config, Start, Now());
   if (!Outcome) {
     complain("kernel '" + Name + "': " + toString(Outcome.takeError()));
     return CUDA_ERROR_LAUNCH_FAILED;

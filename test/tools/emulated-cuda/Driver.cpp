@@ -418,7 +418,7 @@ static void meetAnother(const std::string &File) {
   ::close(FD);
 }
 
-CUresult cuInit(unsigned) {
+static CUresult initialize() {
   Driver &D = driver();
   std::lock_guard<std::mutex> Guard(D.Lock);
   if (!D.Initialized) {
@@ -437,6 +437,13 @@ CUresult cuInit(unsigned) {
       D.Contexts.push_back(std::make_unique<Context>(I));
   D.Initialized = true;
   return CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned) {
+  CUresult R = initialize();
+  if (!R)
+    startProfiler();
+  return R;
 }
 
 CUresult cuDriverGetVersion(int *Version) {

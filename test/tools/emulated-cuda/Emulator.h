@@ -35,6 +35,7 @@
 ///                            while kernels run
 ///   MNEME_EMULATED_DISPATCH_TIMES
 ///                            0: hipExtModuleLaunchKernel takes no time
+///   MNEME_EMULATED_NO_CUPTI  any value: CUPTI has no permission
 ///   MNEME_EMULATED_LOG       a file that gets a line for each library that is
 ///                            loaded, with the digest of its image, for each
 ///                            attribute of its kernels and for each attribute
@@ -255,6 +256,17 @@ struct Function {
   CUresult run(const llvm::mneme::LaunchConfig &Config,
                llvm::ArrayRef<void *> Args) const;
 };
+
+//===----------------------------------------------------------------------===//
+// Profiler.cpp
+//===----------------------------------------------------------------------===//
+
+/// Loads the profiler that the environment names, as the driver does when it is
+/// initialized.
+void startProfiler();
+/// Gives a launch to the profiler.
+void noteLaunch(const Function &F, const llvm::mneme::LaunchConfig &Config,
+                uint64_t Start, uint64_t End);
 
 /// A loaded cubin, code object, PTX, fatbin or offload bundle. Of a cubin and
 /// of a code object it takes what that says; of PTX and fatbins, what the IR

@@ -17,6 +17,7 @@
 #define LLVM_MNEME_LAUNCH_LAUNCHER_H
 
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
 #include <functional>
@@ -60,6 +61,9 @@ struct LaunchSelection {
   /// Seconds that a launch on a GPU may wait to be recorded; 0: no limit.
   double WaitLimit = 10;
 
+  /// The shapes of launches to record (Profile::cover); empty for all.
+  std::string Shapes;
+
   /// Returns true if KernelRegex selects the kernel with this symbol.
   bool selects(StringRef Symbol) const;
   /// Fails if a value is invalid; the error names the option.
@@ -82,6 +86,7 @@ struct LaunchOptions {
   std::string CudaRuntimePath; ///< libmneme_rt_cuda.so
   std::string HipRuntimePath;  ///< libmneme_rt_hip.so
   std::string DriverPath;      ///< MnemeHostDriver.so
+  std::string ProfilerPath;    ///< libmneme_profile_cuda.so
   LaunchDevice Device = LaunchDevice::Auto;
   /// If this file exists and Device is LaunchDevice::Cuda, the application
   /// starts while the driver is still listing its GPUs.
@@ -96,6 +101,9 @@ struct LaunchOptions {
   bool Record = true;                 ///< False: only run the application on
                                       ///< the device.
   bool Quiet = false;                 ///< No summary.
+  /// Receives the profile of the application; if set, launches are timed, and
+  /// nothing is recorded.
+  std::function<void(Profile)> TakeProfile;
   /// End the application once this many launches of every selected kernel of
   /// the executable are recorded; the exit code is then 0. 0: never.
   uint64_t StopAfter = 0;

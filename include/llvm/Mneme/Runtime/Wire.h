@@ -84,6 +84,14 @@
 ///               nanoseconds of overhead, u64 nanoseconds that exit waited for
 ///               unwritten recordings
 ///     answer    nothing more
+///   Profile     at exit: string architecture of the GPUs (empty: host); u32
+///               count, {string kernel, u64 grid[3], u64 block[3], u64 dynamic
+///               shared (a shape of zeros: all other shapes), u32 registers of
+///               a thread, u32 static shared, u32 local bytes of a thread (0:
+///               unknown), u64 nanoseconds of all launches, u32 count, {u32
+///               bucket (TimeBuckets.h), u64 launches}}; u64 copies, u64
+///               nanoseconds of copies; u64 launches whose duration is lost
+///     answer    nothing more
 ///
 //===----------------------------------------------------------------------===//
 
@@ -99,7 +107,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 11u
+#define MNEME_WIRE_VERSION 12u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -127,6 +135,10 @@
 #define MNEME_ENV_WAIT "MNEME_WAIT"             /* a word of Selection.def */
 #define MNEME_ENV_WAIT_LIMIT "MNEME_WAIT_LIMIT" /* seconds, decimal; 0: none   \
                                                  */
+#define MNEME_ENV_PROFILE "MNEME_PROFILE"       /* 1: time launches */
+#define MNEME_ENV_SHAPES                                                       \
+  "MNEME_SHAPES" /* file with lines "grid x, y, z, block x, y, z, dynamic      \
+                    shared, symbol"; empty: all */
 #define MNEME_ENV_VA_BASE "MNEME_VA_BASE"       /* of the arena */
 #define MNEME_ENV_VA_SIZE "MNEME_VA_SIZE"       /* arena, GiB */
 #define MNEME_ENV_DEBUG "MNEME_DEBUG"           /* 1: a line for each launch */
@@ -150,6 +162,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_WITHDRAW = 7,
   MNEME_WIRE_LOAD_OBJECT = 8,
   MNEME_WIRE_LOAD_IMAGE = 9,
+  MNEME_WIRE_PROFILE = 10,
 };
 
 struct MnemeWireHeader {
@@ -172,6 +185,7 @@ constexpr uint64_t maxRequest(uint32_t Type) {
   case MNEME_WIRE_LOAD_IMAGE:
     return 1024 * MiB;
   case MNEME_WIRE_SUMMARY: // A line for each launch, at worst.
+  case MNEME_WIRE_PROFILE:
     return 256 * MiB;
   case MNEME_WIRE_INITIALIZE:
   case MNEME_WIRE_RECORDED:

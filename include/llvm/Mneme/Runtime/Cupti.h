@@ -7,22 +7,27 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The part of NVIDIA's CUPTI that is used, as in cupti_activity.h. Must not
-/// depend on LLVM.
+/// The part of CUPTI, NVIDIA's profiling library, that is used, as in
+/// cupti_activity.h. It is loaded on demand, so that a build needs no CUDA.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H
-#define LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H
+#ifndef LLVM_MNEME_RUNTIME_CUPTI_H
+#define LLVM_MNEME_RUNTIME_CUPTI_H
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 
 namespace cupti {
 
 using CUptiResult = int;
 enum : CUptiResult { CUPTI_SUCCESS = 0 };
-enum : int { CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10 };
+enum : int {
+  CUPTI_ACTIVITY_KIND_MEMCPY = 1,
+  CUPTI_ACTIVITY_KIND_MEMSET = 2,
+  CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL = 10,
+};
 enum : uint32_t { CUPTI_ACTIVITY_FLAG_FLUSH_FORCED = 1 };
 
 /// The beginning of a kernel's record, which is the same in all versions since
@@ -45,6 +50,13 @@ static_assert(offsetof(ActivityKernel, Start) == 16 &&
               offsetof(ActivityKernel, DeviceId) == 40 &&
               offsetof(ActivityKernel, Name) == 104);
 
+/// The beginning of the record of a copy or of a memset.
+struct ActivityCopy {
+  int Kind;
+  uint32_t Details;
+  uint64_t Bytes, Start, End; ///< Nanoseconds.
+};
+
 using BufferRequested = void (*)(uint8_t **Buffer, size_t *Size,
                                  size_t *MaxRecords);
 using BufferCompleted = void (*)(void *Context, uint32_t Stream,
@@ -57,9 +69,16 @@ struct CuptiFunctions {
   CUptiResult (*ActivityFlushAll)(uint32_t Flags);
   CUptiResult (*ActivityGetNextRecord)(uint8_t *Buffer, size_t Valid,
                                        void **Record);
+  CUptiResult (*ActivityGetNumDroppedRecords)(void *Context, uint32_t Stream,
+                                              size_t *Dropped);
   CUptiResult (*GetResultString)(CUptiResult, const char **);
+
+  /// Loads CUPTI, which is never unloaded, because it keeps threads. \returns
+  /// false if it cannot be used, and sets \p Error.
+  bool load(std::string &Error);
+  std::string describe(CUptiResult R) const;
 };
 
 } // namespace cupti
 
-#endif // LLVM_MNEME_LIB_DEVICE_GPU_CUPTITYPES_H
+#endif // LLVM_MNEME_RUNTIME_CUPTI_H
