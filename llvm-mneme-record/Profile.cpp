@@ -45,6 +45,15 @@ getMainShape(const ProfiledKernel &K) {
                            });
 }
 
+/// Returns the distance of the quartiles, relative to the median.
+static std::string describeSpread(const ProfiledLaunches &L) {
+  double Median = L.Quantiles[2];
+  return Median ? formatv("{0:f0} %",
+                          100 * (L.Quantiles[3] - L.Quantiles[1]) / Median)
+                      .str()
+                : "";
+}
+
 static std::string describeOccupancy(StringRef Arch, const ProfiledShape &S,
                                      const ProfiledLaunches &L) {
   KernelResources R;
@@ -67,22 +76,24 @@ static std::string describeShape(const ProfiledKernel &K) {
 
 void mneme::printProfile(const Profile &P) {
   bool IsGPU = !P.Arch.empty();
-  TextTable::Row Heads{"kernel", "share",     "launches",      "time",
-                       "median", "quartiles", "grid x threads"};
+  TextTable::Row Heads{"kernel", "share",  "launches",      "time",
+                       "median", "spread", "grid x threads"};
   if (IsGPU)
     Heads.append({"regs", "occupancy"});
   TextTable Table(std::move(Heads));
   double Total = P.nanoseconds();
   for (const ProfiledKernel &K : P.Kernels) {
     ProfiledLaunches All = join(K);
+    std::string Name = printable(demangleSymbol(K.Symbol));
+    StringRef Short = Name;
+    Short.consume_front("void "); // Of templates.
     TextTable::Row Row{
-        printable(demangleSymbol(K.Symbol)),
+        Short.str(),
         formatv("{0:f1} %", Total ? 100 * All.Nanoseconds / Total : 0),
         std::to_string(All.Launches),
         formatNanoseconds(All.Nanoseconds),
         formatNanoseconds(All.Quantiles[2]),
-        formatNanoseconds(All.Quantiles[1]) + " to " +
-            formatNanoseconds(All.Quantiles[3]),
+        describeSpread(All),
         describeShape(K)};
     if (IsGPU) {
       const auto &[Shape, L] = getMainShape(K);
@@ -95,7 +106,7 @@ void mneme::printProfile(const Profile &P) {
   // In one piece, as the application's processes may write, too.
   std::string Text;
   raw_string_ostream OS(Text);
-  Table.print(OS, IsGPU ? "lrrrrllrr" : "lrrrrll");
+  Table.print(OS, IsGPU ? "lrrrrrlrr" : "lrrrrrl");
   OS << "all kernels: " << formatNanoseconds(Total);
   if (P.Copies)
     OS << "; copies on the device: " << P.Copies << ", "

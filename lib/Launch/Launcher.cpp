@@ -497,6 +497,12 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host, Options.RunsPipeline);
+  S.setWanted([&](StringRef Symbol) {
+    return Options.Selection.selects(Symbol) &&
+           (Options.Selection.Shapes.empty() ||
+            StringRef(Options.Selection.Shapes)
+                .contains((" " + Symbol + "\n").str()));
+  });
   if (Error E = S.listen(Folder->pathOf("socket")))
     return std::move(E);
 

@@ -11,10 +11,12 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Host.h"
+#include <thread>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -36,6 +38,10 @@ static constexpr StringLiteral CompilerName = "the compiler";
 static constexpr double ReadSeconds = 600, CompileSeconds = 3600;
 static constexpr uint64_t CompileBytes = uint64_t(16) << 30;
 
+/// Few kernels of a module may be all that the application launches.
+static constexpr size_t AskedBeforeAhead = 3;
+static constexpr size_t MaxAhead = 8;
+
 /// A launch in the staging folder, which may still be replaced.
 struct Server::TentativeLaunch {
   RecordedLaunch Launch;
@@ -45,7 +51,7 @@ struct Server::TentativeLaunch {
 struct Server::Connection final : WirePeer {
   explicit Connection(int FD)
       : WirePeer(FD, MNEME_WIRE_MAGIC, MNEME_WIRE_HELLO) {}
-  bool isBusy() const override { return Job.has_value(); }
+  bool isBusy() const override { return Job.has_value() || WaitsSince; }
 
   // From Hello.
   std::string Device; ///< "host", "cuda", "hip"
@@ -62,6 +68,9 @@ struct Server::Connection final : WirePeer {
   std::optional<ChildTask> Job;
   Hash JobModule = {};
   KernelKey JobKernel;
+  uint32_t JobCopy = 0;
+  /// JobKernel is being compiled ahead.
+  std::optional<WirePeer::Clock::time_point> WaitsSince;
   std::vector<std::string> JobPayloads;
 };
 
@@ -93,14 +102,25 @@ void Server::addTo(std::vector<pollfd> &Waits) const {
     if (C->Job)
       Waits.push_back({C->Job->fd(), POLLIN, 0});
   }
+  for (const auto &[Key, Job] : Ahead)
+    Waits.push_back({Job.fd(), POLLIN, 0});
 }
 
 bool Server::serve() {
   bool Busy = Listener.accept(
       [&] { return Listener.canAccept(Connections.size(), countStrangers()); },
       [&](int FD) { adopt(FD); });
+  Busy |= takeCompiledAhead();
   for (auto &C : Connections) {
     Busy |= C->receive(::mneme::maxRequest);
+    if (C->WaitsSince && !Ahead.count(C->JobKernel)) {
+      auto Waited = WirePeer::Clock::now() - *C->WaitsSince;
+      Records.addCompilation(Waited / std::chrono::nanoseconds(1));
+      C->WaitsSince.reset();
+      if (Error E = startKernel(*C))
+        C->answerError(std::move(E));
+      Busy = true;
+    }
     if (C->Job && C->Job->poll()) {
       finishJob(*C);
       Busy = true;
@@ -334,28 +354,94 @@ Error Server::handleLoadKernel(Connection &C, StringRef Body) {
   Expected<LoadKernelRequest> Q = LoadKernelRequest::decode(Body);
   if (!Q)
     return Q.takeError();
-  auto Module = Modules.find(Q->Module);
-  if (Module == Modules.end())
+  if (!Modules.count(Q->Module))
     return neverLoaded(Q->Module);
-  auto Lookup = [&](StringRef Name) {
-    return findSymbol(C, Q->Module, Q->Copy, Name);
-  };
   C.JobKernel = {Q->Module, Q->Unit, Q->Kernel, Q->ForHost};
+  C.JobCopy = Q->Copy;
+  if (Ahead.count(C.JobKernel)) {
+    C.WaitsSince = WirePeer::Clock::now();
+    return Error::success();
+  }
+  return startKernel(C);
+}
+
+/// Starts the worker for C.JobKernel.
+Error Server::startKernel(Connection &C) {
+  const auto &[Module, Unit, Kernel, ForHost] = C.JobKernel;
+  LoadedModule &M = *Modules.find(Module)->second;
+  auto Lookup = [&, &Module = Module](StringRef Name) {
+    return findSymbol(C, Module, C.JobCopy, Name);
+  };
   auto Cached = Compiled.find(C.JobKernel);
   Expected<ChildTask> Job =
       Start(CompilerName,
-            [&] {
-              return loadKernel(Cached == Compiled.end() ? "" : Cached->second,
-                                Module->second->Payloads, Q->Unit, Q->Kernel,
-                                Q->ForHost ? &Options : nullptr, RunsPipeline,
-                                C.CodeBase + C.CodeUsed,
-                                C.CodeSize - C.CodeUsed, Lookup);
+            [&, &Unit = Unit, &Kernel = Kernel, ForHost = ForHost] {
+              return loadKernel(
+                  Cached == Compiled.end() ? "" : Cached->second, M.Payloads,
+                  Unit, Kernel, ForHost ? &Options : nullptr, RunsPipeline,
+                  C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed, Lookup);
             },
             {CompileSeconds, CompileBytes});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
+  ++M.Asked;
+  compileAhead(M, Module, ForHost);
   return Error::success();
+}
+
+/// While the application waits for one kernel, other cores compile those that
+/// follow it in the source: no more than processes have asked for so far.
+void Server::compileAhead(LoadedModule &M, const Hash &Module, bool ForHost) {
+  static const size_t Cores = std::thread::hardware_concurrency();
+  auto IsUnderWay = [&](const KernelKey &Key) {
+    return Compiled.count(Key) || any_of(Connections, [&](const auto &C) {
+             return C->isBusy() && C->JobKernel == Key;
+           });
+  };
+  if (M.Asked < AskedBeforeAhead)
+    return;
+  for (; Ahead.size() + 1 < std::min(Cores, std::min(MaxAhead, M.Asked)) &&
+         M.Next != M.Kernels.size();
+       ++M.Next) {
+    const auto &[Unit, Kernel] = M.Kernels[M.Next];
+    KernelKey Key = {Module, Unit, Kernel, ForHost};
+    if (IsUnderWay(Key) || (!ForHost && !IsWanted(Kernel)))
+      continue;
+    Expected<ChildTask> Job =
+        Start(CompilerName,
+              [&, &Unit = Unit, &Kernel = Kernel]() -> Expected<std::string> {
+                Expected<LaunchedKernel> K =
+                    compileKernel(M.Payloads, Unit, Kernel,
+                                  ForHost ? &Options : nullptr, RunsPipeline);
+                if (!K)
+                  return K.takeError();
+                return K->encode();
+              },
+              {CompileSeconds, CompileBytes});
+    if (!Job)
+      return consumeError(Job.takeError());
+    Ahead.emplace(std::move(Key), std::move(*Job));
+  }
+}
+
+/// \returns whether any kernel is compiled. Errors are reported to the process
+/// that asks for the kernel, which is then compiled again.
+bool Server::takeCompiledAhead() {
+  bool HasTaken = false;
+  for (auto It = Ahead.begin(); It != Ahead.end();) {
+    if (!It->second.poll()) {
+      ++It;
+      continue;
+    }
+    if (Expected<std::string> Encoded = It->second.finish())
+      Compiled.try_emplace(It->first, std::move(*Encoded));
+    else
+      consumeError(Encoded.takeError());
+    It = Ahead.erase(It);
+    HasTaken = true;
+  }
+  return HasTaken;
 }
 
 Error Server::handleLoadImage(Connection &C, StringRef Body) {
@@ -478,8 +564,14 @@ void Server::finishJob(Connection &C) {
     auto M = std::make_shared<LoadedModule>();
     M->Payloads = std::move(C.JobPayloads);
     M->Answer = *Result;
-    for (const std::string &Bytes : M->Payloads)
+    for (const std::string &Bytes : M->Payloads) {
       ModuleBytes += Bytes.size();
+      if (Expected<Payload> P = parsePayload(Bytes, "payload"))
+        for (PayloadKernel &K : P->Kernels)
+          M->Kernels.emplace_back(*parseDigest128(P->Hash), std::move(K.Name));
+      else
+        consumeError(P.takeError());
+    }
     Modules[C.JobModule] = std::move(M);
   }
   if (Result && C.type() == MNEME_WIRE_LOAD_KERNEL)

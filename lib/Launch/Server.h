@@ -25,6 +25,7 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
 #include "llvm/Mneme/Runtime/Wire.h"
+#include <functional>
 #include <map>
 #include <memory>
 #include <poll.h>
@@ -62,6 +63,10 @@ public:
   /// Delays requests until release().
   void hold() { IsHeld = true; }
   void release() { IsHeld = false; }
+  /// Kernels that \p Wanted rejects are not compiled before they are launched.
+  void setWanted(std::function<bool(StringRef Symbol)> Wanted) {
+    IsWanted = std::move(Wanted);
+  }
   /// From now on, tells processes that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
@@ -97,6 +102,7 @@ private:
   Error handleWithdraw(Connection &C, StringRef Body);
   Error handleSummary(Connection &C, StringRef Body);
   Error handleProfile(Connection &C, StringRef Body);
+  Error startKernel(Connection &C);
   Expected<std::string> finishLoadKernel(Connection &C, StringRef Result);
   Expected<std::string> finishLoadImage(Connection &C, StringRef Result);
   Expected<std::string> finishLoadObject(Connection &C, StringRef Result);
@@ -126,11 +132,22 @@ private:
   struct LoadedModule {
     std::vector<std::string> Payloads;
     std::string Answer;
+    /// Payload and name of each kernel, in the order of the source.
+    std::vector<std::pair<Hash, std::string>> Kernels;
+    size_t Asked = 0; ///< Kernels that processes have asked for.
+    size_t Next = 0;  ///< Kernels before this one are not compiled ahead.
   };
   std::map<Hash, std::shared_ptr<LoadedModule>> Modules;
   /// Module, payload, kernel, and whether for the host.
   using KernelKey = std::tuple<Hash, Hash, std::string, bool>;
   std::map<KernelKey, std::string> Compiled; ///< Encoded CompiledKernels.
+  /// Kernels that are compiled although no process has asked for them yet.
+  std::map<KernelKey, ChildTask> Ahead;
+  void compileAhead(LoadedModule &M, const Hash &Module, bool ForHost);
+  bool takeCompiledAhead();
+  std::function<bool(StringRef Symbol)> IsWanted = [](StringRef) {
+    return true;
+  };
 };
 
 } // namespace mneme

@@ -5,7 +5,7 @@
 // RUN: %cuda_cc_plain -O2 %s -o %t/app -lcudart
 // DEFINE: %{gpu} = %emulated_gpu LD_LIBRARY_PATH=%emulated_cuda:%emulated_cuda/cupti MNEME_EMULATED_KERNELS=%t/app.bc
 // RUN: %{gpu} llvm-mneme-record --device=cuda --profile=%t/p.json -- %t/app 2>&1 | FileCheck %s
-// CHECK: LD_PRELOAD: none, result 45
+// CHECK: LD_PRELOAD: none, result 55
 // CHECK: kernel {{.*}} grid x threads regs occupancy
 // CHECK-NEXT: add(int*, int) 100.0 % 10 {{.*}} {{[13]}}x1x1 x 64, 1 more {{[0-9]+ [0-9]+}} %
 // CHECK: all kernels:
@@ -19,7 +19,7 @@
 // Why nothing is measured is said.
 // RUN: not %{gpu} MNEME_EMULATED_NO_CUPTI=1 llvm-mneme-record --device=cuda --profile -- %t/app 2>&1 | FileCheck %s --check-prefix=DENIED
 // DENIED: mneme: warning: launches are not timed: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
-// DENIED: result 45
+// DENIED: result 55
 // DENIED: error: no launch was timed
 // RUN: not %{gpu} CUDA_INJECTION64_PATH=/other.so llvm-mneme-record --device=cuda --profile -- %t/app 2>&1 | FileCheck %s --check-prefix=TWO
 // TWO: error: CUDA_INJECTION64_PATH='/other.so' in the environment: --profile needs the variable for its own profiler
@@ -37,7 +37,7 @@ int main() {
   cudaMalloc(&P, sizeof(int));
   cudaMemset(P, 0, sizeof(int));
   for (int I = 0; I != 10; ++I)
-    add<<<I % 2 ? 1 : 3, 64>>>(P, I);
+    add<<<I % 2 ? 1 : 3, 64>>>(P, I + 1);
   cudaMemcpy(&Result, P, sizeof(int), cudaMemcpyDeviceToHost);
   const char *Preloaded = getenv("LD_PRELOAD");
   printf("LD_PRELOAD: %s, result %d\n",
