@@ -103,9 +103,11 @@ static cl::opt<std::string>
           cl::value_desc("list"), cl::cat(SelectionCategory));
 static cl::opt<std::string> Regions(
     "record-regions",
-    cl::desc("Record only launches between mneme_record_begin and _end of "
-             "<mneme/record.h>, where the region's name matches this POSIX "
-             "extended regular expression (default: any)"),
+    cl::desc(
+        "Record only launches between mneme_record_begin and _end of "
+        "<mneme/record.h>, in ranges of NVTX or Kokkos Tools, or while the "
+        "CUDA profiler is on (cudaProfiler), where the name matches this "
+        "POSIX extended regular expression (default: any)"),
     cl::value_desc("regex"), cl::ValueOptional, cl::cat(SelectionCategory));
 static cl::opt<bool> Reachable(
     "reachable",

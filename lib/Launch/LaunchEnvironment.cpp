@@ -55,6 +55,18 @@ llvm::mneme::makeEnvironment(const LaunchOptions &Options,
       return createFileError(Link, EC);
     Library = Link;
   }
+  // Ranges of NVTX and of Kokkos Tools are regions, unless the user has another
+  // tool for them.
+  if (!Options.Selection.RegionRegex.empty()) {
+    for (auto [Variable, Regions] :
+         {std::pair("NVTX_INJECTION64_PATH", "ranges of NVTX"),
+          std::pair("KOKKOS_TOOLS_LIBS", "regions of Kokkos Tools")})
+      if (const char *Other = ::getenv(Variable); !Other || !*Other)
+        Env.emplace_back(Variable, Preloads.front());
+      else
+        Options.Warn(Twine(Variable) + " is set: " + Regions +
+                     " are no regions");
+  }
   std::string Shapes;
   if (!Options.Selection.Shapes.empty()) {
     Shapes = Folder.pathOf(ShapesFile);

@@ -13,13 +13,16 @@
 #include "llvm/Mneme/Runtime/Wire.h"
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <mutex>
 #include <new>
+#include <utility>
 
 using namespace mneme;
 
@@ -177,40 +180,72 @@ struct OpenRegions {
 
 static thread_local OpenRegions Open;
 
-bool Selection::inRegion() const { return !OnlyRegions || Open.Matching; }
+/// Matching regions of all threads that are open.
+static std::atomic<unsigned> SharedMatching{0};
 
-extern "C" __attribute__((visibility("default"))) void
-__mneme_record_begin(const char *Name) {
+bool Selection::inRegion() const {
+  return !OnlyRegions || Open.Matching || SharedMatching;
+}
+
+static bool matchesRegion(const Pattern &Wanted, const char *Name) {
+  bool Matches = false;
+  if (!attempt([&] { Matches = Wanted.matches(Name ? Name : ""); }))
+    tell("mneme: warning: region '%s' is not recorded: out of memory\n", Name);
+  return Matches;
+}
+
+void mneme::beginRegion(const char *Name) {
   const Pattern *Wanted = Selection::get().regions();
   if (!Wanted)
     return;
-  if (!Name)
-    Name = "";
-  if (Open.Depth < OpenRegions::MaxDepth) {
-    bool Matches = false;
-    if (!attempt([&] { Matches = Wanted->matches(Name); }))
-      tell("mneme: warning: region '%s' is not recorded: out of memory\n",
-           Name);
-    if (Matches)
-      Open.Matching |= uint64_t(1) << Open.Depth;
-  }
+  if (Open.Depth < OpenRegions::MaxDepth && matchesRegion(*Wanted, Name))
+    Open.Matching |= uint64_t(1) << Open.Depth;
   ++Open.Depth;
 }
 
-extern "C" __attribute__((visibility("default"))) void __mneme_record_end() {
-  if (!Selection::get().regions())
-    return;
-  if (!Open.Depth) {
-    static bool Told = false;
-    if (!Told)
-      tell("mneme: warning: mneme_record_end without a "
-           "mneme_record_begin in the same thread\n");
-    Told = true;
-    return;
-  }
+bool mneme::endRegion() {
+  if (!Open.Depth)
+    return !Selection::get().regions();
   --Open.Depth;
   if (Open.Depth < OpenRegions::MaxDepth)
     Open.Matching &= ~(uint64_t(1) << Open.Depth);
+  return true;
+}
+
+uint64_t mneme::beginSharedRegion(const char *Name) {
+  // The lowest bit of an id says whether the region matches.
+  static std::atomic<uint64_t> LastId{0};
+  const Pattern *Wanted = Selection::get().regions();
+  bool Matches = Wanted && matchesRegion(*Wanted, Name);
+  SharedMatching += Matches;
+  return ++LastId << 1 | Matches;
+}
+
+void mneme::endSharedRegion(uint64_t Id) { SharedMatching -= Id & 1; }
+
+void mneme::setProfiled(bool IsProfiled) {
+  // The runtime's function calls the driver's.
+  static std::mutex Lock;
+  static uint64_t Id = 0;
+  std::lock_guard<std::mutex> Guard(Lock);
+  if (IsProfiled && !Id)
+    Id = beginSharedRegion("cudaProfiler");
+  else if (!IsProfiled && Id)
+    endSharedRegion(std::exchange(Id, 0));
+}
+
+extern "C" __attribute__((visibility("default"))) void
+__mneme_record_begin(const char *Name) {
+  beginRegion(Name);
+}
+
+extern "C" __attribute__((visibility("default"))) void __mneme_record_end() {
+  static bool Told = false;
+  if (endRegion() || Told)
+    return;
+  Told = true;
+  tell("mneme: warning: mneme_record_end without a mneme_record_begin in the "
+       "same thread\n");
 }
 
 void *mneme::findRegionFunction(const char *Name) {

@@ -57,7 +57,8 @@ public:
   bool includesRank() const { return IncludesRank; }
   /// Returns true if \p Name or its demangled form matches the kernel pattern.
   bool matchesKernel(const std::string &Name) const;
-  /// Returns true if the calling thread is in a region to be recorded.
+  /// Returns true if the calling thread, or the process, is in a region to be
+  /// recorded.
   bool inRegion() const;
   /// Returns true if the \p Number-th launch of a kernel, from 1, is to be
   /// recorded.
@@ -109,6 +110,18 @@ private:
   Pick TheirPick = Pick::First;
   WaitFor TheirWait = WaitFor::Device;
 };
+
+/// Begins a region of the calling thread; regions nest.
+void beginRegion(const char *Name);
+/// Ends the innermost one. \returns false if there is none.
+bool endRegion();
+/// Begins a region of all threads. \returns its id for endSharedRegion().
+uint64_t beginSharedRegion(const char *Name);
+void endSharedRegion(uint64_t Id);
+
+/// Begins or ends the region "cudaProfiler" of all threads, for a call of
+/// cudaProfilerStart() or cudaProfilerStop().
+void setProfiled(bool IsProfiled);
 
 /// Looks up a function of mneme/record.h by name. \returns null if there is
 /// none.

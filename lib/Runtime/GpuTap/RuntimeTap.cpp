@@ -721,6 +721,28 @@ static int onDeviceReset(const CudaRuntime &R) {
   return R.DeviceReset();
 }
 
+static int onProfilerStart(const CudaRuntime &R) {
+  setProfiled(true);
+  return R.ProfilerStart();
+}
+
+static int onProfilerStop(const CudaRuntime &R) {
+  setProfiled(false);
+  return R.ProfilerStop();
+}
+
+#ifndef MNEME_HIP
+static int onDriverProfilerStart(const CudaRuntime &R) {
+  setProfiled(true);
+  return R.DriverProfilerStart();
+}
+
+static int onDriverProfilerStop(const CudaRuntime &R) {
+  setProfiled(false);
+  return R.DriverProfilerStop();
+}
+#endif
+
 static int onGetLastError(const CudaRuntime &) { return LastError::get(); }
 
 static int onPeekAtLastError(const CudaRuntime &) { return LastError::peek(); }

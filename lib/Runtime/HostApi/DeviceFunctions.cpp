@@ -448,7 +448,15 @@ MNEME_API rt_hipRuntimeGetVersion(int *V) {
   return cudaSuccess;
 }
 
-MNEME_API rt_cudaProfilerStart() { return done(cudaSuccess); }
+MNEME_API rt_cudaProfilerStart() {
+  setProfiled(true);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaProfilerStop() {
+  setProfiled(false);
+  return done(cudaSuccess);
+}
 
 static int noDriverEntryPoint(void **Fn, int *Status) {
   constexpr int SymbolNotFound = 1;

@@ -24,7 +24,7 @@ TABLES = """
 #include <lib/Runtime/Driver/VendorFunctions.def>
 """
 HEADERS = {
-    "cuda": "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cuda_runtime_api.h>",
+    "cuda": "#define __CUDA_API_VERSION_INTERNAL\n#include <cuda.h>\n#include <cudaProfiler.h>\n#include <cuda_profiler_api.h>\n#include <cuda_runtime_api.h>",
     "hip": "#define __HIP_PLATFORM_AMD__ 1\n#define __HIP_PLATFORM_HCC__ 1\n#include <hip/hip_runtime_api.h>",
 }
 sources, include, vendor = sys.argv[1:4]
