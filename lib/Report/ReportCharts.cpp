@@ -33,6 +33,17 @@ std::string mneme::escapeHTML(StringRef Text) {
   return Escaped;
 }
 
+std::string mneme::encodeURI(StringRef Path) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  for (char C : Path)
+    if (isAlnum(C) || StringRef("-_.~/").contains(C))
+      OS << C;
+    else
+      OS << '%' << format_hex_no_prefix(uint8_t(C), 2, /*Upper=*/true);
+  return Text;
+}
+
 std::string mneme::formatNumber(double V) {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -699,21 +710,30 @@ bool mneme::drawOccupancy(raw_ostream &OS, const StudyRecord &R) {
   return true;
 }
 
-void mneme::drawBars(raw_ostream &OS,
-                     ArrayRef<std::pair<std::string, double>> Shares) {
+void mneme::drawWaterfall(raw_ostream &OS, ArrayRef<WaterfallStep> Steps) {
   Size S;
   S.Left = 200;
-  S.Height = 26 * Shares.size() + 6;
+  S.Height = 26 * Steps.size() + 6;
   Scale X{0, 1, S.Left, S.Width - 90};
   beginSVG(OS, S, "bars", "shares");
-  for (auto [I, P] : enumerate(Shares)) {
+  for (auto [I, Step] : enumerate(Steps)) {
     double Y = 26 * I + 4;
-    drawText(OS, S.Left - 10, Y + 14, "end", shorten(P.first, 28), "tick strong");
-    OS << "<rect class=\"bar\" x=\"" << place(S.Left) << "\" y=\"" << place(Y)
-       << "\" width=\"" << place(std::max(1.0, X(P.second) - S.Left))
+    drawText(OS, S.Left - 10, Y + 14, "end", shorten(Step.Name, 28),
+             "tick strong");
+    OS << "<rect class=\"" << Step.Class << "\" x=\"" << place(X(Step.Begin))
+       << "\" y=\"" << place(Y) << "\" width=\""
+       << place(std::max(1.0, X(Step.End) - X(Step.Begin)))
        << "\" height=\"18\" rx=\"2\"/>\n";
-    drawText(OS, X(P.second) + 8, Y + 14, "start",
-             formatv("{0:f0} %", P.second * 100).str());
+    drawText(OS, X(Step.End) + 8, Y + 14, "start",
+             formatv("{0:f1} %", (Step.End - Step.Begin) * 100).str());
   }
   OS << "</svg>\n";
+}
+
+void mneme::drawBars(raw_ostream &OS,
+                     ArrayRef<std::pair<std::string, double>> Shares) {
+  std::vector<WaterfallStep> Steps;
+  for (const auto &[Name, Share] : Shares)
+    Steps.push_back({Name, 0, Share, "bar"});
+  drawWaterfall(OS, Steps);
 }

@@ -23,6 +23,8 @@ namespace mneme {
 
 /// Escapes text for HTML.
 std::string escapeHTML(StringRef Text);
+/// Escapes what a relative path must not have in a URI.
+std::string encodeURI(StringRef Path);
 /// Returns a metric's value with its unit: "12.3 us", "40 registers".
 std::string formatMetric(StringRef Metric, double V);
 /// Returns up to four significant digits.
@@ -65,6 +67,15 @@ void drawParallelCoordinates(raw_ostream &OS, const StudyRecord &R,
 /// Draws a bar for each name. Shares are from 0 to 1.
 void drawBars(raw_ostream &OS,
               ArrayRef<std::pair<std::string, double>> Shares);
+
+/// A bar of drawWaterfall(), from \p Begin to \p End, which are from 0 to 1.
+struct WaterfallStep {
+  std::string Name;
+  double Begin, End;
+  StringRef Class; ///< Class of the bar.
+};
+/// Draws a bar for each step, below each other, with its length.
+void drawWaterfall(raw_ostream &OS, ArrayRef<WaterfallStep> Steps);
 
 /// Writes the words of \p Before and \p After: common, removed (del) and added
 /// (ins) words.
