@@ -46,9 +46,7 @@ static std::string formatFailures(const StudyProgress &P) {
 
 /// Estimates the time until the first limit is reached, if possible.
 static std::string formatTimeLeft(const StudyProgress &P) {
-  std::optional<double> Left;
-  if (P.Budget > 0)
-    Left = std::max(0.0, P.Budget - P.Seconds);
+  std::optional<double> Left = P.SecondsLeft;
   if (P.TrialLimit > P.Trials && P.InThisRun > 0) {
     double Needed = P.Seconds / P.InThisRun * (P.TrialLimit - P.Trials);
     Left = Left ? std::min(*Left, Needed) : Needed;

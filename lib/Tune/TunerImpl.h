@@ -80,6 +80,7 @@ private:
 
   StudyProgress Progress;
   double SearchBegan = 0;
+  double SearchEnds = 0; ///< steadySeconds(); 0: no limit.
 
   Error pump(double Seconds);
   StringMap<double> getStopAbove() const;
@@ -120,6 +121,15 @@ private:
   bool isInterrupted(int Times = 1) const {
     return O.Interrupts && *O.Interrupts >= Times;
   }
+  double secondsLeft() const {
+    return O.Deadline ? O.Deadline - steadySeconds()
+                      : std::numeric_limits<double>::infinity();
+  }
+  /// Returns true if the search ended before its running trials.
+  bool isCutShort() const {
+    return Outcome.End == StudyEnd::Interrupted ||
+           Outcome.End == StudyEnd::Budget;
+  }
 
   // The end.
   Error finish();
@@ -131,6 +141,10 @@ private:
   void chooseBest();
   bool isBetterThanBaseline(const Trial &T) const;
   TestSetting makeSetting();
+  double getLaunchSeconds() const;
+  unsigned fitRounds(unsigned Most, unsigned Launches, double Part = 1) const;
+  double getRetestSeconds(unsigned Cases, unsigned Rounds);
+  void leaveTime();
   class Explainer;
   Error explain();
 

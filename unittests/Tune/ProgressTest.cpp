@@ -52,7 +52,7 @@ TEST(Progress, Line) {
   EXPECT_EQ(formatProgress(P),
             "10.0 s  50/200 trials  5.0/s  best 1.100x [1.050, 1.150] (#31)  "
             "7 duplicates  3 failed: 1 Crash, 2 Mismatch  30 s left");
-  P.Budget = 25;
+  P.SecondsLeft = 15;
   EXPECT_TRUE(StringRef(formatProgress(P)).ends_with("  15 s left"));
   P.BestSpeedup.reset();
   P.Metric = "reg_usage";
