@@ -48,6 +48,9 @@ static constexpr double LeastShare = 0.01;
 static constexpr double ProofPart = 0.2;
 static constexpr unsigned ProofRuns = 8;
 
+/// The part of the time for studies in which shares are measured.
+static constexpr double SharePart = 0.4;
+
 /// The part of the studies' time for a look at each kernel, and the trials of a
 /// look.
 static constexpr double LookPart = 0.5;
@@ -127,6 +130,7 @@ private:
   makePlan(const StudiedKernel &K, const RecordedInstance &I,
            bool Verify) const;
   void measure(StudiedKernel &K) const;
+  StringMap<double> readTimes() const;
   void measureShares();
   std::string explainLaunch(const StudiedKernel &K) const;
   TuneOptions makeOptions(const StudiedKernel &K, Step S, double Seconds,
@@ -278,14 +282,56 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
   }
 }
 
+/// Returns the times of kernels that an earlier run measured, by static hash.
+StringMap<double> ApplicationStudy::readTimes() const {
+  StringMap<double> Times;
+  Expected<std::unique_ptr<MemoryBuffer>> File =
+      readFile(pathIn(Dir, "application.json"));
+  if (!O.Resume || !File) {
+    consumeError(File.takeError());
+    return Times;
+  }
+  Expected<json::Value> All = json::parse((*File)->getBuffer());
+  if (!All) {
+    consumeError(All.takeError());
+    return Times;
+  }
+  const json::Object *Root = All->getAsObject();
+  const json::Array *List = Root ? Root->getArray("kernels") : nullptr;
+  for (const json::Value &V : List ? *List : json::Array())
+    if (const json::Object *K = V.getAsObject();
+        K && (!K->getString("obstacle") ||
+              K->getString("obstacle") == OutOfTime))
+      Times[K->getString("static_hash").value_or("")] =
+          K->getNumber("time_ns").value_or(0);
+  return Times;
+}
+
+/// Kernels with the most threads come first, as time may be short.
 void ApplicationStudy::measureShares() {
+  auto CountThreads = [](const StudiedKernel &K) {
+    double Threads = 0;
+    for (const RecordedInstance &I : K.Recorded.Kernel.Instances)
+      Threads += double(I.Grid.count()) * I.Block.count() * I.Occurrences;
+    return Threads;
+  };
+  llvm::sort(Kernels, [&](const StudiedKernel &A, const StudiedKernel &B) {
+    return std::pair(CountThreads(B), A.Recorded.Kernel.StaticHash) <
+           std::pair(CountThreads(A), B.Recorded.Kernel.StaticHash);
+  });
+  if (!O.Quiet)
+    printNote("timing the recorded launches of " +
+              formatCount(Kernels.size(), "kernel"));
+  double End = steadySeconds() + SharePart * secondsForStudies();
+  const StringMap<double> Known = readTimes();
   double Total = 0;
   for (StudiedKernel &K : Kernels) {
+    K.Nanoseconds = Known.lookup(K.Recorded.Kernel.StaticHash);
     if (Interrupts)
       K.Obstacle = "interrupted";
-    else if (secondsForStudies() <= 0)
+    else if (K.Nanoseconds == 0 && steadySeconds() >= End)
       K.Obstacle = OutOfTime;
-    else
+    else if (K.Nanoseconds == 0)
       measure(K);
     Total += K.Nanoseconds;
   }
@@ -394,9 +440,11 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
   auto Weight = [&](const StudiedKernel &K) {
     return S == Step::Look ? K.Share + 1.0 / Kernels.size() : K.promise();
   };
+  auto MustEnd = [&](const StudiedKernel &K) {
+    return S == Step::Finish && K.hasCandidate();
+  };
   for (StudiedKernel &K : Kernels) {
-    bool CanEnd = S == Step::Finish && K.hasCandidate();
-    if (!K.Obstacle.empty() || (K.isExhausted() && !CanEnd))
+    if (!K.Obstacle.empty() || (K.isExhausted() && !MustEnd(K)))
       continue;
     Order.push_back(&K);
     Sum += Weight(K);
@@ -406,22 +454,30 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
     return std::pair(B->isExhausted(), Weight(*A)) >
            std::pair(A->isExhausted(), Weight(*B));
   });
+  auto GetLeast = [](const StudiedKernel &K) {
+    return LeastStarts * K.StartSeconds;
+  };
+  // Drop the least promising ones rather than search too briefly.
+  for (size_t I = Order.size(); O.Budget && I-- != 0;) {
+    const StudiedKernel &K = *Order[I];
+    if (!K.Study || MustEnd(K) || Seconds * Weight(K) / Sum >= GetLeast(K))
+      continue;
+    Sum -= Weight(K);
+    Order.erase(Order.begin() + I);
+  }
   for (auto [I, K] : enumerate(Order)) {
     double Own = (End - steadySeconds()) * Weight(*K) / Sum;
     // Looks end after few trials.
     if (S == Step::Look)
       Own = std::max(Own, (End - steadySeconds()) / 2);
-    double Least = LeastStarts * K->StartSeconds;
+    double Least = GetLeast(*K);
     Sum -= Weight(*K);
-    bool MustEnd = S == Step::Finish && K->hasCandidate();
     if (Interrupts ||
-        (O.Budget && End - steadySeconds() < (MustEnd ? Least : 0))) {
-      if (!K->Study || MustEnd)
+        (O.Budget && End - steadySeconds() < (MustEnd(*K) ? Least : 0))) {
+      if (!K->Study || MustEnd(*K))
         K->Obstacle = Interrupts ? "interrupted" : OutOfTime.str();
       continue;
     }
-    if (O.Budget && Own < Least && !MustEnd && K->Study)
-      continue;
     bool IsLast = all_of(drop_begin(Order, I + 1),
                          [](const auto *Other) { return Other->isExhausted(); });
     if (Error E = tune(*K, S, std::max(Own, Least), !O.Budget || IsLast))
@@ -431,8 +487,9 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
 }
 
 Error ApplicationStudy::tuneAll() {
-  if (!O.Budget)
-    return divide(0, Step::Finish);
+  if (!O.Budget ||
+      count_if(Kernels, [](const auto &K) { return K.Obstacle.empty(); }) < 2)
+    return divide(secondsForStudies(), Step::Finish);
   if (Error E = divide(LookPart * secondsForStudies(), Step::Look))
     return E;
   double Starts = 0, Search = SearchPart * secondsForStudies();
