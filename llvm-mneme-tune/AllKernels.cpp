@@ -76,10 +76,10 @@ struct StudiedKernel {
   /// configuration.
   double Nanoseconds = 0;
   double Share = 0;
-  std::string Obstacle;    ///< Why the kernel is not tuned.
-  std::string NeedsLaunch; ///< TuneOptions::NeedsLaunch.
+  std::string Obstacle;             ///< Why the kernel is not tuned.
+  std::string NeedsLaunch;          ///< TuneOptions::NeedsLaunch.
   std::optional<StudyResult> Study; ///< Of the last step.
-  double StartSeconds = 0; ///< Of the last step, besides the search.
+  double StartSeconds = 0;          ///< Of the last step, besides the search.
 
   bool isPackaged() const {
     return Study && Study->IsPackaged && Study->Speedup;
@@ -92,8 +92,7 @@ struct StudiedKernel {
   /// of 1/(N + 2).
   double promise() const {
     double Found = Study && Study->Best ? 1 - 1 / *Study->Best : 0;
-    double Hope =
-        isExhausted() ? 0 : 1.0 / (2 + (Study ? Study->Trials : 0));
+    double Hope = isExhausted() ? 0 : 1.0 / (2 + (Study ? Study->Trials : 0));
     return Share * std::max(Found, Hope);
   }
   /// Returns the predicted nanoseconds of its launches, given the speed-up.
@@ -126,9 +125,9 @@ private:
   Error prepareFolder();
   Error record();
   Error read();
-  Expected<std::unique_ptr<ReplayPlan>>
-  makePlan(const StudiedKernel &K, const RecordedInstance &I,
-           bool Verify) const;
+  Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
+                                                 const RecordedInstance &I,
+                                                 bool Verify) const;
   void measure(StudiedKernel &K) const;
   StringMap<double> readTimes() const;
   void measureShares();
@@ -255,8 +254,8 @@ ApplicationStudy::makePlan(const StudiedKernel &K, const RecordedInstance &I,
   return ReplayPlan::create(K.Recorded.File, std::move(Replay));
 }
 
-/// Replays each recorded launch of a kernel. Its study verifies it. Kernels that cannot be replayed
-/// get an obstacle.
+/// Replays each recorded launch of a kernel. Its study verifies it. Kernels
+/// that cannot be replayed get an obstacle.
 void ApplicationStudy::measure(StudiedKernel &K) const {
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
     std::unique_ptr<ReplayPlan> Plan;
@@ -300,8 +299,8 @@ StringMap<double> ApplicationStudy::readTimes() const {
   const json::Array *List = Root ? Root->getArray("kernels") : nullptr;
   for (const json::Value &V : List ? *List : json::Array())
     if (const json::Object *K = V.getAsObject();
-        K && (!K->getString("obstacle") ||
-              K->getString("obstacle") == OutOfTime))
+        K &&
+        (!K->getString("obstacle") || K->getString("obstacle") == OutOfTime))
       Times[K->getString("static_hash").value_or("")] =
           K->getNumber("time_ns").value_or(0);
   return Times;
@@ -478,8 +477,9 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
         K->Obstacle = Interrupts ? "interrupted" : OutOfTime.str();
       continue;
     }
-    bool IsLast = all_of(drop_begin(Order, I + 1),
-                         [](const auto *Other) { return Other->isExhausted(); });
+    bool IsLast = all_of(drop_begin(Order, I + 1), [](const auto *Other) {
+      return Other->isExhausted();
+    });
     if (Error E = tune(*K, S, std::max(Own, Least), !O.Budget || IsLast))
       return E;
   }
@@ -603,9 +603,8 @@ json::Object ApplicationStudy::describe() const {
 }
 
 Error ApplicationStudy::save() const {
-  return writeFileAtomically(
-      pathIn(Dir, "application.json"),
-      formatv("{0:2}\n", json::Value(describe())).str());
+  return writeFileAtomically(pathIn(Dir, "application.json"),
+                             formatv("{0:2}\n", json::Value(describe())).str());
 }
 
 std::string ApplicationStudy::command(StringRef Name) const {

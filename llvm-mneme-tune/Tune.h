@@ -66,7 +66,7 @@ struct TuneOptions {
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;
-  double Budget = 0; ///< Seconds of the whole run; 0: no limit.
+  double Budget = 0;  ///< Seconds of the whole run; 0: no limit.
   TunerOptions Tuner; ///< Except for the sampler, deadline and interrupts.
 
   /// The application, if it judges results instead of a comparison of memory.

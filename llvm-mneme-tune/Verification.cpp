@@ -29,8 +29,8 @@ static double getAssessmentSeconds(const TuneOptions &O) {
   if (!O.Budget)
     return Most;
   // Of an application's kernels, each has a small budget.
-  return std::clamp(ShareOfBudget * O.Budget,
-                    O.OfApplication ? 0.1 : Least, Most);
+  return std::clamp(ShareOfBudget * O.Budget, O.OfApplication ? 0.1 : Least,
+                    Most);
 }
 
 /// Returns true if an empty kernel verifies. Without a local device, the

@@ -114,7 +114,7 @@ private:
   bool NothingServed = false;
   unsigned NumRun = 0; ///< Pairs, for their order.
   double Start = steadySeconds();
-  double TwoRuns = 0; ///< Seconds of two runs without packages.
+  double TwoRuns = 0;               ///< Seconds of two runs without packages.
   std::vector<ProvedVariant> Known; ///< All variants of the packages.
   /// Times of a variant in all pairs of runs.
   struct KernelTimes {

@@ -537,7 +537,8 @@ Error Tuner::Impl::drain() {
     Asked.cancel();
   double Limit = epochSeconds() + O.DrainSeconds;
   if (Outcome.End == StudyEnd::Budget)
-    Limit = std::min(Limit, epochSeconds() + DrainPart * (epochSeconds() - SearchBegan));
+    Limit = std::min(Limit, epochSeconds() +
+                                DrainPart * (epochSeconds() - SearchBegan));
   while (!Asked.empty() && !isInterrupted(2)) {
     if ((isInterrupted() || isCutShort()) && epochSeconds() > Limit)
       break;
