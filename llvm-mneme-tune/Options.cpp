@@ -134,9 +134,9 @@ static cl::opt<uint64_t>
                     "--budget or --until-exhausted is given"),
            cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<double> Budget("budget",
-                              cl::desc("Time limit of the search "
-                                       "in seconds, without the baseline "
-                                       "and the re-test"),
+                              cl::desc("Time limit of the run in seconds: "
+                                       "baseline, search, re-test and "
+                                       "explanation"),
                               cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<bool>
     UntilExhausted("until-exhausted",
