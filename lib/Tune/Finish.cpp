@@ -235,7 +235,6 @@ Error Tuner::Impl::finish() {
   std::vector<TestCase> Cases = chooseCandidates();
   if (Cases.empty() || isInterrupted(2))
     return Error::success();
-  enter(StudyProgress::FinalTest);
   TestSetting Setting = makeSetting();
   auto Fit = [&] {
     return fitRounds(O.FinalRounds, Setting.countLaunches(Cases.size()),
@@ -244,6 +243,8 @@ Error Tuner::Impl::finish() {
   while (Cases.size() > 1 && Fit() < std::min(WantedRounds, O.FinalRounds))
     Cases.pop_back();
   Setting.Rounds = Fit();
+  Progress.PhaseSeconds = getRetestSeconds(Cases.size(), Setting.Rounds);
+  enter(StudyProgress::FinalTest);
   Expected<FinalTestResult> Final = runFinalTest(Setting, Cases);
   if (!Final)
     return Final.takeError();

@@ -62,6 +62,9 @@ TEST(Progress, Line) {
   P.Phase = StudyProgress::FinalTest;
   EXPECT_TRUE(
       StringRef(formatProgress(P)).ends_with("  re-testing the best trials"));
+  P.PhaseSeconds = 12;
+  EXPECT_TRUE(StringRef(formatProgress(P))
+                  .ends_with("  re-testing the best trials, about 12 s"));
 }
 
 struct PrinterTest : testing::Test {

@@ -89,6 +89,7 @@ struct StudyProgress {
   uint64_t InThisRun = 0;
   uint64_t TrialLimit = 0;
   std::optional<double> SecondsLeft; ///< Of the run.
+  double PhaseSeconds = 0;           ///< Expected of the re-test.
   unsigned Running = 0;
   uint64_t Duplicates = 0, Failed = 0, Pruned = 0;
   const std::map<std::string, uint64_t> *Failures = nullptr;
