@@ -60,6 +60,9 @@ static constexpr uint64_t LookTrials = 8;
 /// starts need more than MaxStartPart of that, the third step gets all.
 static constexpr double SearchPart = 0.5, MaxStartPart = 0.2;
 
+/// Starts that take more than these seconds are announced.
+static constexpr double LongStart = 5;
+
 /// A search must get this number of times what the start of its study takes.
 static constexpr double LeastStarts = 2;
 
@@ -79,7 +82,8 @@ struct StudiedKernel {
   std::string Obstacle;             ///< Why the kernel is not tuned.
   std::string NeedsLaunch;          ///< TuneOptions::NeedsLaunch.
   std::optional<StudyResult> Study; ///< Of the last step.
-  double StartSeconds = 0;          ///< Of the last step, besides the search.
+  /// Of the last step, besides the search; first of timing the launches.
+  double StartSeconds = 0;
 
   bool isPackaged() const {
     return Study && Study->IsPackaged && Study->Speedup;
@@ -257,6 +261,7 @@ ApplicationStudy::makePlan(const StudiedKernel &K, const RecordedInstance &I,
 /// Replays each recorded launch of a kernel. Its study verifies it. Kernels
 /// that cannot be replayed get an obstacle.
 void ApplicationStudy::measure(StudiedKernel &K) const {
+  double Start = steadySeconds();
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
     std::unique_ptr<ReplayPlan> Plan;
     ReplayResult R;
@@ -279,6 +284,7 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
     if (!Plan->hasIR())
       K.Obstacle = "no IR";
   }
+  K.StartSeconds = steadySeconds() - Start;
 }
 
 /// Returns the times of kernels that an earlier run measured, by static hash.
@@ -403,9 +409,12 @@ Error ApplicationStudy::tune(StudiedKernel &K, Step S, double Seconds,
                              bool Explain) {
   if (!K.Study) {
     K.NeedsLaunch = explainLaunch(K);
+    std::string Takes;
+    if (K.StartSeconds > LongStart)
+      Takes = formatv("; its baseline takes about {0:F0} s", K.StartSeconds);
     if (!O.Quiet)
-      printNote(formatv("'{0}': {1:F1} % of the time{2}",
-                        K.Recorded.Kernel.displayName(), K.Share * 100,
+      printNote(formatv("'{0}': {1:F1} % of the time{2}{3}",
+                        K.Recorded.Kernel.displayName(), K.Share * 100, Takes,
                         K.NeedsLaunch.empty()
                             ? ""
                             : "; its grid and block are kept, as others may "

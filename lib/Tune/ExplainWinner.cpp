@@ -165,7 +165,8 @@ Tuner::Impl::Explainer::confirmSteps(Explanation &Why,
   for (const InstanceConfigs &Configs : Steps)
     Cases.push_back({Of.Number, Configs, Of.RawSpeedup});
   TestSetting Setting = T.makeSetting();
-  Setting.Rounds = T.fitRounds(Setting.Rounds, 1 + Cases.size());
+  Setting.Rounds =
+      T.fitRounds(Setting.Rounds, 1 + Cases.size(), T.secondsLeft());
   Expected<std::vector<RetestedTrial>> All = retest(Setting, Cases);
   if (!All)
     return All.takeError();
@@ -202,8 +203,7 @@ Expected<InstanceConfigs> Tuner::Impl::Explainer::configureChanges() const {
 }
 
 Error Tuner::Impl::Explainer::run() {
-  LastSeconds =
-      T.getLaunchSeconds() * MinIntervalSamples * (2 + ConfirmedSteps);
+  LastSeconds = T.getExplanationSeconds() / 2;
   if (isOver()) {
     T.note("no time was left to search for the smallest change (--budget)");
     return Error::success();
@@ -261,6 +261,12 @@ Error Tuner::Impl::Explainer::run() {
   Why.After = Metrics[printConfig(Config)];
   T.Outcome.Why = std::move(Why);
   return Error::success();
+}
+
+/// Returns the least time for an explanation: twice that of its last
+/// comparison.
+double Tuner::Impl::getExplanationSeconds() const {
+  return 2 * getLaunchSeconds() * MinIntervalSamples * (2 + ConfirmedSteps);
 }
 
 Error Tuner::Impl::explain() { return Explainer(*this).run(); }

@@ -30,12 +30,12 @@ double Tuner::Impl::getLaunchSeconds() const {
   return Seconds;
 }
 
-/// Returns the number of rounds, at most \p Most, for which a part of the time
-/// that is left suffices. It is at least what an interval needs.
+/// Returns the number of rounds, at most \p Most, for which \p Seconds suffice.
+/// It is at least what an interval needs.
 unsigned Tuner::Impl::fitRounds(unsigned Most, unsigned Launches,
-                                double Part) const {
+                                double Seconds) const {
   double Needed = getLaunchSeconds() * Launches * Most;
-  double Time = Part * std::max(0.0, secondsLeft());
+  double Time = std::max(0.0, Seconds);
   if (Needed <= Time)
     return Most;
   return std::max<unsigned>(std::min<size_t>(Most, MinIntervalSamples),
@@ -58,9 +58,12 @@ void Tuner::Impl::leaveTime() {
     for (const Evaluation &V : Baselines)
       Retest += V.RunSeconds; // Measured again.
   }
-  if (O.ExplainLimit)
-    Retest += ExplainPart * Left;
-  SearchEnds = O.Deadline - Retest;
+  // A part that is too short is better spent on the search.
+  if (!O.ExplainLimit || ExplainPart * Left < getExplanationSeconds())
+    ExplainSeconds = 0;
+  else
+    ExplainSeconds = ExplainPart * Left;
+  SearchEnds = O.Deadline - Retest - ExplainSeconds;
 }
 
 /// Returns the time scaled to the beginning of the study. Unlike during the
@@ -238,7 +241,7 @@ Error Tuner::Impl::finish() {
   TestSetting Setting = makeSetting();
   auto Fit = [&] {
     return fitRounds(O.FinalRounds, Setting.countLaunches(Cases.size()),
-                     O.ExplainLimit ? 1 - ExplainPart : 1);
+                     secondsLeft() - ExplainSeconds);
   };
   while (Cases.size() > 1 && Fit() < std::min(WantedRounds, O.FinalRounds))
     Cases.pop_back();

@@ -81,6 +81,7 @@ private:
   StudyProgress Progress;
   double SearchBegan = 0;
   double SearchEnds = 0; ///< steadySeconds(); 0: no limit.
+  double ExplainSeconds = 0; ///< That the re-test leaves.
 
   Error pump(double Seconds);
   StringMap<double> getStopAbove() const;
@@ -142,10 +143,11 @@ private:
   bool isBetterThanBaseline(const Trial &T) const;
   TestSetting makeSetting();
   double getLaunchSeconds() const;
-  unsigned fitRounds(unsigned Most, unsigned Launches, double Part = 1) const;
+  unsigned fitRounds(unsigned Most, unsigned Launches, double Seconds) const;
   double getRetestSeconds(unsigned Cases, unsigned Rounds);
   void leaveTime();
   class Explainer;
+  double getExplanationSeconds() const;
   Error explain();
 
   void note(std::string Text);
