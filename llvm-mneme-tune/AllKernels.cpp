@@ -122,7 +122,7 @@ private:
   std::optional<Proof> Proved;
   std::string NoProof; ///< Why the package could not be proven.
   double RecordSeconds = 0; ///< Unless there was a recording.
-  double ProofSeconds = 0;
+  double ProofSeconds = 0;  ///< That studies leave for the proof.
 
   enum class Step { Look, Search, Finish };
 
@@ -395,7 +395,7 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
     return Own;
   }
   // Without a re-test there are no results.
-  Own.Tuner.FinalCandidates = 0;
+  Own.Tuner.FinalCandidates = Own.Tuner.ExplainLimit = 0;
   Own.Exports.clear();
   Own.Assess = Own.Report = false;
   if (S == Step::Look && (!O.Tuner.Trials || O.Tuner.Trials > LookTrials))
@@ -457,10 +457,10 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
     Order.push_back(&K);
     Sum += Weight(K);
   }
-  // Searches without trials left need little time: the others get the rest.
+  // Without trials left, a study needs little time: the others get the rest.
   llvm::sort(Order, [&](const auto *A, const auto *B) {
-    return std::pair(B->isExhausted(), Weight(*A)) >
-           std::pair(A->isExhausted(), Weight(*B));
+    return std::pair(A->isExhausted(), Weight(*A)) >
+           std::pair(B->isExhausted(), Weight(*B));
   });
   auto GetLeast = [](const StudiedKernel &K) {
     return LeastStarts * K.StartSeconds;
@@ -508,6 +508,15 @@ Error ApplicationStudy::tuneAll() {
   if (Starts < MaxStartPart * Search)
     if (Error E = divide(Search, Step::Search))
       return E;
+  if (Error E = divide(secondsForStudies(), Step::Finish))
+    return E;
+  if (hasPackage() || !ProofSeconds)
+    return Error::success();
+  // There is nothing to prove.
+  ProofSeconds = 0;
+  for (StudiedKernel &K : Kernels)
+    if (K.Study && K.Obstacle == OutOfTime)
+      K.Obstacle.clear();
   return divide(secondsForStudies(), Step::Finish);
 }
 

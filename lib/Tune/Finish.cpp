@@ -42,6 +42,7 @@ unsigned Tuner::Impl::fitRounds(unsigned Most, unsigned Launches,
                             Most * Time / Needed);
 }
 
+/// Returns the expected seconds of a re-test with one confirmation.
 double Tuner::Impl::getRetestSeconds(unsigned Cases, unsigned Rounds) {
   return getLaunchSeconds() * Rounds * makeSetting().countLaunches(Cases);
 }

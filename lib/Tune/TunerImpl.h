@@ -80,7 +80,7 @@ private:
 
   StudyProgress Progress;
   double SearchBegan = 0;
-  double SearchEnds = 0; ///< steadySeconds(); 0: no limit.
+  double SearchEnds = 0;     ///< steadySeconds(); 0: no limit.
   double ExplainSeconds = 0; ///< That the re-test leaves.
 
   Error pump(double Seconds);
