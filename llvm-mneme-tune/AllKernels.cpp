@@ -6,8 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Tunes all recorded kernels of an application: a study of each, a share of the
-// time for each, one package, and a prediction for all of them together.
+// Tunes all recorded kernels of an application: a study of each, one package,
+// and a prediction for all of them together.
+//
+// With a budget, a study is run in up to three steps, of which the later ones
+// resume it: a short look, a search, and a search with the re-test. After each
+// step, the time that is left is divided anew, by what the kernels promise.
 //
 //===----------------------------------------------------------------------===//
 
@@ -18,6 +22,7 @@
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
@@ -38,12 +43,30 @@ using namespace llvm::mneme;
 /// would be lost in the noise of the application's time.
 static constexpr double LeastShare = 0.01;
 
-/// The part of a kernel's time that its search gets. The rest is for the
-/// baseline, the re-test and the explanation.
-static constexpr double SearchPart = 0.6;
-
-/// The part of the budget that is left for the proof on the application.
+/// The part of the time after the recording that is left for the proof on the
+/// application, but no more than for this number of runs.
 static constexpr double ProofPart = 0.2;
+static constexpr unsigned ProofRuns = 8;
+
+/// The part of the time for studies in which shares are measured.
+static constexpr double SharePart = 0.4;
+
+/// The part of the studies' time for a look at each kernel, and the trials of a
+/// look.
+static constexpr double LookPart = 0.5;
+static constexpr uint64_t LookTrials = 8;
+
+/// The part of the time after the looks for the second step. If the studies'
+/// starts need more than MaxStartPart of that, the third step gets all.
+static constexpr double SearchPart = 0.5, MaxStartPart = 0.2;
+
+/// Starts that take more than these seconds are announced.
+static constexpr double LongStart = 5;
+
+/// A search must get this number of times what the start of its study takes.
+static constexpr double LeastStarts = 2;
+
+static constexpr StringLiteral OutOfTime = "the time is used up (--budget)";
 
 /// Launches of a kernel to determine its share of the time.
 static constexpr unsigned ShareIterations = 5;
@@ -56,11 +79,25 @@ struct StudiedKernel {
   /// configuration.
   double Nanoseconds = 0;
   double Share = 0;
-  std::string Obstacle; ///< Why the kernel is not tuned.
-  std::optional<StudyResult> Study;
+  std::string Obstacle;             ///< Why the kernel is not tuned.
+  std::string NeedsLaunch;          ///< TuneOptions::NeedsLaunch.
+  std::optional<StudyResult> Study; ///< Of the last step.
+  /// Of the last step, besides the search; first of timing the launches.
+  double StartSeconds = 0;
 
   bool isPackaged() const {
     return Study && Study->IsPackaged && Study->Speedup;
+  }
+  bool isExhausted() const { return Study && Study->IsExhausted; }
+  /// Returns true if a re-test may find a winner.
+  bool hasCandidate() const { return Study && Study->Best.value_or(2) > 1; }
+  /// Returns the fraction of the application's time that more trials may save.
+  /// After N trials without success, the next one succeeds with a probability
+  /// of 1/(N + 2).
+  double promise() const {
+    double Found = Study && Study->Best ? 1 - 1 / *Study->Best : 0;
+    double Hope = isExhausted() ? 0 : 1.0 / (2 + (Study ? Study->Trials : 0));
+    return Share * std::max(Found, Hope);
   }
   /// Returns the predicted nanoseconds of its launches, given the speed-up.
   double after(double RatioEstimate::*Bound) const {
@@ -84,28 +121,38 @@ private:
   std::vector<StudiedKernel> Kernels;
   std::optional<Proof> Proved;
   std::string NoProof; ///< Why the package could not be proven.
+  double RecordSeconds = 0; ///< Unless there was a recording.
+  double ProofSeconds = 0;  ///< That studies leave for the proof.
+
+  enum class Step { Look, Search, Finish };
 
   Error prepareFolder();
   Error record();
   Error read();
-  Expected<std::unique_ptr<ReplayPlan>>
-  makePlan(const StudiedKernel &K, const RecordedInstance &I) const;
+  Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
+                                                 const RecordedInstance &I,
+                                                 bool Verify) const;
   void measure(StudiedKernel &K) const;
+  StringMap<double> readTimes() const;
   void measureShares();
   std::string explainLaunch(const StudiedKernel &K) const;
-  TuneOptions makeOptions(const StudiedKernel &K, double Left) const;
-  void tune(StudiedKernel &K, double Left);
+  TuneOptions makeOptions(const StudiedKernel &K, Step S, double Seconds,
+                          bool Explain) const;
+  Error tune(StudiedKernel &K, Step S, double Seconds, bool Explain);
+  Error divide(double Seconds, Step S);
+  Error tuneAll();
+  Error save() const;
+  void sayProgress(const StudiedKernel &K) const;
   bool hasPackage() const {
     return any_of(Kernels, [](const auto &K) { return K.isPackaged(); });
   }
   Error proveOnApplication();
-  double secondsLeft(double Part) const {
-    return Begin + O.Tuner.Budget * Part - steadySeconds();
+  double secondsLeft() const {
+    return O.Budget ? Begin + O.Budget - steadySeconds()
+                    : std::numeric_limits<double>::infinity();
   }
   /// Returns the time that is left for studies.
-  double secondsForSearch() const {
-    return secondsLeft(O.Application ? 1 - ProofPart : 1);
-  }
+  double secondsForStudies() const { return secondsLeft() - ProofSeconds; }
   RatioEstimate predict() const;
   json::Object describe() const;
   void print(raw_ostream &OS) const;
@@ -143,6 +190,7 @@ Error ApplicationStudy::record() {
   O.Database = pathIn(Dir, "recording");
   if (O.Resume && sys::fs::exists(O.Database))
     return Error::success();
+  double Start = steadySeconds();
   std::string Tool =
       pathIn(sys::path::parent_path(O.ToolPath), "llvm-mneme-record");
   std::vector<StringRef> Words{Tool, "-o", O.Database};
@@ -158,6 +206,7 @@ Error ApplicationStudy::record() {
       sys::ExecuteAndWait(Tool, Words, std::nullopt,
                           {std::nullopt, StringRef(Output), std::nullopt},
                           /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
+  RecordSeconds = steadySeconds() - Start;
   if (Status == 0)
     return Error::success();
   // LLVM takes 126 and 127 for a program that could not be started.
@@ -197,9 +246,10 @@ Error ApplicationStudy::read() {
 }
 
 Expected<std::unique_ptr<ReplayPlan>>
-ApplicationStudy::makePlan(const StudiedKernel &K,
-                           const RecordedInstance &I) const {
+ApplicationStudy::makePlan(const StudiedKernel &K, const RecordedInstance &I,
+                           bool Verify) const {
   ReplayOptions Replay = O.Replay;
+  Replay.Verify &= Verify;
   Replay.RecordId = I.DynamicHash;
   if (StringRef Device = getNamedDevice(O); !Device.empty())
     Replay.Device = Device.str();
@@ -208,14 +258,15 @@ ApplicationStudy::makePlan(const StudiedKernel &K,
   return ReplayPlan::create(K.Recorded.File, std::move(Replay));
 }
 
-/// Replays each recorded launch of a kernel. Kernels that cannot be replayed
-/// get an obstacle.
+/// Replays each recorded launch of a kernel. Its study verifies it. Kernels
+/// that cannot be replayed get an obstacle.
 void ApplicationStudy::measure(StudiedKernel &K) const {
+  double Start = steadySeconds();
   for (const RecordedInstance &I : K.Recorded.Kernel.Instances) {
     std::unique_ptr<ReplayPlan> Plan;
     ReplayResult R;
     auto Run = [&]() -> Error {
-      if (Error E = makePlan(K, I).moveInto(Plan))
+      if (Error E = makePlan(K, I, /*Verify=*/false).moveInto(Plan))
         return E;
       return replay(*Plan).moveInto(R);
     };
@@ -223,7 +274,7 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
       K.Obstacle = toString(std::move(E));
       return;
     }
-    if (!R.Measured || (O.Replay.Verify && !R.verified())) {
+    if (!R.Measured) {
       K.Obstacle = (getVerdictName(R.V) +
                     (R.Error.empty() ? Twine() : ": " + Twine(R.Error)))
                        .str();
@@ -233,14 +284,59 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
     if (!Plan->hasIR())
       K.Obstacle = "no IR";
   }
+  K.StartSeconds = steadySeconds() - Start;
 }
 
+/// Returns the times of kernels that an earlier run measured, by static hash.
+StringMap<double> ApplicationStudy::readTimes() const {
+  StringMap<double> Times;
+  Expected<std::unique_ptr<MemoryBuffer>> File =
+      readFile(pathIn(Dir, "application.json"));
+  if (!O.Resume || !File) {
+    consumeError(File.takeError());
+    return Times;
+  }
+  Expected<json::Value> All = json::parse((*File)->getBuffer());
+  if (!All) {
+    consumeError(All.takeError());
+    return Times;
+  }
+  const json::Object *Root = All->getAsObject();
+  const json::Array *List = Root ? Root->getArray("kernels") : nullptr;
+  for (const json::Value &V : List ? *List : json::Array())
+    if (const json::Object *K = V.getAsObject();
+        K &&
+        (!K->getString("obstacle") || K->getString("obstacle") == OutOfTime))
+      Times[K->getString("static_hash").value_or("")] =
+          K->getNumber("time_ns").value_or(0);
+  return Times;
+}
+
+/// Kernels with the most threads come first, as time may be short.
 void ApplicationStudy::measureShares() {
+  auto CountThreads = [](const StudiedKernel &K) {
+    double Threads = 0;
+    for (const RecordedInstance &I : K.Recorded.Kernel.Instances)
+      Threads += double(I.Grid.count()) * I.Block.count() * I.Occurrences;
+    return Threads;
+  };
+  llvm::sort(Kernels, [&](const StudiedKernel &A, const StudiedKernel &B) {
+    return std::pair(CountThreads(B), A.Recorded.Kernel.StaticHash) <
+           std::pair(CountThreads(A), B.Recorded.Kernel.StaticHash);
+  });
+  if (!O.Quiet)
+    printNote("timing the recorded launches of " +
+              formatCount(Kernels.size(), "kernel"));
+  double End = steadySeconds() + SharePart * secondsForStudies();
+  const StringMap<double> Known = readTimes();
   double Total = 0;
   for (StudiedKernel &K : Kernels) {
+    K.Nanoseconds = Known.lookup(K.Recorded.Kernel.StaticHash);
     if (Interrupts)
       K.Obstacle = "interrupted";
-    else
+    else if (K.Nanoseconds == 0 && steadySeconds() >= End)
+      K.Obstacle = OutOfTime;
+    else if (K.Nanoseconds == 0)
       measure(K);
     Total += K.Nanoseconds;
   }
@@ -272,62 +368,199 @@ std::string ApplicationStudy::explainLaunch(const StudiedKernel &K) const {
   });
   std::unique_ptr<ReplayPlan> Plan;
   std::string Why;
-  if (Error E = makePlan(K, I == All.end() ? All.front() : *I).moveInto(Plan))
+  if (Error E = makePlan(K, I == All.end() ? All.front() : *I, /*Verify=*/true)
+                    .moveInto(Plan))
     return toString(std::move(E));
   if (Error E = explainShapeDependence(*Plan).moveInto(Why))
     return toString(std::move(E));
   return Why;
 }
 
-/// \p Left is the share of this kernel and those after it.
-TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K,
-                                          double Left) const {
+TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
+                                          double Seconds, bool Explain) const {
   TuneOptions Own = O;
   Own.Database = K.Recorded.File;
   Own.AllInstances = true;
   Own.OfApplication = true;
-  Own.NeedsLaunch = explainLaunch(K);
+  Own.NeedsLaunch = K.NeedsLaunch;
   Own.ResultsDir = K.Folder;
-  Own.Resume = O.Resume && sys::fs::exists(pathIn(K.Folder, "study.log"));
-  Own.Repair &= Own.Resume;
-  Own.Exports.push_back({"package", Package});
-  // What earlier kernels did not need is for the others.
-  if (O.Tuner.Budget)
-    Own.Tuner.Budget =
-        std::max(1.0, secondsForSearch() * K.Share / Left * SearchPart);
+  Own.Resume =
+      (O.Resume || K.Study) && sys::fs::exists(pathIn(K.Folder, "study.log"));
+  Own.Repair &= Own.Resume && !K.Study;
+  Own.Budget = O.Budget ? std::max(1e-3, Seconds) : 0;
+  if (!Explain)
+    Own.Tuner.ExplainLimit = 0;
+  if (S == Step::Finish) {
+    Own.Exports.push_back({"package", Package});
+    return Own;
+  }
+  // Without a re-test there are no results.
+  Own.Tuner.FinalCandidates = Own.Tuner.ExplainLimit = 0;
+  Own.Exports.clear();
+  Own.Assess = Own.Report = false;
+  if (S == Step::Look && (!O.Tuner.Trials || O.Tuner.Trials > LookTrials))
+    Own.Tuner.Trials = LookTrials;
   return Own;
 }
 
 /// A fault of one kernel, such as vacuous verification, must not cost the
 /// others' results.
-void ApplicationStudy::tune(StudiedKernel &K, double Left) {
-  TuneOptions Own = makeOptions(K, Left);
-  if (!O.Quiet)
-    printNote(formatv("'{0}': {1:F1} % of the time{2}",
-                      K.Recorded.Kernel.displayName(), K.Share * 100,
-                      Own.NeedsLaunch.empty()
-                          ? ""
-                          : "; its grid and block are kept, as others may give "
-                            "other results: " +
-                                Own.NeedsLaunch));
-  Expected<StudyResult> R = runStudy(std::move(Own));
-  if (R)
+Error ApplicationStudy::tune(StudiedKernel &K, Step S, double Seconds,
+                             bool Explain) {
+  if (!K.Study) {
+    K.NeedsLaunch = explainLaunch(K);
+    std::string Takes;
+    if (K.StartSeconds > LongStart)
+      Takes = formatv("; its baseline takes about {0:F0} s", K.StartSeconds);
+    if (!O.Quiet)
+      printNote(formatv("'{0}': {1:F1} % of the time{2}{3}",
+                        K.Recorded.Kernel.displayName(), K.Share * 100, Takes,
+                        K.NeedsLaunch.empty()
+                            ? ""
+                            : "; its grid and block are kept, as others may "
+                              "give other results: " +
+                                  K.NeedsLaunch));
+  }
+  double Start = steadySeconds();
+  Expected<StudyResult> R = runStudy(makeOptions(K, S, Seconds, Explain));
+  if (R) {
+    R->IsExhausted |= O.Tuner.Trials && R->Trials >= O.Tuner.Trials;
+    K.StartSeconds = steadySeconds() - Start - R->SearchSeconds;
+    // The re-test refuted the search's estimate.
+    if (S == Step::Finish && R->Best && !R->Speedup)
+      R->Best = 1;
     K.Study = std::move(*R);
-  else
+  } else {
     K.Obstacle = toString(R.takeError());
+    K.Study.reset();
+  }
+  if (!O.Quiet)
+    sayProgress(K);
+  return save();
+}
+
+/// Divides \p Seconds among the kernels: by share and equally for looks, later
+/// by promise. What a kernel does not need is for those after it.
+Error ApplicationStudy::divide(double Seconds, Step S) {
+  double End = steadySeconds() + Seconds;
+  std::vector<StudiedKernel *> Order;
+  double Sum = 0;
+  auto Weight = [&](const StudiedKernel &K) {
+    return S == Step::Look ? K.Share + 1.0 / Kernels.size() : K.promise();
+  };
+  auto MustEnd = [&](const StudiedKernel &K) {
+    return S == Step::Finish && K.hasCandidate();
+  };
+  for (StudiedKernel &K : Kernels) {
+    if (!K.Obstacle.empty() || (K.isExhausted() && !MustEnd(K)))
+      continue;
+    Order.push_back(&K);
+    Sum += Weight(K);
+  }
+  // Without trials left, a study needs little time: the others get the rest.
+  llvm::sort(Order, [&](const auto *A, const auto *B) {
+    return std::pair(A->isExhausted(), Weight(*A)) >
+           std::pair(B->isExhausted(), Weight(*B));
+  });
+  auto GetLeast = [](const StudiedKernel &K) {
+    return LeastStarts * K.StartSeconds;
+  };
+  // Drop the least promising ones rather than search too briefly.
+  for (size_t I = Order.size(); O.Budget && I-- != 0;) {
+    const StudiedKernel &K = *Order[I];
+    if (!K.Study || MustEnd(K) || Seconds * Weight(K) / Sum >= GetLeast(K))
+      continue;
+    Sum -= Weight(K);
+    Order.erase(Order.begin() + I);
+  }
+  for (auto [I, K] : enumerate(Order)) {
+    double Own = (End - steadySeconds()) * Weight(*K) / Sum;
+    // Looks end after few trials.
+    if (S == Step::Look)
+      Own = std::max(Own, (End - steadySeconds()) / 2);
+    double Least = GetLeast(*K);
+    Sum -= Weight(*K);
+    if (Interrupts ||
+        (O.Budget && End - steadySeconds() < (MustEnd(*K) ? Least : 0))) {
+      if (!K->Study || MustEnd(*K))
+        K->Obstacle = Interrupts ? "interrupted" : OutOfTime.str();
+      continue;
+    }
+    bool IsLast = all_of(drop_begin(Order, I + 1), [](const auto *Other) {
+      return Other->isExhausted();
+    });
+    if (Error E = tune(*K, S, std::max(Own, Least), !O.Budget || IsLast))
+      return E;
+  }
+  return Error::success();
+}
+
+Error ApplicationStudy::tuneAll() {
+  if (!O.Budget ||
+      count_if(Kernels, [](const auto &K) { return K.Obstacle.empty(); }) < 2)
+    return divide(secondsForStudies(), Step::Finish);
+  if (Error E = divide(LookPart * secondsForStudies(), Step::Look))
+    return E;
+  double Starts = 0, Search = SearchPart * secondsForStudies();
+  for (const StudiedKernel &K : Kernels)
+    if (K.Study && !K.isExhausted())
+      Starts += K.StartSeconds;
+  if (Starts < MaxStartPart * Search)
+    if (Error E = divide(Search, Step::Search))
+      return E;
+  if (Error E = divide(secondsForStudies(), Step::Finish))
+    return E;
+  if (hasPackage() || !ProofSeconds)
+    return Error::success();
+  // There is nothing to prove.
+  ProofSeconds = 0;
+  for (StudiedKernel &K : Kernels)
+    if (K.Study && K.Obstacle == OutOfTime)
+      K.Obstacle.clear();
+  return divide(secondsForStudies(), Step::Finish);
+}
+
+/// Prints the state of a kernel after a step.
+void ApplicationStudy::sayProgress(const StudiedKernel &K) const {
+  std::string Text;
+  if (!K.Obstacle.empty())
+    Text = "not tuned: " + K.Obstacle;
+  else if (K.Study->Speedup)
+    Text = formatSpeedup(*K.Study->Speedup) +
+           (K.isPackaged() ? ", application " + formatSpeedup(predict())
+                           : "; no package: " + K.Study->NoPackage);
+  else if (K.hasCandidate() && K.Study->Best)
+    Text = formatv("{0:F3}x, not re-tested", *K.Study->Best);
+  else
+    Text = "nothing faster";
+  if (O.Budget)
+    errs() << formatv("{0,6:F0} s left  ", std::max(0.0, secondsLeft()));
+  errs() << formatv("{0,-32}  {1,5:F1} %  {2,5} trials  {3}\n",
+                    printable(shorten(K.Recorded.Kernel.displayName(), 32)),
+                    K.Share * 100, K.Study ? K.Study->Trials : 0,
+                    printable(Text));
 }
 
 Error ApplicationStudy::proveOnApplication() {
   ProveOptions P;
   P.App = *O.Application;
   P.Serve = O.Serve;
-  if (O.Tuner.Budget)
-    P.Limit = std::max(1.0, secondsLeft(1));
+  if (O.Budget) {
+    P.Deadline = Begin + O.Budget;
+    if (secondsLeft() <= 0)
+      return createStringError(OutOfTime);
+    if (!P.App.Timeout || P.App.Timeout > secondsLeft())
+      P.App.Timeout = secondsLeft();
+  }
   if (!O.Quiet)
     P.Say = printNote;
   if (Error E = resolvePackages(Package).moveInto(P.Packages))
     return E;
-  return prove(P).moveInto(Proved);
+  Error E = prove(P).moveInto(Proved);
+  if (!E || secondsLeft() > 0)
+    return E;
+  consumeError(std::move(E));
+  return createStringError(OutOfTime);
 }
 
 //===----------------------------------------------------------------------===//
@@ -387,6 +620,11 @@ json::Object ApplicationStudy::describe() const {
                                    : json::Value(json::fixUTF8(NoProof))}};
 }
 
+Error ApplicationStudy::save() const {
+  return writeFileAtomically(pathIn(Dir, "application.json"),
+                             formatv("{0:2}\n", json::Value(describe())).str());
+}
+
 std::string ApplicationStudy::command(StringRef Name) const {
   std::vector<std::string> Words{"llvm-mneme-deploy", Name.str()};
   append_range(Words, deviceOption());
@@ -416,16 +654,16 @@ void ApplicationStudy::print(raw_ostream &OS) const {
       if (K.Study->Speedup)
         Row[3] = formatv("{0:F3} ({1})", K.Study->Speedup->Value,
                          describeInterval(*K.Study->Speedup));
-      Row[4] = !K.Study->Speedup ? "nothing faster"
-               : K.isPackaged()  ? "packaged"
-                                 : "no package: " + K.Study->NoPackage;
+      Row[4] = !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
+               : !K.Study->Speedup ? "nothing faster"
+               : K.isPackaged()    ? "packaged"
+                                   : "no package: " + K.Study->NoPackage;
     }
     for (std::string &Cell : Row)
       Cell = printable(Cell);
     Table.add(std::move(Row));
   }
-  if (outs().is_displayed())
-    Table.fit(getLineWidth(/*OnStandardError=*/false));
+  Table.fit(getLineWidth(/*OnStandardError=*/false));
   Table.print(OS, "lrrll");
   if (!hasPackage()) {
     OS << "nothing to deploy\n";
@@ -464,45 +702,28 @@ Expected<int> ApplicationStudy::run() {
       return std::move(E);
   if (Error E = read())
     return std::move(E);
+  if (O.Application && O.Budget) {
+    ProofSeconds = ProofPart * secondsLeft();
+    if (RecordSeconds)
+      ProofSeconds = std::min(ProofSeconds, ProofRuns * RecordSeconds);
+  }
   measureShares();
   // Written first, as the folder is that of this application from now on.
-  auto Save = [&] {
-    return writeFileAtomically(
-        pathIn(Dir, "application.json"),
-        formatv("{0:2}\n", json::Value(describe())).str());
-  };
-  if (Error E = Save())
+  if (Error E = save())
     return std::move(E);
-  double Left = 0;
-  for (const StudiedKernel &K : Kernels)
-    if (K.Obstacle.empty())
-      Left += K.Share;
-  for (StudiedKernel &K : Kernels) {
-    if (!K.Obstacle.empty())
-      continue;
-    if (Interrupts) {
-      K.Obstacle = "interrupted";
-      continue;
-    }
-    if (O.Tuner.Budget && secondsForSearch() <= 0) {
-      K.Obstacle = "the time is used up (--budget)";
-      continue;
-    }
-    tune(K, Left);
-    Left -= K.Share;
-    if (Error E = Save())
-      return std::move(E);
-  }
+  if (Error E = tuneAll())
+    return std::move(E);
   if (O.Application && hasPackage() && !Interrupts) {
     // The studies' results stand.
     if (Error E = proveOnApplication())
       NoProof = toString(std::move(E));
   }
-  if (Error E = Save())
+  if (Error E = save())
     return std::move(E);
   if (Kernels.size() > 1)
     if (std::optional<StringRef> Text = findCommonObstacle(Kernels))
-      return createStringError(*Text);
+      return createStringError(
+          *Text + (*Text == OutOfTime ? "; continue with --resume" : ""));
   if (O.JSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(describe()));
   else

@@ -134,9 +134,9 @@ static cl::opt<uint64_t>
                     "--budget or --until-exhausted is given"),
            cl::value_desc("n"), cl::cat(Cat));
 static cl::opt<double> Budget("budget",
-                              cl::desc("Time limit of the search "
-                                       "in seconds, without the baseline "
-                                       "and the re-test"),
+                              cl::desc("Time limit of the run in seconds: "
+                                       "baseline, search, re-test and "
+                                       "explanation"),
                               cl::value_desc("seconds"), cl::cat(Cat));
 static cl::opt<bool>
     UntilExhausted("until-exhausted",
@@ -554,7 +554,8 @@ static Error readApp(TuneOptions &O) {
 /// Per comparison; the farm may take a few more.
 static constexpr uint64_t MaxSamples = 100000;
 
-static Error readLimits(TunerOptions &T) {
+static Error readLimits(TuneOptions &O) {
+  TunerOptions &T = O.Tuner;
   if (Budget.getNumOccurrences() && !(Budget > 0))
     return createStringError("impossible --budget: must be more than 0");
   if (Trials.getNumOccurrences() && Trials == 0)
@@ -577,7 +578,7 @@ static Error readLimits(TunerOptions &T) {
                 "samples in one comparison",
                 Pairs.getValue(), Retest.getValue(), MaxSamples)
             .str());
-  T.Budget = Budget;
+  O.Budget = Budget;
   T.Trials = Trials;
   if (!Trials && !Budget.getNumOccurrences() && !UntilExhausted)
     T.Trials = 200;
@@ -659,7 +660,7 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
   O.Sampler = SamplerName;
   O.SamplerGiven = SamplerName.getNumOccurrences();
   O.SeedGiven = Seed.getNumOccurrences();
-  if (Error E = readLimits(O.Tuner))
+  if (Error E = readLimits(O))
     return std::move(E);
   if (Error E = CommonFlags->apply(O.Replay))
     return std::move(E);

@@ -186,7 +186,8 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
 static ProgressPrinter::Style getProgressStyle(const TuneOptions &O) {
   ProgressPrinter::Style Style;
   Style.Terminal = sys::Process::StandardErrIsDisplayed();
-  Style.Quiet = O.Quiet;
+  // An application's study prints a line per kernel.
+  Style.Quiet = O.Quiet || (O.OfApplication && !Style.Terminal);
   if (unsigned Columns = sys::Process::StandardErrColumns())
     Style.Columns = Columns;
   return Style;
@@ -388,6 +389,13 @@ static void discardJournal(std::unique_ptr<Journal> Log, StringRef Dir) {
   sys::fs::remove(pathIn(Dir, "study.log"));
 }
 
+static double getBestSpeedup(ArrayRef<Trial> Trials, const StudyOutcome &O) {
+  for (const Trial &T : Trials)
+    if (is_contained(O.Best, T.Number))
+      return std::max(1.0, T.BaselineNanoseconds / T.Metrics.lookup("time"));
+  return 1;
+}
+
 static Expected<StudyResult>
 tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
      Evaluator &E, std::unique_ptr<Journal> Log, StudyVerification Verification,
@@ -432,6 +440,10 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
                          .moveInto(Result.ExitCode))
     return std::move(Failed);
   Result.Trials = Outcome->Complete + Outcome->Pruned + Outcome->Failed;
+  Result.SearchSeconds = Outcome->SearchSeconds;
+  Result.IsExhausted = Outcome->End == StudyEnd::Exhausted;
+  if (Outcome->TimeIsObjective)
+    Result.Best = getBestSpeedup(T.trials(), *Outcome);
   if (Outcome->Final.isSignificant())
     Result.Speedup = Outcome->Final.Confirmed->Speedup;
   return Result;
@@ -493,6 +505,8 @@ tune(TuneOptions &O, const TunedKernel &K, const Study &S,
 }
 
 Expected<StudyResult> mneme::runStudy(TuneOptions O) {
+  if (O.Budget)
+    O.Tuner.Deadline = steadySeconds() + O.Budget;
   Expected<Study> S = makeStudy(O);
   if (!S)
     return S.takeError();

@@ -66,7 +66,8 @@ struct TuneOptions {
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;
-  TunerOptions Tuner; ///< Except for the sampler and interrupts.
+  double Budget = 0;  ///< Seconds of the whole run; 0: no limit.
+  TunerOptions Tuner; ///< Except for the sampler, deadline and interrupts.
 
   /// The application, if it judges results instead of a comparison of memory.
   /// Replay.Verify is then false.
@@ -147,6 +148,11 @@ json::Object makeIdentity(const TuneOptions &O, const TunedKernel &K,
 struct StudyResult {
   int ExitCode = 0;
   uint64_t Trials = 0;
+  double SearchSeconds = 0;
+  bool IsExhausted = false; ///< No trial is left.
+  /// The search's estimate of the best trial's speed-up, 1 if nothing was
+  /// faster; unset if time is no objective.
+  std::optional<double> Best;
   /// Of the winner, in the re-test; unset without a winner.
   std::optional<RatioEstimate> Speedup;
   bool IsPackaged = false;

@@ -26,11 +26,11 @@ using namespace llvm::mneme;
 /// the search.
 static double getAssessmentSeconds(const TuneOptions &O) {
   constexpr double Least = 5, Most = 60, ShareOfBudget = 0.1;
-  if (!O.Tuner.Budget)
+  if (!O.Budget)
     return Most;
   // Of an application's kernels, each has a small budget.
-  return std::clamp(ShareOfBudget * O.Tuner.Budget,
-                    O.OfApplication ? 0.1 : Least, Most);
+  return std::clamp(ShareOfBudget * O.Budget, O.OfApplication ? 0.1 : Least,
+                    Most);
 }
 
 /// Returns true if an empty kernel verifies. Without a local device, the

@@ -10,6 +10,7 @@
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 
@@ -130,8 +131,8 @@ void mneme::printProof(raw_ostream &OS, const Proof &P) {
              P.Finish);
   Line("application", describeSpeedup(P.Application));
   for (const ProvedVariant &V : P.Variants) {
-    Line("kernel", demangle(V.Kernel) + ", variant " + Twine(V.Number) +
-                       " of '" + V.Package + "', " +
+    Line("kernel", shorten(demangle(V.Kernel), 64) + ", variant " +
+                       Twine(V.Number) + " of '" + V.Package + "', " +
                        formatCount(V.Served, "launch"));
     Line("  measured", describeSpeedup(V.Measured));
     if (V.Promised)

@@ -114,6 +114,7 @@ private:
   bool NothingServed = false;
   unsigned NumRun = 0; ///< Pairs, for their order.
   double Start = steadySeconds();
+  double TwoRuns = 0;               ///< Seconds of two runs without packages.
   std::vector<ProvedVariant> Known; ///< All variants of the packages.
   /// Times of a variant in all pairs of runs.
   struct KernelTimes {
@@ -255,6 +256,11 @@ Error Prover::runPairs(unsigned Count, bool TimesKernels) {
   for (unsigned I = 0; I != Count && !isOver(); ++I) {
     if (I && O.Limit > 0 && steadySeconds() - Start > O.Limit)
       break;
+    if (O.Deadline && steadySeconds() + TwoRuns > O.Deadline) {
+      if (NumRun)
+        break;
+      return createStringError("no time is left for a pair of runs");
+    }
     if (O.Say)
       O.Say(formatv("pair {0} of {1}{2}", I + 1, Count,
                     TimesKernels ? " with times of kernels" : ""));
@@ -301,8 +307,10 @@ Expected<Proof> Prover::run() {
   if (!Result.Finish.empty())
     if (Error E = parseHostFinish(Result.Finish).moveInto(A.Finish))
       return std::move(E);
+  double Begin = steadySeconds();
   if (Error E = Application::create(std::move(A)).moveInto(App))
     return std::move(E);
+  TwoRuns = steadySeconds() - Begin;
   Result.IsChecked = !O.App.Check.empty();
   Result.Ignored = O.App.IgnoreLines;
   if (Error E = runPairs(O.Pairs, /*TimesKernels=*/false))

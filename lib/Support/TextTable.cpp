@@ -28,22 +28,25 @@ SmallVector<size_t, 8> TextTable::measure() const {
   return Widths;
 }
 
+std::string mneme::shorten(StringRef Text, size_t Width) {
+  constexpr StringLiteral Dots = "...";
+  if (Text.size() <= Width)
+    return Text.str();
+  size_t Tail = (Width - Dots.size()) / 2;
+  return (Text.take_front(Width - Dots.size() - Tail) + Dots +
+          Text.take_back(Tail))
+      .str();
+}
+
 void TextTable::fit(size_t Columns) {
   constexpr size_t Kept = 24;
-  constexpr StringLiteral Dots = "...";
   SmallVector<size_t, 8> Widths = measure();
   size_t Others = 0;
   for (size_t Width : drop_begin(Widths))
     Others += 2 + Width;
   size_t First = std::max(Kept, Columns - std::min(Columns, Others));
-  for (Row &R : Rows) {
-    std::string &Cell = R.front();
-    if (Cell.size() <= First)
-      continue;
-    size_t Tail = (First - Dots.size()) / 2;
-    Cell = Cell.substr(0, First - Dots.size() - Tail) + Dots.str() +
-           Cell.substr(Cell.size() - Tail);
-  }
+  for (Row &R : Rows)
+    R.front() = shorten(R.front(), First);
 }
 
 void TextTable::print(raw_ostream &OS, StringRef Sides) const {

@@ -48,6 +48,8 @@ private:
   const RetestedTrial &Of;
   const Trial &Winner;
   unsigned Measured = 0;
+  /// Of the last comparison, with as few pairs as an interval needs.
+  double LastSeconds = 0;
   /// Metrics of the first instance, by configuration.
   std::map<std::string, StringMap<double>> Metrics;
   /// Configurations that have the winner's code on all instances.
@@ -56,6 +58,9 @@ private:
   /// instance, so that equal code has one speed-up.
   std::map<std::vector<std::string>, std::optional<double>> SpeedupOfCode;
 
+  bool isOver() const {
+    return T.isInterrupted() || T.secondsLeft() < LastSeconds;
+  }
   Expected<InstanceConfigs> configureChanges() const;
   Expected<std::vector<std::optional<double>>>
   measureSpeedups(ArrayRef<InstanceConfigs> Configs);
@@ -74,7 +79,7 @@ Tuner::Impl::Explainer::measureSpeedups(ArrayRef<InstanceConfigs> Configs) {
   std::vector<char> IsWinnersCode(Configs.size(), true);
   std::vector<std::vector<std::string>> Codes(
       Configs.size(), std::vector<std::string>(T.Instances.size()));
-  if (T.isInterrupted())
+  if (isOver())
     return Logs;
   for (size_t Case = 0; Case != Configs.size(); ++Case) {
     const InstanceConfigs &C = Configs[Case];
@@ -132,7 +137,7 @@ Tuner::Impl::Explainer::measureSpeedups(ArrayRef<InstanceConfigs> Configs) {
       EqualToWinner.push_back(Configs[Case]);
       continue;
     }
-    if (*Logs[Case] < ExplainOptions::Hope * Win || T.isInterrupted()) {
+    if (*Logs[Case] < ExplainOptions::Hope * Win || isOver()) {
       Logs[Case].reset();
       continue;
     }
@@ -159,7 +164,10 @@ Tuner::Impl::Explainer::confirmSteps(Explanation &Why,
   std::vector<TestCase> Cases;
   for (const InstanceConfigs &Configs : Steps)
     Cases.push_back({Of.Number, Configs, Of.RawSpeedup});
-  Expected<std::vector<RetestedTrial>> All = retest(T.makeSetting(), Cases);
+  TestSetting Setting = T.makeSetting();
+  Setting.Rounds =
+      T.fitRounds(Setting.Rounds, 1 + Cases.size(), T.secondsLeft());
+  Expected<std::vector<RetestedTrial>> All = retest(Setting, Cases);
   if (!All)
     return All.takeError();
   const RetestedTrial &Whole = All->front();
@@ -195,6 +203,11 @@ Expected<InstanceConfigs> Tuner::Impl::Explainer::configureChanges() const {
 }
 
 Error Tuner::Impl::Explainer::run() {
+  LastSeconds = T.getExplanationSeconds() / 2;
+  if (isOver()) {
+    T.note("no time was left to search for the smallest change (--budget)");
+    return Error::success();
+  }
   T.enter(StudyProgress::Explain);
   Expected<InstanceConfigs> Configs = configureChanges();
   if (!Configs)
@@ -203,10 +216,7 @@ Error Tuner::Impl::Explainer::run() {
   EO.LogSpeedup = std::log(Of.Speedup.Value);
   EO.Limit = T.O.ExplainLimit;
   EO.BatchSize = std::max(1u, T.E.capacity());
-  if (T.O.Budget > 0)
-    EO.IsOver = [&, Start = steadySeconds()] {
-      return steadySeconds() - Start > T.O.Budget;
-    };
+  EO.IsOver = [&] { return isOver(); };
   Metrics[printConfig(Configs->front())] = Winner.Metrics;
   Expected<MinimalChange> M = findMinimalChange(
       *Configs,
@@ -222,7 +232,7 @@ Error Tuner::Impl::Explainer::run() {
   if (IsBrokenOff())
     return Error::success();
   Explanation Why;
-  Why.Complete = M->Complete && !T.isInterrupted();
+  Why.Complete = M->Complete && !isOver();
   Why.Evaluations = M->Evaluations;
   Why.Measured = Measured;
   Why.Before = T.Baselines[0].Metrics;
@@ -244,13 +254,19 @@ Error Tuner::Impl::Explainer::run() {
       return Error::success();
     Smallest = *Confirmed;
     End = Begin;
-  } while (Smallest == 0 && End != First + 1);
+  } while (Smallest == 0 && End != First + 1 && !isOver());
   const json::Object &Config = Steps[Smallest].front();
   describeChange(Why, Configs->front(), Config,
                  [&](StringRef Key) { return T.Space.getSources(Key); });
   Why.After = Metrics[printConfig(Config)];
   T.Outcome.Why = std::move(Why);
   return Error::success();
+}
+
+/// Returns the least time for an explanation: twice that of its last
+/// comparison.
+double Tuner::Impl::getExplanationSeconds() const {
+  return 2 * getLaunchSeconds() * MinIntervalSamples * (2 + ConfirmedSteps);
 }
 
 Error Tuner::Impl::explain() { return Explainer(*this).run(); }

@@ -8,11 +8,17 @@
 
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;
+
+unsigned TestSetting::countLaunches(unsigned Cases) const {
+  unsigned Confirmations = OtherCache.empty() ? 1 : 2;
+  return 1 + Cases + 2 * FinalTestResult::ConfirmFactor * Confirmations;
+}
 
 /// Makes the requests for the baseline, which is request 0, and some cases on
 /// one instance.
@@ -155,7 +161,8 @@ Expected<FinalTestResult> mneme::runFinalTest(const TestSetting &S,
   TestSetting More = S;
   More.Rounds *= FinalTestResult::ConfirmFactor;
   for (size_t I : Order) {
-    if (!R.survived(R.Candidates[I]))
+    if (!R.survived(R.Candidates[I]) ||
+        (R.Confirmed && S.Deadline && steadySeconds() > S.Deadline))
       break;
     Expected<std::vector<RetestedTrial>> Again = retest(More, Cases[I]);
     if (!Again)

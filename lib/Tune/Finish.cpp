@@ -15,6 +15,58 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
+/// Parts of the time after the baseline: the largest for the re-test, unless
+/// its fewest pairs need more, and that for the explanation.
+static constexpr double MaxRetestPart = 0.4, ExplainPart = 0.1;
+/// A re-test that lacks time takes fewer candidates rather than fewer pairs.
+static constexpr unsigned WantedRounds = 10;
+
+/// Returns the seconds of one launch of each instance, with the restored
+/// memory.
+double Tuner::Impl::getLaunchSeconds() const {
+  double Seconds = 0;
+  for (const Evaluation &V : Baselines)
+    Seconds += V.RunSeconds / std::max<size_t>(1, V.Samples.size());
+  return Seconds;
+}
+
+/// Returns the number of rounds, at most \p Most, for which \p Seconds suffice.
+/// It is at least what an interval needs.
+unsigned Tuner::Impl::fitRounds(unsigned Most, unsigned Launches,
+                                double Seconds) const {
+  double Needed = getLaunchSeconds() * Launches * Most;
+  double Time = std::max(0.0, Seconds);
+  if (Needed <= Time)
+    return Most;
+  return std::max<unsigned>(std::min<size_t>(Most, MinIntervalSamples),
+                            Most * Time / Needed);
+}
+
+/// Returns the expected seconds of a re-test with one confirmation.
+double Tuner::Impl::getRetestSeconds(unsigned Cases, unsigned Rounds) {
+  return getLaunchSeconds() * Rounds * makeSetting().countLaunches(Cases);
+}
+
+/// Ends the search early enough for what follows.
+void Tuner::Impl::leaveTime() {
+  if (!O.Deadline)
+    return;
+  double Left = secondsLeft(), Retest = 0;
+  if (O.FinalCandidates) {
+    Retest = std::min(MaxRetestPart * Left,
+                      getRetestSeconds(O.FinalCandidates, O.FinalRounds));
+    Retest = std::max(Retest, getRetestSeconds(1, MinIntervalSamples));
+    for (const Evaluation &V : Baselines)
+      Retest += V.RunSeconds; // Measured again.
+  }
+  // A part that is too short is better spent on the search.
+  if (!O.ExplainLimit || ExplainPart * Left < getExplanationSeconds())
+    ExplainSeconds = 0;
+  else
+    ExplainSeconds = ExplainPart * Left;
+  SearchEnds = O.Deadline - Retest - ExplainSeconds;
+}
+
 /// Returns the time scaled to the beginning of the study. Unlike during the
 /// search, the baseline is known before and after the trial, except on a device
 /// that was lost and came back since.
@@ -165,6 +217,7 @@ TestSetting Tuner::Impl::makeSetting() {
   TestSetting S{E,           Weights, Keeper.AppCode, O.FinalRounds,
                 O.MinEffect, {},      Asked.NextId,   {}};
   S.OtherCache = O.OtherCache;
+  S.Deadline = O.Deadline;
   S.Stop = [this] { return isInterrupted(2); };
   for (unsigned I = 0; I != Instances.size(); ++I)
     S.LaunchTimeouts.push_back(Keeper.getLaunchTimeout(I));
@@ -172,17 +225,31 @@ TestSetting Tuner::Impl::makeSetting() {
 }
 
 Error Tuner::Impl::finish() {
-  if (Error Err = Keeper.remeasure(/*Now=*/true))
-    return Err;
-  while (Keeper.UnderWay && !isInterrupted(2))
+  // A device that others use can take long for it.
+  double Least = getRetestSeconds(1, MinIntervalSamples);
+  if (O.FinalCandidates && secondsLeft() > Least)
+    if (Error Err = Keeper.remeasure(/*Now=*/true))
+      return Err;
+  while (Keeper.UnderWay && !isInterrupted(2) && secondsLeft() > Least)
     if (Error Err = pump(WaitSeconds))
       return Err;
+  Asked.cancel();
+  forgetUnderWay();
   chooseBest();
   std::vector<TestCase> Cases = chooseCandidates();
   if (Cases.empty() || isInterrupted(2))
     return Error::success();
+  TestSetting Setting = makeSetting();
+  auto Fit = [&] {
+    return fitRounds(O.FinalRounds, Setting.countLaunches(Cases.size()),
+                     secondsLeft() - ExplainSeconds);
+  };
+  while (Cases.size() > 1 && Fit() < std::min(WantedRounds, O.FinalRounds))
+    Cases.pop_back();
+  Setting.Rounds = Fit();
+  Progress.PhaseSeconds = getRetestSeconds(Cases.size(), Setting.Rounds);
   enter(StudyProgress::FinalTest);
-  Expected<FinalTestResult> Final = runFinalTest(makeSetting(), Cases);
+  Expected<FinalTestResult> Final = runFinalTest(Setting, Cases);
   if (!Final)
     return Final.takeError();
   Outcome.Final = std::move(*Final);

@@ -46,9 +46,7 @@ static std::string formatFailures(const StudyProgress &P) {
 
 /// Estimates the time until the first limit is reached, if possible.
 static std::string formatTimeLeft(const StudyProgress &P) {
-  std::optional<double> Left;
-  if (P.Budget > 0)
-    Left = std::max(0.0, P.Budget - P.Seconds);
+  std::optional<double> Left = P.SecondsLeft;
   if (P.TrialLimit > P.Trials && P.InThisRun > 0) {
     double Needed = P.Seconds / P.InThisRun * (P.TrialLimit - P.Trials);
     Left = Left ? std::min(*Left, Needed) : Needed;
@@ -56,14 +54,18 @@ static std::string formatTimeLeft(const StudyProgress &P) {
   return Left ? formatv("{0:f0} s left", *Left).str() : "";
 }
 
-static StringRef getPhaseText(StudyProgress::PhaseTy Phase) {
+static std::string getPhaseText(const StudyProgress &P) {
   static constexpr StringLiteral Texts[] = {"measuring the baseline",
                                             "",
                                             "waiting for running trials",
                                             "re-testing the best trials",
                                             "searching for the smallest change",
                                             "done"};
-  return Texts[Phase];
+  std::string Text = Texts[P.Phase].str();
+  constexpr double Long = 5;
+  if (P.Phase == StudyProgress::FinalTest && P.PhaseSeconds > Long)
+    Text += formatv(", about {0:f0} s", P.PhaseSeconds).str();
+  return Text;
 }
 
 std::string mneme::formatProgress(const StudyProgress &P) {
@@ -85,7 +87,7 @@ std::string mneme::formatProgress(const StudyProgress &P) {
   if (P.Duplicates)
     Add(formatv("{0} duplicates", P.Duplicates));
   Add(formatFailures(P));
-  Add(Search ? formatTimeLeft(P) : getPhaseText(P.Phase).str());
+  Add(Search ? formatTimeLeft(P) : getPhaseText(P));
   return join(Parts, "  ");
 }
 

@@ -18,6 +18,8 @@ using namespace llvm::mneme;
 static constexpr unsigned MaxTrialLosses = 3;
 /// A sampler proposes at least NumTrials / AheadDivisor points per call.
 static constexpr uint64_t AheadDivisor = 100;
+/// Largest part of the search's time by which running trials may exceed it.
+static constexpr double DrainPart = 0.1;
 
 /// Returns the configurations of all instances. A resumed study computes those
 /// of its running trials again.
@@ -121,7 +123,9 @@ Error Tuner::Impl::takeEvaluation(uint64_t Number, Evaluation V) {
   }
   R.Done.push_back(std::move(V));
   if (Verified && R.Done.size() < Instances.size())
-    return submitNextInstance(Number);
+    return Progress.Phase == StudyProgress::Drain && isCutShort()
+               ? Error::success()
+               : submitNextInstance(Number);
   std::vector<Evaluation> Done = std::move(R.Done);
   Running.erase(Number);
 
@@ -398,7 +402,7 @@ std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
     return StudyEnd::Interrupted;
   if (O.Trials && Store.NumTrials >= O.Trials && Ahead.empty())
     return StudyEnd::Trials;
-  if (O.Budget > 0 && epochSeconds() - SearchBegan >= O.Budget)
+  if (SearchEnds && steadySeconds() >= SearchEnds)
     return StudyEnd::Budget;
   return std::nullopt;
 }
@@ -491,6 +495,7 @@ Error Tuner::Impl::askMore(unsigned Wanted) {
 
 Error Tuner::Impl::search() {
   SearchBegan = epochSeconds();
+  leaveTime();
   enter(StudyProgress::Search);
   // Trials that ran or waited when an earlier run ended.
   for (const Trial &T : Store.Trials)
@@ -525,14 +530,17 @@ void Tuner::Impl::forgetUnderWay() {
   Keeper.forget();
 }
 
-/// Waits for running requests; after an interrupt, for a limited time.
+/// Waits for running requests; if the search was cut short, for a limited time.
 Error Tuner::Impl::drain() {
   enter(StudyProgress::Drain);
-  if (Outcome.End != StudyEnd::Trials && Outcome.End != StudyEnd::Exhausted)
+  if (isCutShort())
     Asked.cancel();
   double Limit = epochSeconds() + O.DrainSeconds;
+  if (Outcome.End == StudyEnd::Budget)
+    Limit = std::min(Limit, epochSeconds() +
+                                DrainPart * (epochSeconds() - SearchBegan));
   while (!Asked.empty() && !isInterrupted(2)) {
-    if (isInterrupted() && epochSeconds() > Limit)
+    if ((isInterrupted() || isCutShort()) && epochSeconds() > Limit)
       break;
     if (Error Err = pump(WaitSeconds))
       return Err;

@@ -78,7 +78,8 @@ void Tuner::Impl::report() {
   Progress.Seconds = SearchBegan ? epochSeconds() - SearchBegan : 0;
   Progress.Running = Running.size();
   Progress.TrialLimit = O.Trials;
-  Progress.Budget = O.Budget;
+  if (O.Deadline)
+    Progress.SecondsLeft = std::max(0.0, secondsLeft());
   Progress.Duplicates = Outcome.Duplicates;
   Progress.Failed = Outcome.Failed;
   Progress.Pruned = Outcome.Pruned;

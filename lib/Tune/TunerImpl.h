@@ -80,6 +80,8 @@ private:
 
   StudyProgress Progress;
   double SearchBegan = 0;
+  double SearchEnds = 0;     ///< steadySeconds(); 0: no limit.
+  double ExplainSeconds = 0; ///< That the re-test leaves.
 
   Error pump(double Seconds);
   StringMap<double> getStopAbove() const;
@@ -120,6 +122,15 @@ private:
   bool isInterrupted(int Times = 1) const {
     return O.Interrupts && *O.Interrupts >= Times;
   }
+  double secondsLeft() const {
+    return O.Deadline ? O.Deadline - steadySeconds()
+                      : std::numeric_limits<double>::infinity();
+  }
+  /// Returns true if the search ended before its running trials.
+  bool isCutShort() const {
+    return Outcome.End == StudyEnd::Interrupted ||
+           Outcome.End == StudyEnd::Budget;
+  }
 
   // The end.
   Error finish();
@@ -131,7 +142,12 @@ private:
   void chooseBest();
   bool isBetterThanBaseline(const Trial &T) const;
   TestSetting makeSetting();
+  double getLaunchSeconds() const;
+  unsigned fitRounds(unsigned Most, unsigned Launches, double Seconds) const;
+  double getRetestSeconds(unsigned Cases, unsigned Rounds);
+  void leaveTime();
   class Explainer;
+  double getExplanationSeconds() const;
   Error explain();
 
   void note(std::string Text);

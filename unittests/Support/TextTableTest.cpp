@@ -50,3 +50,9 @@ TEST(TextTableTest, KeepsTheStartOfNamesInANarrowTerminal) {
   Table.fit(40);
   EXPECT_NE(print(Table).find("kkkkkkkkkkk...kkkkkkkkkk  "), std::string::npos);
 }
+
+TEST(TextTableTest, ShortensTextInItsMiddle) {
+  EXPECT_EQ(shorten("0123456789", 10), "0123456789");
+  EXPECT_EQ(shorten("0123456789", 9), "012...789");
+  EXPECT_EQ(shorten("0123456789", 4), "0...");
+}

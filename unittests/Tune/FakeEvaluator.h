@@ -58,8 +58,10 @@ public:
   /// More metrics.
   std::function<void(const json::Object &, StringMap<double> &)> Metrics =
       [](const json::Object &, StringMap<double> &) {};
+  double RunSeconds = 0; ///< Of an evaluation.
   double Noise = 0; ///< Standard deviation of a sample's logarithm.
   uint64_t Seed = 1;
+  bool RunsOldest = false; ///< cancel() keeps the oldest request.
   bool CanRunAppCode = false;
   double AppTime = 1000;
   /// Devices, which take turns, and how many times as long each takes.
@@ -126,9 +128,8 @@ public:
 
   std::vector<uint64_t> cancel() override {
     std::vector<uint64_t> Ids;
-    for (const EvaluationRequest &R : Pending)
-      Ids.push_back(R.Id);
-    Pending.clear();
+    for (size_t Kept = RunsOldest; Pending.size() > Kept; Pending.pop_back())
+      Ids.push_back(Pending.back().Id);
     return Ids;
   }
 
@@ -197,6 +198,7 @@ private:
     V.Started = Begin + 1e-3 * Evaluations;
     V.Ended = V.Started + 5e-4;
     V.Worker = "fake";
+    V.RunSeconds = RunSeconds;
     if (V.Failure.empty())
       measure(R, V);
     else

@@ -52,7 +52,7 @@ TEST(Progress, Line) {
   EXPECT_EQ(formatProgress(P),
             "10.0 s  50/200 trials  5.0/s  best 1.100x [1.050, 1.150] (#31)  "
             "7 duplicates  3 failed: 1 Crash, 2 Mismatch  30 s left");
-  P.Budget = 25;
+  P.SecondsLeft = 15;
   EXPECT_TRUE(StringRef(formatProgress(P)).ends_with("  15 s left"));
   P.BestSpeedup.reset();
   P.Metric = "reg_usage";
@@ -62,6 +62,9 @@ TEST(Progress, Line) {
   P.Phase = StudyProgress::FinalTest;
   EXPECT_TRUE(
       StringRef(formatProgress(P)).ends_with("  re-testing the best trials"));
+  P.PhaseSeconds = 12;
+  EXPECT_TRUE(StringRef(formatProgress(P))
+                  .ends_with("  re-testing the best trials, about 12 s"));
 }
 
 struct PrinterTest : testing::Test {

@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Tune/Tuner.h"
 #include "FakeEvaluator.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 #include <numeric>
@@ -221,10 +222,63 @@ TEST_F(TunerTest, AsksForMoreTheMoreIsKnown) {
 }
 
 TEST_F(TunerTest, EndsWithTheBudget) {
-  O.Budget = 1e-9;
+  O.Deadline = steadySeconds();
   StudyOutcome R = run();
   EXPECT_EQ(R.End, StudyEnd::Budget);
   EXPECT_LT(Trials.size(), 3u);
+}
+
+TEST_F(TunerTest, LeavesTimeForTheRetest) {
+  E.RunSeconds = 700; // A launch takes 100 s, the shortest re-test an hour.
+  O.Deadline = steadySeconds() + 1000;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.End, StudyEnd::Budget);
+  EXPECT_LT(Trials.size(), 3u);
+}
+
+TEST_F(TunerTest, RetestsWithAsFewPairsAsAnIntervalNeeds) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 - 10 * get(C, "llvm.x");
+  };
+  O.FinalCandidates = 0;
+  run();
+  O.FinalCandidates = 5;
+  O.Deadline = steadySeconds();
+  E.RunSeconds = 1;
+  StudyOutcome R = run();
+  ASSERT_EQ(R.Final.Candidates.size(), 1u);
+  EXPECT_EQ(R.Final.Rounds, MinIntervalSamples);
+  EXPECT_EQ(R.Final.Candidates[0].Samples.size(), MinIntervalSamples);
+  EXPECT_TRUE(R.Final.isSignificant());
+}
+
+TEST_F(TunerTest, RetestsFewerCandidatesRatherThanFewerPairs) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 - 10 * get(C, "llvm.x");
+  };
+  O.FinalCandidates = 0;
+  run();
+  O.FinalCandidates = 5;
+  // Of three candidates, ten rounds of eight launches each take 5600 s.
+  E.RunSeconds = 490;
+  O.Deadline = steadySeconds() + 6000;
+  StudyOutcome R = run();
+  EXPECT_EQ(R.Final.Candidates.size(), 3u);
+  EXPECT_EQ(R.Final.Rounds, 10u);
+}
+
+TEST_F(TunerTest, SkipsAnExplanationWithoutTime) {
+  E.Time = [](const json::Object &C, unsigned) {
+    return C.empty() ? 1000 : 900 - 10 * get(C, "llvm.x");
+  };
+  O.ExplainLimit = 200;
+  EXPECT_TRUE(run().Why);
+  O.Deadline = steadySeconds();
+  E.RunSeconds = 1;
+  StudyOutcome R = run();
+  EXPECT_TRUE(R.Final.isSignificant());
+  EXPECT_FALSE(R.Why);
+  EXPECT_TRUE(hasNote("no time was left to search for the smallest change"));
 }
 
 TEST_F(TunerTest, RacesAgainstTheBest) {
@@ -1165,6 +1219,20 @@ TEST_F(TunerTest, OtherObjectivesThanTime) {
   EXPECT_EQ(get(Trials[*R.winner()].Config, "llvm.x"), 4);
   EXPECT_EQ(R.Final.Candidates.size(), 1u) << "its time is told";
   EXPECT_FALSE(R.Final.isSignificant());
+}
+
+TEST_F(TunerTest, AnInterruptedTrialStartsNoFurtherInstance) {
+  SearchSpace Other = makeSpace();
+  StudyInstance Instances[] = {{"a", 1, Space}, {"b", 1, Other}};
+  std::atomic<int> Interrupts{0};
+  O.Interrupts = &Interrupts;
+  E.Capacity = 2;
+  E.RunsOldest = true;
+  E.Next = [](size_t) { return 0; };
+  // After two baselines and a trial, when two trials run their first instance.
+  E.Before = [&](uint64_t Number) { Interrupts = Number >= 5; };
+  Tuner T(Instances, E, &Log, &Observer, O);
+  EXPECT_EQ(cantFail(T.run()).Complete, 1u);
 }
 
 TEST_F(TunerTest, SeveralInstances) {

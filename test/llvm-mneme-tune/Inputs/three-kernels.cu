@@ -35,6 +35,11 @@ __global__ void reversed(float *x) {
     x[i] = x[i] * 0.5f + part[blockDim.x - 1 - threadIdx.x];
 }
 
+__global__ void wide(float *x, const float *, const float *, const float *, const float *, const float *, const float *,
+                     const float *, const float *, const float *) {
+  x[blockIdx.x] += 1;
+}
+
 int main() {
   const int n = 4096;
   static float h[2 * n];
@@ -48,6 +53,9 @@ int main() {
   tiny<<<1, 1>>>(d);
 #ifdef SHARED
   reversed<<<n / 64, 64>>>(d);
+#endif
+#ifdef LONG
+  wide<<<2 * n, 1>>>(d, d, d, d, d, d, d, d, d, d);
 #endif
 #ifdef STAMP
   long long *t;

@@ -36,6 +36,8 @@ struct ProveOptions {
   unsigned KernelPairs = 6; ///< Pairs of runs for the kernels' times.
   double Limit = 300; ///< Seconds after which no pair begins, but the first of
                       ///< each kind; 0: none.
+  /// No pair begins that would not end before this steadySeconds(); 0: none.
+  double Deadline = 0;
   std::function<void(const Twine &)> Say; ///< Progress; may be null.
 };
 

@@ -28,6 +28,10 @@ namespace mneme {
 /// terminal; 120 for a file or pipe.
 size_t getLineWidth(bool OnStandardError);
 
+/// Returns \p Text with at most \p Width characters: the first and the last
+/// ones, and dots between them. \p Width is at least 4.
+std::string shorten(StringRef Text, size_t Width);
+
 /// A table whose columns are as wide as their widest cell.
 class TextTable {
 public:

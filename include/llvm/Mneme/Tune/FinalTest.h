@@ -47,6 +47,13 @@ struct TestSetting {
   /// too. Empty: none.
   std::string OtherCache = {};
   bool InOtherCache = false; ///< Measure in it.
+  /// The steadySeconds() after which no further candidate is confirmed; 0:
+  /// none.
+  double Deadline = 0;
+
+  /// Returns the launches of a re-test of \p Cases candidates with one
+  /// confirmation, relative to Rounds.
+  unsigned countLaunches(unsigned Cases) const;
 };
 
 /// Measures all of \p Cases in interleaved rounds with the baseline. A failed

@@ -38,10 +38,12 @@ struct TunerOptions {
   uint64_t Seed = 0;
   /// Limit of trials in all runs together, excluding canaries; 0: no limit.
   uint64_t Trials = 0;
-  /// Search time of this run in seconds, and that of the explanation; 0: no
-  /// limit.
-  double Budget = 0;
-  /// Time that an interrupted search waits for running trials.
+  /// The steadySeconds() at which this run ends; 0: no limit. The search leaves
+  /// time for the re-test, which takes as few pairs as an interval needs if it
+  /// must.
+  double Deadline = 0;
+  /// Time that a search waits for running trials when it is interrupted or its
+  /// time is over.
   double DrainSeconds = 3;
   /// The evaluator can run the application's code, which becomes the baseline.
   bool AppCode = false;
@@ -86,7 +88,8 @@ struct StudyProgress {
   uint64_t Trials = 0; ///< Completed trials, excluding canaries.
   uint64_t InThisRun = 0;
   uint64_t TrialLimit = 0;
-  double Budget = 0;
+  std::optional<double> SecondsLeft; ///< Of the run.
+  double PhaseSeconds = 0;           ///< Expected of the re-test.
   unsigned Running = 0;
   uint64_t Duplicates = 0, Failed = 0, Pruned = 0;
   const std::map<std::string, uint64_t> *Failures = nullptr;
