@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Report/ApplicationReport.h"
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -142,6 +143,7 @@ private:
   Error divide(double Seconds, Step S);
   Error tuneAll();
   Error save() const;
+  Error writeReport() const;
   void sayProgress(const StudiedKernel &K) const;
   bool hasPackage() const {
     return any_of(Kernels, [](const auto &K) { return K.isPackaged(); });
@@ -643,21 +645,75 @@ std::string ApplicationStudy::command(StringRef Name) const {
   return quoteCommand(Words);
 }
 
+static std::string describeResult(const StudiedKernel &K) {
+  return !K.Study              ? "not tuned: " + K.Obstacle
+         : !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
+         : !K.Study->Speedup   ? "nothing faster"
+         : K.isPackaged()      ? "packaged"
+                               : "no package: " + K.Study->NoPackage;
+}
+
+/// Returns the speed-up of a kernel in the application, if it was measured.
+static std::optional<RatioEstimate>
+findMeasured(const std::optional<Proof> &Proved, const StudiedKernel &K) {
+  if (!Proved)
+    return std::nullopt;
+  auto V = find_if(Proved->Variants, [&](const ProvedVariant &V) {
+    return V.StaticHash == K.Recorded.Kernel.StaticHash && V.Measured.Ratio;
+  });
+  return V == Proved->Variants.end() ? std::nullopt : V->Measured.Ratio;
+}
+
+Error ApplicationStudy::writeReport() const {
+  ApplicationRecord R;
+  R.Title = O.Application ? quoteCommand(O.Application->Command) : O.Database;
+  for (const StudiedKernel &K : Kernels) {
+    ReportedKernel Row{K.Recorded.Kernel.displayName(), K.Share};
+    if (K.Study) {
+      Row.Trials = K.Study->Trials;
+      Row.Speedup = K.Study->Speedup;
+      Row.Report = pathIn(sys::path::filename(K.Folder), "report.html");
+    }
+    Row.Measured = findMeasured(Proved, K);
+    Row.IsPackaged = K.isPackaged();
+    Row.Result = describeResult(K);
+    R.Kernels.push_back(std::move(Row));
+  }
+  R.Predicted = predict();
+  if (StringRef Device = getNamedDevice(O); !Device.empty())
+    R.Facts.emplace_back("device", Device);
+  R.Facts.emplace_back("time of all steps",
+                       formatv("{0:F0} s", steadySeconds() - Begin));
+  if (Proved) {
+    R.Facts.emplace_back("results with the package",
+                         Proved->isEqual() ? "equal" : "different");
+    R.Facts.emplace_back("launches served", std::to_string(Proved->Use.Served));
+    if (Proved->Application.Ratio)
+      R.Facts.emplace_back("whole application",
+                           describeInterval(*Proved->Application.Ratio) +
+                               " times as fast");
+    if (!Proved->isEqual())
+      R.Caveats.push_back(Proved->Difference);
+  }
+  if (!NoProof.empty())
+    R.Caveats.push_back("no proof: " + NoProof);
+  if (hasPackage())
+    R.Commands = {{"Prove the package again", command("prove")},
+                  {"Run the application with it", command("run")}};
+  return writeApplicationReport(R, pathIn(Dir, "report.html"));
+}
+
 void ApplicationStudy::print(raw_ostream &OS) const {
   TextTable Table({"kernel", "share", "trials", "speed-up", "result"});
   for (const StudiedKernel &K : Kernels) {
     TextTable::Row Row{K.Recorded.Kernel.displayName(),
                        formatv("{0:F1} %", K.Share * 100), "", "",
-                       "not tuned: " + K.Obstacle};
+                       describeResult(K)};
     if (K.Study) {
       Row[2] = std::to_string(K.Study->Trials);
       if (K.Study->Speedup)
         Row[3] = formatv("{0:F3} ({1})", K.Study->Speedup->Value,
                          describeInterval(*K.Study->Speedup));
-      Row[4] = !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
-               : !K.Study->Speedup ? "nothing faster"
-               : K.isPackaged()    ? "packaged"
-                                   : "no package: " + K.Study->NoPackage;
     }
     for (std::string &Cell : Row)
       Cell = printable(Cell);
@@ -720,6 +776,9 @@ Expected<int> ApplicationStudy::run() {
   }
   if (Error E = save())
     return std::move(E);
+  if (O.Report)
+    if (Error E = writeReport())
+      return std::move(E);
   if (Kernels.size() > 1)
     if (std::optional<StringRef> Text = findCommonObstacle(Kernels))
       return createStringError(

@@ -17,7 +17,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// Returns the part of the time of all kernels that a kernel saves.
-static double getGain(const ApplicationKernel &K) {
+static double getGain(const ReportedKernel &K) {
   return K.IsPackaged && K.Speedup ? K.Share * (1 - 1 / K.Speedup->Value) : 0;
 }
 
@@ -50,7 +50,7 @@ static void writeGains(raw_ostream &OS, const ApplicationRecord &R) {
   std::vector<WaterfallStep> Steps;
   double Left = 1;
   Steps.push_back({"before", 0, 1, "reference"});
-  for (const ApplicationKernel &K : R.Kernels)
+  for (const ReportedKernel &K : R.Kernels)
     if (double Gain = getGain(K); Gain > 0) {
       Steps.push_back({K.Name, Left - Gain, Left, "winner"});
       Left -= Gain;
@@ -72,7 +72,7 @@ static void writeKernels(raw_ostream &OS, const ApplicationRecord &R) {
         "<th>kernel</th><th class=\"n\">share</th><th class=\"n\">trials</th>"
         "<th class=\"n\">speed-up</th><th class=\"n\">in the application</th>"
         "<th>result</th></tr>\n";
-  for (const ApplicationKernel &K : R.Kernels) {
+  for (const ReportedKernel &K : R.Kernels) {
     OS << "<tr><td><code>";
     if (K.Report.empty())
       OS << escapeHTML(K.Name);

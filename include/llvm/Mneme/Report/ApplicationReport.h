@@ -24,7 +24,7 @@
 namespace llvm {
 namespace mneme {
 
-struct ApplicationKernel {
+struct ReportedKernel {
   std::string Name;
   double Share = 0; ///< Of the time of all kernels, from 0 to 1.
   std::optional<uint64_t> Trials;
@@ -37,7 +37,7 @@ struct ApplicationKernel {
 
 struct ApplicationRecord {
   std::string Title;
-  std::vector<ApplicationKernel> Kernels; ///< The most expensive first.
+  std::vector<ReportedKernel> Kernels; ///< The most expensive first.
   RatioEstimate Predicted; ///< Of all kernels together.
   /// What is known of the application, and of the run: names and values.
   std::vector<std::pair<std::string, std::string>> Facts;
