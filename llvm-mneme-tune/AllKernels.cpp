@@ -80,6 +80,11 @@ struct StudiedKernel {
   /// configuration.
   double Nanoseconds = 0;
   double Share = 0;
+  /// Of the launches that are not tuned, as their verification is vacuous.
+  double UntunedNanoseconds = 0;
+  StringMap<double> LaunchNanoseconds; ///< By dynamic hash.
+  /// Launches to tune; empty for all.
+  std::vector<std::string> Launches;
   std::string Obstacle;             ///< Why the kernel is not tuned.
   std::string NeedsLaunch;          ///< TuneOptions::NeedsLaunch.
   std::optional<StudyResult> Study; ///< Of the last step.
@@ -102,8 +107,10 @@ struct StudiedKernel {
   }
   /// Returns the predicted nanoseconds of its launches, given the speed-up.
   double after(double RatioEstimate::*Bound) const {
-    return isPackaged() ? Nanoseconds / ((*Study->Speedup).*Bound)
-                        : Nanoseconds;
+    if (!isPackaged())
+      return Nanoseconds;
+    return UntunedNanoseconds + (Nanoseconds - UntunedNanoseconds) /
+                                    ((*Study->Speedup).*Bound);
   }
 };
 
@@ -148,6 +155,7 @@ private:
   bool hasPackage() const {
     return any_of(Kernels, [](const auto &K) { return K.isPackaged(); });
   }
+  Error leaveOutVacuous(StudiedKernel &K, Error E) const;
   Error proveOnApplication();
   double secondsLeft() const {
     return O.Budget ? Begin + O.Budget - steadySeconds()
@@ -282,7 +290,9 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
                        .str();
       return;
     }
-    K.Nanoseconds += summarize(R.nanoseconds()).Median * I.Occurrences;
+    double &Time = K.LaunchNanoseconds[I.DynamicHash];
+    Time = summarize(R.nanoseconds()).Median * I.Occurrences;
+    K.Nanoseconds += Time;
     if (!Plan->hasIR())
       K.Obstacle = "no IR";
   }
@@ -382,7 +392,8 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
                                           double Seconds, bool Explain) const {
   TuneOptions Own = O;
   Own.Database = K.Recorded.File;
-  Own.AllInstances = true;
+  Own.AllInstances = K.Launches.empty();
+  Own.RecordIds = K.Launches;
   Own.OfApplication = true;
   Own.NeedsLaunch = K.NeedsLaunch;
   Own.ResultsDir = K.Folder;
@@ -405,6 +416,34 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
   return Own;
 }
 
+/// A launch whose verification is vacuous, such as one before there is any data,
+/// must not cost the kernel's others. \returns success if they can be tuned.
+Error ApplicationStudy::leaveOutVacuous(StudiedKernel &K, Error E) const {
+  return handleErrors(
+      std::move(E), [&](std::unique_ptr<VacuousLaunches> V) -> Error {
+        ArrayRef<RecordedInstance> All = K.Recorded.Kernel.Instances;
+        // Launches of a study that has begun do not change.
+        if (K.Study || !K.Launches.empty() || V->Ids.size() == All.size())
+          return Error(std::move(V));
+        // A resumed run knows only their sum.
+        if (K.LaunchNanoseconds.empty()) {
+          double Known = K.Nanoseconds;
+          measure(K);
+          K.Nanoseconds = Known;
+        }
+        for (const RecordedInstance &I : All)
+          if (is_contained(V->Ids, I.DynamicHash))
+            K.UntunedNanoseconds += K.LaunchNanoseconds.lookup(I.DynamicHash);
+          else
+            K.Launches.push_back(I.DynamicHash);
+        if (!O.Quiet)
+          printNote(formatv("'{0}': {1} of {2} is not tuned: {3}",
+                            K.Recorded.Kernel.displayName(), V->Ids.size(),
+                            formatCount(All.size(), "launch"), V->Why));
+        return Error::success();
+      });
+}
+
 /// A fault of one kernel, such as vacuous verification, must not cost the
 /// others' results.
 Error ApplicationStudy::tune(StudiedKernel &K, Step S, double Seconds,
@@ -425,6 +464,10 @@ Error ApplicationStudy::tune(StudiedKernel &K, Step S, double Seconds,
   }
   double Start = steadySeconds();
   Expected<StudyResult> R = runStudy(makeOptions(K, S, Seconds, Explain));
+  if (Error E = leaveOutVacuous(K, R.takeError()))
+    R = std::move(E);
+  else if (!R)
+    R = runStudy(makeOptions(K, S, Seconds, Explain));
   if (R) {
     R->IsExhausted |= O.Tuner.Trials && R->Trials >= O.Tuner.Trials;
     K.StartSeconds = steadySeconds() - Start - R->SearchSeconds;
@@ -668,7 +711,9 @@ Error ApplicationStudy::writeReport() const {
   ApplicationRecord R;
   R.Title = O.Application ? quoteCommand(O.Application->Command) : O.Database;
   for (const StudiedKernel &K : Kernels) {
-    ReportedKernel Row{K.Recorded.Kernel.displayName(), K.Share};
+    ReportedKernel Row;
+    Row.Name = K.Recorded.Kernel.displayName();
+    Row.Share = K.Share;
     if (K.Study) {
       Row.Trials = K.Study->Trials;
       Row.Speedup = K.Study->Speedup;

@@ -168,8 +168,26 @@ StringRef getNamedDevice(const TuneOptions &O);
 /// Returns a symbol with characters replaced that are unsuitable in file names.
 std::string makeFileName(StringRef Kernel);
 
-/// Determines how much verification can catch. Fails for a vacuous launch,
-/// unless the user has allowed it.
+/// Launches for which an empty kernel would verify.
+class VacuousLaunches : public ErrorInfo<VacuousLaunches> {
+public:
+  static char ID;
+  VacuousLaunches(std::vector<std::string> Ids, std::string Why)
+      : Ids(std::move(Ids)), Why(std::move(Why)) {}
+  std::vector<std::string> Ids; ///< Dynamic hashes.
+  std::string Why;              ///< Of the first one.
+
+  void log(raw_ostream &OS) const override {
+    OS << "launch " << Ids.front() << ": " << Why
+       << "; tune another launch, or allow this one with --allow-vacuous";
+  }
+  std::error_code convertToErrorCode() const override {
+    return inconvertibleErrorCode();
+  }
+};
+
+/// Determines how much verification can catch. Fails with VacuousLaunches,
+/// unless the user has allowed them.
 Expected<StudyVerification>
 checkVerification(const TuneOptions &O, const TunedKernel &K, ReplayFarm &Farm,
                   const std::atomic<int> &Interrupts);

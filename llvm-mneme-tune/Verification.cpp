@@ -43,15 +43,25 @@ static bool isVacuous(const VerificationPower &P, const Assessment *A) {
   });
 }
 
-static Error refuseVacuous(const TunedKernel &K, size_t Instance,
-                           const VerificationPower &P) {
-  return createStringError(
-      formatv("launch {0}: {1}; tune another launch, or allow this one with "
-              "--allow-vacuous",
-              K.Instances[Instance].DynamicHash,
-              P.Vacuous ? describePower(P)
-                        : "verification is vacuous: an empty kernel matched")
-          .str());
+char VacuousLaunches::ID = 0;
+
+/// Fails if \p IsVacuous(index) is true for any launch.
+static Error refuseVacuous(const TunedKernel &K,
+                           ArrayRef<VerificationPower> Powers,
+                           function_ref<bool(size_t)> IsVacuous) {
+  std::vector<std::string> Ids;
+  std::string Why;
+  for (auto [I, P] : enumerate(Powers)) {
+    if (!IsVacuous(I))
+      continue;
+    if (Ids.empty())
+      Why = P.Vacuous ? describePower(P)
+                      : "verification is vacuous: an empty kernel matched";
+    Ids.push_back(K.Instances[I].DynamicHash);
+  }
+  if (Ids.empty())
+    return Error::success();
+  return make_error<VacuousLaunches>(std::move(Ids), std::move(Why));
 }
 
 /// Returns "caught 27 of 30 planted faults in 3 launches; missed half-precision
@@ -102,10 +112,9 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
     return V;
   ArrayRef<VerificationPower> Powers = Farm.powers();
   if (!O.AllowVacuous)
-    for (auto [I, P] : enumerate(Powers))
-      if (P.isVacuous())
-        return refuseVacuous(K, I, P);
-
+    if (Error E = refuseVacuous(
+            K, Powers, [&](size_t I) { return Powers[I].isVacuous(); }))
+      return std::move(E);
   for (const VerificationPower &P : Powers)
     if (std::string Advice = adviseJudge(P); !Advice.empty())
       return createStringError(Advice);
@@ -134,17 +143,20 @@ mneme::checkVerification(const TuneOptions &O, const TunedKernel &K,
     if (!All.empty() && Level != CompareLevel::Exact)
       V.Text += ("; compared at the level " + getLevelName(Level)).str();
   }
+  auto IsVacuous = [&](size_t I) {
+    return isVacuous(Powers[I], All.empty() ? nullptr : &All[I]);
+  };
+  if (!O.AllowVacuous)
+    if (Error E = refuseVacuous(K, Powers, IsVacuous))
+      return std::move(E);
   for (auto [I, P] : enumerate(Powers)) {
     const Assessment *A = All.empty() ? nullptr : &All[I];
-    bool Vacuous = isVacuous(P, A);
-    if (Vacuous && !O.AllowVacuous)
-      return refuseVacuous(K, I, P);
     json::Object Launch{{"record_id", K.Instances[I].DynamicHash},
                         {"power", toJSON(P)}};
     if (A)
       Launch["assessment"] = toJSON(*A);
     V.Launches.push_back(std::move(Launch));
-    if (Vacuous)
+    if (IsVacuous(I))
       V.Vacuous.push_back(K.Instances[I].DynamicHash);
   }
   return V;
