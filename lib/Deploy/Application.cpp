@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -119,6 +120,44 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
   return (Shown + " differs: " +
           describeDifference(A, B, Ignored ? "compared line" : "line"))
       .str();
+}
+
+/// Returns a regular expression for the lines that differ between the standard
+/// outputs of two runs, by their texts before the first digit; "REGEX" if that
+/// does not tell them from others.
+static std::string suggestIgnored(const ApplicationRun &A,
+                                  const ApplicationRun &B) {
+  SmallVector<StringRef, 0> Lines[2];
+  std::unique_ptr<MemoryBuffer> Texts[2];
+  for (auto [Run, Text, Own] :
+       zip_equal(ArrayRef<const ApplicationRun *>{&A, &B}, Texts, Lines)) {
+    if (errorToBool(readFile(Run->Folder.pathOf("stdout")).moveInto(Text)))
+      return "REGEX";
+    Text->getBuffer().split(Own, '\n');
+  }
+  if (Lines[0].size() != Lines[1].size())
+    return "REGEX";
+  SmallVector<StringRef, 4> Beginnings;
+  auto BeginningOf = [](StringRef Line) {
+    return Line.take_until(isDigit).rtrim();
+  };
+  for (auto [Line, Other] : zip_equal(Lines[0], Lines[1])) {
+    if (Line == Other)
+      continue;
+    StringRef Beginning = BeginningOf(Line);
+    if (count_if(Beginning, isAlpha) < 2 || Beginning != BeginningOf(Other))
+      return "REGEX";
+    if (!is_contained(Beginnings, Beginning))
+      Beginnings.push_back(Beginning);
+  }
+  constexpr size_t MaxBeginnings = 4;
+  if (Beginnings.empty() || Beginnings.size() > MaxBeginnings)
+    return "REGEX";
+  std::vector<std::string> Escaped;
+  for (StringRef B : Beginnings)
+    Escaped.push_back(Regex::escape(B));
+  std::string Any = join(Escaped, "|");
+  return quoteWord(Escaped.size() == 1 ? "^" + Any : "^(" + Any + ")");
 }
 
 //===----------------------------------------------------------------------===//
@@ -459,8 +498,8 @@ Error Application::comparePlain(const ApplicationRun &R) {
         "; --check must accept two plain runs");
   return createStringError(
       "two runs without packages are not the same: " + *Difference +
-      "; leave lines out with --ignore-lines=REGEX, or judge the results with "
-      "--check=COMMAND");
+      "; leave lines out with --ignore-lines=" + suggestIgnored(Reference, R) +
+      ", if they are no results, or judge the results with --check=COMMAND");
 }
 
 Error Application::prepare() {
