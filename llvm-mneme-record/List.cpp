@@ -75,7 +75,7 @@ static void printPages(StringRef Folder) {
     ++NumFiles;
     Bytes += Size;
   }
-  textOuts() << "all memory: " << NumFiles << " page files, "
+  textOuts() << "all memory: " << formatCount(NumFiles, "page file") << ", "
              << formatSize(Bytes) << '\n';
 }
 

@@ -14,7 +14,7 @@
 // RUN: for C in O0.auto O1.auto O2.auto O3.auto Oz.auto g.auto fast.auto O0.coroutine O2.coroutine O0.fiber O2.fiber; do \
 // RUN: for F in none O3; do \
 // RUN:   echo $C $F; env MNEME_HOST_STRATEGY=${C#*.} MNEME_HOST_FINISH=$F \
-// RUN:   llvm-mneme-record --device=host -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
+// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
 // RUN: done; done > %t.log
 // RUN: FileCheck %s < %t.log
 // RUN: FileCheck %s --check-prefix=PRINT < %t.log

@@ -4,12 +4,12 @@
 //
 // RUN: rm -rf %t.*
 // RUN: %cuda_cc -O2 %s -o %t.O2
-// RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O2 | FileCheck %s
-// RUN: env MNEME_HOST_STRATEGY=coroutine MNEME_HOST_FINISH=none llvm-mneme-record --device=host -o %t.1 -- %t.O2 | FileCheck %s
+// RUN: llvm-mneme-record --device=host --check-code=0 -o %t.0 -- %t.O2 | FileCheck %s
+// RUN: env MNEME_HOST_STRATEGY=coroutine MNEME_HOST_FINISH=none llvm-mneme-record --device=host --check-code=0 -o %t.1 -- %t.O2 | FileCheck %s
 // RUN: %cuda_cc -O0 -g %s -o %t.O0
-// RUN: llvm-mneme-record --device=host -o %t.2 -- %t.O0 | FileCheck %s
+// RUN: llvm-mneme-record --device=host --check-code=0 -o %t.2 -- %t.O0 | FileCheck %s
 // RUN: %cuda_cc -O3 -Xarch_device -ffast-math -DFAST %s -o %t.O3
-// RUN: llvm-mneme-record --device=host -o %t.3 -- %t.O3 | FileCheck %s
+// RUN: llvm-mneme-record --device=host --check-code=0 -o %t.3 -- %t.O3 | FileCheck %s
 // CHECK: all right
 
 #include "Inputs/check.h"

@@ -12,7 +12,7 @@
 // RUN: for C in O0.auto O1.auto O2.auto O3.auto Oz.auto O0.coroutine O3.coroutine O0.fiber O3.fiber; do \
 // RUN: for F in none O3; do \
 // RUN:   echo $C $F; env MNEME_HOST_STRATEGY=${C#*.} MNEME_HOST_FINISH=$F \
-// RUN:   llvm-mneme-record --device=host -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
+// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
 // RUN: done; done | FileCheck %s
 // CHECK-COUNT-18: all right
 
