@@ -331,14 +331,19 @@ Error GuardMaker::guardBuffers() {
   if (!Plan.state().handles().empty())
     return refuseUnguarded("no guard compares textures");
   addShape(/*IsSoft=*/false);
-  llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
-    return G.Fields.What == MNEME_GUARD_ARG;
+  // The code has these values as constants, whatever the tests varied.
+  std::set<unsigned> Constants;
+  llvm::erase_if(V.Guards, [&](const PackagedGuard &G) {
+    bool IsArg = G.Fields.What == MNEME_GUARD_ARG;
+    if (IsArg)
+      Constants.insert(G.Fields.Index);
+    return IsArg;
   });
   std::vector<PointerWord> Words;
   for (auto [I, Bytes] : enumerate(Plan.state().args())) {
     const KernelArg &A = Plan.kernel().Args[I];
     bool IsPointer = A.Kind == MNEME_ARG_POINTER;
-    const TestedArgument *Range = findTested(I);
+    const TestedArgument *Range = Constants.count(I) ? nullptr : findTested(I);
     if (Range && isPowerOf2_32(A.Size) && A.Size <= sizeof(uint64_t))
       addTested(V, *Range, A.Size);
     else if (!IsPointer || Use.Used.count(I))
