@@ -692,7 +692,8 @@ std::string mneme::toText(const MemoryUse &U) {
                  {"numbers", json::Array(U.Numbers)},
                  {"members", describeOffsets(U.Members)},
                  {"read", describeOffsets(U.Read)},
-                 {"variables", std::move(Variables)}};
+                 {"variables", std::move(Variables)},
+                 {"unguarded", json::fixUTF8(U.Unguarded)}};
   return formatv("{0}", json::Value(std::move(O)));
 }
 
@@ -716,6 +717,7 @@ Expected<MemoryUse> mneme::parseMemoryUse(StringRef Text) {
   U.Used = readNumbers(O.getArray("used"));
   U.Written = readNumbers(O.getArray("written"));
   U.Numbers = readNumbers(O.getArray("numbers"));
+  U.Unguarded = O.getString("unguarded").value_or("").str();
   for (auto [To, Key] : {std::pair(&U.Members, "members"), {&U.Read, "read"}})
     for (const auto &[Index, Offsets] : *O.getObject(Key))
       (*To)[std::atoi(Index.str().c_str())] = readNumbers(Offsets.getAsArray());

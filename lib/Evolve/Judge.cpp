@@ -242,8 +242,10 @@ Error Judge::assessPower() {
 /// not verify on is of no use.
 /// \param Scalars  draw scalars, too, if others of this number have some.
 /// \returns null if nothing can be drawn.
-Expected<std::unique_ptr<Judge::DrawnLaunch>>
-Judge::draw(unsigned Number, StringRef Device, bool Scalars) {
+Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
+                                                          StringRef Device,
+                                                          bool Scalars,
+                                                          bool MovesBuffers) {
   unsigned I = Training[Number % Training.size()];
   ReplayOptions Options = O.Farm.Base;
   Options.RecordId.clear();
@@ -255,13 +257,19 @@ Judge::draw(unsigned Number, StringRef Device, bool Scalars) {
   P.Seed = O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
   P.Scalars = Number >= 2 && Scalars;
+  P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
   if (Number >= 2)
     P.Values = Ranges[(Number - 2) % std::size(Ranges)];
-  auto Fail = [&](Error E) {
+  bool IsMoved = false;
+  auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
+    if (IsMoved) { // The recorded code may depend on distances.
+      consumeError(std::move(E));
+      return draw(Number, Device, Scalars, /*MovesBuffers=*/false);
+    }
     Unperturbed.push_back(toString(std::move(E)));
     return nullptr;
   };
@@ -271,10 +279,15 @@ Judge::draw(unsigned Number, StringRef Device, bool Scalars) {
   Expected<PerturbedLaunch> Written =
       writePerturbed(**Own,
                      Inputs.pathOf(Device.str() + std::to_string(Number) +
-                                   (Scalars ? "" : "-own-scalars")),
+                                   (Scalars ? "" : "-own-scalars") +
+                                   (MovesBuffers ? "" : "-own-distances")),
                      P);
   if (!Written)
     return Fail(Written.takeError());
+  IsMoved = is_contained(Written->Changed, BufferDistances);
+  if (!MovesBuffers)
+    Written->Unchanged.push_back(
+        (BufferDistances + ": the recorded code fails with others").str());
   for (const std::string &Why : Written->Unchanged)
     if (!is_contained(Unperturbed, Why))
       Unperturbed.push_back(Why);

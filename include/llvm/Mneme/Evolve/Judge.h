@@ -151,7 +151,8 @@ private:
   Error perturb();
   struct DrawnLaunch;
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
-                                              bool Scalars);
+                                              bool Scalars,
+                                              bool MovesBuffers = true);
   Error chooseSchedules();
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
