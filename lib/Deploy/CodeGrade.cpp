@@ -596,6 +596,23 @@ static bool isApplications(const GlobalVariable &G) {
          !isSpecialRegister(G) && G.getValueType()->isSized();
 }
 
+/// Returns true if instructions use a variable, not only lists of what the
+/// linker keeps.
+static bool isUsedByCode(const GlobalVariable &G) {
+  SmallVector<const Value *, 8> Values = {&G};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Values.empty())
+    for (const User *U : Values.pop_back_val()->users()) {
+      if (isa<Instruction>(U))
+        return true;
+      const auto *List = dyn_cast<GlobalVariable>(U);
+      if (!(List && List->getName().starts_with("llvm.")) &&
+          Seen.insert(U).second)
+        Values.push_back(U);
+    }
+  return false;
+}
+
 void MemoryUse::add(const MemoryUse &Other) {
   LoadsPointers |= Other.LoadsPointers;
   ComputesWithVariables |= Other.ComputesWithVariables;
@@ -658,7 +675,7 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
   for (const Argument &A : F.args())
     addArgument(A, M.getDataLayout(), Addresses, U);
   for (const GlobalVariable &G : M.globals()) {
-    if (G.use_empty() || !isApplications(G))
+    if (!isUsedByCode(G) || !isApplications(G))
       continue;
     U.ComputesWithVariables |= Addresses.isNumber(G);
     U.Variables[G.getName().str()] =

@@ -25,14 +25,6 @@ struct Move {
 };
 } // namespace
 
-/// Returns true if bytes may contain an address in the arena.
-static bool holdsAddress(ArrayRef<char> Bytes, const NewRecording &R) {
-  for (size_t At = 0; At + 8 <= Bytes.size(); At += 8)
-    if (support::endian::read64le(&Bytes[At]) - R.ArenaBase < R.ArenaSize)
-      return true;
-  return false;
-}
-
 /// Assigns addresses behind the arena's last buffer. Two buffers are farther
 /// from each other than any two were, if there is room for that. \returns false
 /// if there is no room at all.
@@ -75,6 +67,18 @@ static const Move *findMove(uint64_t Address, ArrayRef<Move> Moves) {
   return Ends;
 }
 
+/// Returns true if bytes may contain an address of a buffer.
+static bool holdsAddress(ArrayRef<char> Bytes, const NewRecording &R,
+                         ArrayRef<Move> Moves) {
+  for (size_t At = 0; At + 8 <= Bytes.size(); At += 8) {
+    uint64_t Word = support::endian::read64le(&Bytes[At]);
+    // Most are far from all buffers.
+    if (Word - R.ArenaBase <= R.ArenaSize && findMove(Word, Moves))
+      return true;
+  }
+  return false;
+}
+
 static void moveAddress(uint64_t &Address, ArrayRef<Move> Moves) {
   if (const Move *M = findMove(Address, Moves))
     Address += M->New - M->Old;
@@ -95,13 +99,13 @@ std::string mneme::moveBuffers(NewRecording &R,
         return Region.Kind == MNEME_REGION_TEXTURE;
       }))
     return "a texture refers to them";
-  for (const std::vector<MemoryRange> *Ranges : {&R.Before, &R.After})
-    for (const MemoryRange &Range : *Ranges)
-      if (holdsAddress(Range.Bytes, R))
-        return "memory contains addresses";
   std::vector<Move> Moves;
   if (!planMoves(R, Random, Moves))
     return "the arena has no room for other distances";
+  for (const std::vector<MemoryRange> *Ranges : {&R.Before, &R.After})
+    for (const MemoryRange &Range : *Ranges)
+      if (holdsAddress(Range.Bytes, R, Moves))
+        return "memory contains addresses";
   for (SnapshotRegion &Region : R.Regions)
     if (!Region.IsGlobal && !Region.isOutsideArena())
       moveAddress(Region.Address, Moves);
@@ -112,10 +116,12 @@ std::string mneme::moveBuffers(NewRecording &R,
       moveAddress(Range.Address, Moves);
   for (std::string &Arg : R.Args)
     moveWords(Arg, Moves);
-  return count_if(R.Regions,
-                  [](const SnapshotRegion &Region) {
-                    return Region.isOutsideArena();
-                  }) < 2
-             ? ""
-             : "several are outside of the arena";
+  // A variable is in the arena, but stays, too.
+  size_t Outside = 0, Variables = 0;
+  for (const SnapshotRegion &Region : R.Regions) {
+    Outside += Region.isOutsideArena();
+    Variables += Region.IsGlobal;
+  }
+  return Outside && Outside + Variables > 1 ? "some are outside of the arena"
+                                            : "";
 }

@@ -638,9 +638,10 @@ Error Perturber::write(StringRef Dir) {
       R.Before.push_back({Region.Info.Address, Old});
     addChanges(Region.Info.Address, Old, New, R.After);
   }
-  bool HasDistances = count_if(R.Regions, [](const SnapshotRegion &Info) {
-                        return !Info.IsGlobal;
-                      }) > 1;
+  bool HasDistances =
+      R.Regions.size() > 1 && any_of(R.Regions, [](const SnapshotRegion &Info) {
+        return !Info.IsGlobal;
+      });
   if (O.MovesBuffers && HasDistances) {
     std::string Why = moveBuffers(R, [&] { return Source.next(); });
     if (Why.empty())
