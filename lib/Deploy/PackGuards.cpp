@@ -906,12 +906,14 @@ std::string mneme::findMeaningChange(const CompileConfig &C, StringRef Pipeline,
 
 /// Mneme's own passes specialize code, initialize its memory, count or plant
 /// faults. Its settings have those that a winner may need.
-std::string mneme::findUnguardedPass(StringRef Pipeline) {
+std::string mneme::findUnguardedPass(StringRef Pipeline, bool IsJudgedByApp) {
   constexpr StringLiteral Prefix = "mneme-";
-  size_t Begin = Pipeline.find(Prefix);
-  if (Begin == StringRef::npos)
-    return "";
-  return Pipeline.drop_front(Begin)
-      .take_while([](char C) { return isAlnum(C) || C == '-'; })
-      .str();
+  for (size_t At = Pipeline.find(Prefix); At != StringRef::npos;
+       At = Pipeline.find(Prefix, At + 1)) {
+    StringRef Pass = Pipeline.drop_front(At).take_while(
+        [](char C) { return isAlnum(C) || C == '-'; });
+    if (!IsJudgedByApp || Pass != "mneme-fault")
+      return Pass.str();
+  }
+  return "";
 }

@@ -86,8 +86,8 @@ std::string findMeaningChange(const CompileConfig &C, StringRef Pipeline,
                               bool HasPlugins);
 
 /// Returns a pass of Mneme in a pipeline: no guards are known for any. Empty if
-/// there is none.
-std::string findUnguardedPass(StringRef Pipeline);
+/// there is none. An application judges planted faults, too.
+std::string findUnguardedPass(StringRef Pipeline, bool IsJudgedByApp = false);
 
 /// Reads the object \p Key of \p O: three numbers, of at least 1. \returns
 /// false if there is none.

@@ -80,7 +80,8 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
   // Guards come from the configuration and the recorded IR.
-  if (std::string Pass = findUnguardedPass(Plan.compiler().pipeline());
+  if (std::string Pass =
+          findUnguardedPass(Plan.compiler().pipeline(), Winner.IsJudgedByApp);
       !Pass.empty())
     return refuse("no guards are known for the pass '" + Pass +
                   "' of the pipeline" +
