@@ -689,9 +689,7 @@ Error GuardMaker::run() {
   if (Error E = chooseCode())
     return E;
   F.Cooperative = Recorded.Cooperative;
-  bool IsProven =
-      F.Code == MNEME_CODE_PROVEN && F.Grade != MNEME_GRADE_VERIFIED;
-  if (!IsProven && Recorded.Cluster != Dim3())
+  if (F.Code != MNEME_CODE_PROVEN && Recorded.Cluster != Dim3())
     for (unsigned Axis = 0; Axis != 3; ++Axis)
       addExact(MNEME_GUARD_CLUSTER, Axis, Recorded.Cluster[Axis]);
   if (Error E = describeCompiled())

@@ -359,11 +359,9 @@ static Fallback planLaunch(const MnemePackageVariant &V, const LaunchFacts &L,
   return Fallback::None;
 }
 
-/// Code or a launch that was only verified serves clusters of the sizes that a
-/// guard names.
+/// Code that is not proven serves clusters of the sizes that a guard names.
 static bool allowsClusters(const VariantTables &V) {
-  return (V.Fields->Code == MNEME_CODE_PROVEN &&
-          V.Fields->Grade != MNEME_GRADE_VERIFIED) ||
+  return V.Fields->Code == MNEME_CODE_PROVEN ||
          std::any_of(V.Guards.begin(), V.Guards.end(),
                      [](const MnemePackageGuard &G) {
                        return G.What == MNEME_GUARD_CLUSTER;
