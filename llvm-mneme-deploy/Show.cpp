@@ -281,8 +281,7 @@ static std::string describeCode(const PackagedVariant &V) {
     return "another source (verified, for launches like the recorded one" +
            (Unvaried.empty()
                 ? ""
-                : formatv("; tested on {0} launches, none of them with other "
-                          "contents of {1}",
+                : formatv("; tested on {0} launches, none of which changed {1}",
                           countTests(Provenance), Unvaried)
                       .str()) +
            ")";

@@ -112,7 +112,7 @@ Error KernelBaker::checkConfig() const {
       !Effects.empty())
     return fail(toString(Effects.front()) +
                 ", which a compilation must not do: " + UsePackage);
-  if (StringRef Pass = findUnguardedPass(Config.Passes.value_or(""));
+  if (std::string Pass = findUnguardedPass(Config.Passes.value_or(""));
       !Pass.empty())
     return fail("no guards are known for the pass '" + Pass +
                 "' of the pipeline: tune without it");

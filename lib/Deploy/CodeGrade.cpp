@@ -596,6 +596,23 @@ static bool isApplications(const GlobalVariable &G) {
          !isSpecialRegister(G) && G.getValueType()->isSized();
 }
 
+/// Returns true if instructions use a variable, not only lists of what the
+/// linker keeps.
+static bool isUsedByCode(const GlobalVariable &G) {
+  SmallVector<const Value *, 8> Values = {&G};
+  SmallPtrSet<const Value *, 8> Seen;
+  while (!Values.empty())
+    for (const User *U : Values.pop_back_val()->users()) {
+      if (isa<Instruction>(U))
+        return true;
+      const auto *List = dyn_cast<GlobalVariable>(U);
+      if (!(List && List->getName().starts_with("llvm.")) &&
+          Seen.insert(U).second)
+        Values.push_back(U);
+    }
+  return false;
+}
+
 void MemoryUse::add(const MemoryUse &Other) {
   LoadsPointers |= Other.LoadsPointers;
   ComputesWithVariables |= Other.ComputesWithVariables;
@@ -658,7 +675,7 @@ MemoryUse mneme::findMemoryUse(Module &M, StringRef Kernel) {
   for (const Argument &A : F.args())
     addArgument(A, M.getDataLayout(), Addresses, U);
   for (const GlobalVariable &G : M.globals()) {
-    if (G.use_empty() || !isApplications(G))
+    if (!isUsedByCode(G) || !isApplications(G))
       continue;
     U.ComputesWithVariables |= Addresses.isNumber(G);
     U.Variables[G.getName().str()] =
@@ -692,7 +709,8 @@ std::string mneme::toText(const MemoryUse &U) {
                  {"numbers", json::Array(U.Numbers)},
                  {"members", describeOffsets(U.Members)},
                  {"read", describeOffsets(U.Read)},
-                 {"variables", std::move(Variables)}};
+                 {"variables", std::move(Variables)},
+                 {"unguarded", json::fixUTF8(U.Unguarded)}};
   return formatv("{0}", json::Value(std::move(O)));
 }
 
@@ -716,6 +734,7 @@ Expected<MemoryUse> mneme::parseMemoryUse(StringRef Text) {
   U.Used = readNumbers(O.getArray("used"));
   U.Written = readNumbers(O.getArray("written"));
   U.Numbers = readNumbers(O.getArray("numbers"));
+  U.Unguarded = O.getString("unguarded").value_or("").str();
   for (auto [To, Key] : {std::pair(&U.Members, "members"), {&U.Read, "read"}})
     for (const auto &[Index, Offsets] : *O.getObject(Key))
       (*To)[std::atoi(Index.str().c_str())] = readNumbers(Offsets.getAsArray());

@@ -49,6 +49,8 @@ struct MemoryUse {
   /// The application's variables that it uses, with their sizes; 0 for those
   /// that are local to a file.
   std::map<std::string, uint64_t> Variables;
+  /// What else no guard compares: "it ..."; may be empty.
+  std::string Unguarded;
 
   /// Adds the use by other code with the same arguments.
   void add(const MemoryUse &Other);

@@ -198,7 +198,7 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
   assert(K && "the payload has no such kernel");
   if (needsLaunch(O.Config) && !O.Launch)
     return createStringError("it needs the values of a launch");
-  if (StringRef Pass = findUnguardedPass(O.Config.Passes.value_or(""));
+  if (std::string Pass = findUnguardedPass(O.Config.Passes.value_or(""));
       !Pass.empty())
     return createStringError("no guards are known for the pass '" + Pass +
                              "' of the pipeline");

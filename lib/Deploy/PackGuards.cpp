@@ -7,9 +7,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "PackGuards.h"
+#include "BufferBounds.h"
 #include "CodeGrade.h"
 #include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SetOperations.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/LLVMContext.h"
@@ -57,8 +59,8 @@ private:
   Error chooseLaunch();
   void setFixed(uint32_t Grade);
   Error chooseCode();
+  Error findOwnUse();
   Error describeCompiled();
-  void guardEverything();
   const TestedLaunch *getTests() const;
   const TestedArgument *findTested(unsigned Index) const;
   Error guardWords(unsigned Arg, StringRef Bytes,
@@ -69,9 +71,11 @@ private:
   void guardVariables();
   void guardMeasured();
   Error refuseUnguarded(const Twine &Why) const {
-    return make_error<PackRefusal>(Basis + ", and " + Why +
-                                   ": if it is right for all launches, pack it "
-                                   "with --code=unproven");
+    return make_error<PackRefusal>(
+        Basis + ", and " + Why +
+        ": if it is right for all launches, pack it with " +
+        (F.Code == MNEME_CODE_PROVEN ? "--launch-shape" : "--code") +
+        "=unproven");
   }
 
   void add(uint16_t What, unsigned Index, uint64_t Low, uint64_t High,
@@ -93,7 +97,7 @@ private:
   std::unique_ptr<Module> M;
   const SpecializeOptions &Specialize;
   MemoryUse Use; ///< By another version and by the recorded code.
-  /// What is known of code that is not proven, for a refusal.
+  /// What is known of code or a launch that is not proven, for a refusal.
   std::string Basis;
 };
 } // namespace
@@ -194,29 +198,6 @@ void mneme::addSpecialized(const Module &M, StringRef Kernel,
       uint32_t Size = IsBlock ? Block[Axis] : Grid[Axis];
       addGuard(V, What, Axis, IsIndex ? 1 : Size, Size);
     }
-  }
-}
-
-/// Admits verified launches only, apart from the contents of memory.
-void GuardMaker::guardEverything() {
-  addShape(/*IsSoft=*/false);
-  V.Guards.erase(llvm::remove_if(V.Guards,
-                                 [](const PackagedGuard &G) {
-                                   return G.Fields.What == MNEME_GUARD_ARG;
-                                 }),
-                 V.Guards.end());
-  std::vector<uint64_t> Handles = Plan.state().handles();
-  for (auto [I, Bytes] : enumerate(Plan.state().args())) {
-    if (Plan.kernel().Args[I].Kind == MNEME_ARG_POINTER)
-      continue;
-    char Raw[8] = {};
-    if (Bytes.size() == sizeof(Raw)) {
-      llvm::copy(Bytes, Raw);
-      // A texture has another handle in each process.
-      if (llvm::binary_search(Handles, support::endian::read64le(Raw)))
-        continue;
-    }
-    addBytes(V, I, Bytes);
   }
 }
 
@@ -328,17 +309,29 @@ const TestedArgument *GuardMaker::findTested(unsigned Index) const {
 /// ranges of these, and buffers of its sizes, at the same places in them, which
 /// overlap as they did.
 Error GuardMaker::guardBuffers() {
+  StringRef Who = F.Code == MNEME_CODE_PROVEN ? "the kernel" : "one of them";
+  if (Use.LoadsPointers)
+    return refuseUnguarded(Who + " loads pointers from memory, whose buffers "
+                                 "no guard compares");
+  if (Use.ComputesWithVariables)
+    return refuseUnguarded(Who + " computes with the address of a variable, "
+                                 "which no guard compares");
   if (!Plan.state().handles().empty())
     return refuseUnguarded("no guard compares textures");
   addShape(/*IsSoft=*/false);
-  llvm::erase_if(V.Guards, [](const PackagedGuard &G) {
-    return G.Fields.What == MNEME_GUARD_ARG;
+  // The code has these values as constants, whatever the tests varied.
+  std::set<unsigned> Constants;
+  llvm::erase_if(V.Guards, [&](const PackagedGuard &G) {
+    bool IsArg = G.Fields.What == MNEME_GUARD_ARG;
+    if (IsArg)
+      Constants.insert(G.Fields.Index);
+    return IsArg;
   });
   std::vector<PointerWord> Words;
   for (auto [I, Bytes] : enumerate(Plan.state().args())) {
     const KernelArg &A = Plan.kernel().Args[I];
     bool IsPointer = A.Kind == MNEME_ARG_POINTER;
-    const TestedArgument *Range = findTested(I);
+    const TestedArgument *Range = Constants.count(I) ? nullptr : findTested(I);
     if (Range && isPowerOf2_32(A.Size) && A.Size <= sizeof(uint64_t))
       addTested(V, *Range, A.Size);
     else if (!IsPointer || Use.Used.count(I))
@@ -479,6 +472,50 @@ Error GuardMaker::chooseLaunch() {
   return Error::success();
 }
 
+/// Returns the arguments through whose pointers the code of a plan leaves their
+/// buffers.
+static std::set<unsigned> findOutsideOf(const ReplayPlan &Plan) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  SpecializeOptions Launch;
+  Launch.Kernel = Plan.kernel().KernelName;
+  Launch.Grid = Plan.grid();
+  Launch.Block = Plan.block();
+  Launch.Ranges = true;
+  for (auto [I, Bytes] : enumerate(Plan.state().args())) {
+    if (Plan.kernel().Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
+      continue;
+    char Raw[8] = {};
+    llvm::copy(Bytes, Raw);
+    Launch.Args[I] = support::endian::read64le(Raw);
+  }
+  return findOutside(*M, Launch, findBufferPlaces(Plan));
+}
+
+/// Returns what a version depends on, unlike the recorded code, that no guard
+/// compares.
+static std::string findUnguardedUse(const ReplayPlan &Version,
+                                    const ReplayPlan &Recorded,
+                                    const MemoryUse &Use,
+                                    const MemoryUse &OfRecorded) {
+  for (const auto &[Name, Size] : Use.Variables)
+    if (!OfRecorded.Variables.count(Name) &&
+        none_of(Version.state().regions(),
+                [Name = StringRef(Name)](const RecordedRegion &R) {
+                  return R.Info.IsGlobal && R.Info.Name == Name;
+                }))
+      return "it uses the variable '" + Name + "', which was not recorded";
+  std::set<unsigned> Outside = findOutsideOf(Version);
+  set_subtract(Outside, findOutsideOf(Recorded));
+  return Outside.empty()
+             ? ""
+             : formatv("it accesses memory outside of the buffer of argument "
+                       "{0} by the pointer to it, at a distance that no guard "
+                       "compares",
+                       *Outside.begin())
+                   .str();
+}
+
 /// Decides why code is correct that was not made from the recorded IR by passes
 /// that keep its meaning.
 Error GuardMaker::chooseCode() {
@@ -508,10 +545,13 @@ Error GuardMaker::chooseCode() {
             differInHintsOnly(*Version, *Recorded))
           return IsSame.str();
         MemoryUse Use = findMemoryUse(*Version, Kernel);
-        if ((*Own)->hasIR())
-          Use.add(findMemoryUse(*Recorded, Kernel));
-        else // It may load any pointers.
+        if (!(*Own)->hasIR()) { // It may load any pointers.
           Use.LoadsPointers = true;
+          return toText(Use);
+        }
+        MemoryUse OfRecorded = findMemoryUse(*Recorded, Kernel);
+        Use.Unguarded = findUnguardedUse(Plan, **Own, Use, OfRecorded);
+        Use.add(OfRecorded);
         return toText(Use);
       },
       Limits);
@@ -530,14 +570,31 @@ Error GuardMaker::chooseCode() {
   if (O.Code < Grade)
     return make_error<PackRefusal>(Basis + ": serve launches like it with "
                                            "--code=verified");
-  if (O.Code != MNEME_CODE_UNPROVEN && Use.LoadsPointers)
-    return refuseUnguarded("one of them loads pointers from memory, whose "
-                           "buffers no guard compares");
-  if (O.Code != MNEME_CODE_UNPROVEN && Use.ComputesWithVariables)
-    return refuseUnguarded("one of them computes with the address of a "
-                           "variable, which no guard compares");
   F.Code = O.Code == MNEME_CODE_UNPROVEN ? O.Code : Grade;
+  if (F.Code != MNEME_CODE_UNPROVEN && !Use.Unguarded.empty())
+    return refuseUnguarded(Use.Unguarded);
   return Error::success();
+}
+
+/// Finds out what the recorded kernel does with memory.
+Error GuardMaker::findOwnUse() {
+  ChildLimits Limits;
+  Limits.Seconds = Plan.options().Timeout;
+  Expected<std::string> Found = runInChild(
+      "the analysis of the kernel",
+      [&]() -> Expected<std::string> {
+        MemoryUse Own;
+        Own.LoadsPointers = !Plan.hasIR();
+        LLVMContext Context;
+        if (Plan.hasIR())
+          Own = findMemoryUse(*Plan.cloneModule(Context),
+                              Plan.kernel().KernelName);
+        return toText(Own);
+      },
+      Limits);
+  if (!Found)
+    return Found.takeError();
+  return parseMemoryUse(*Found).moveInto(Use);
 }
 
 bool mneme::isPackageable(const Triple &T) {
@@ -639,12 +696,17 @@ Error GuardMaker::run() {
     return E;
   addSpecialized(*M, Plan.kernel().KernelName, Specialize, getLaunch(Plan),
                  Args, V);
-  if (F.Code == MNEME_CODE_TESTED || F.Code == MNEME_CODE_VERIFIED) {
+  if (F.Grade == MNEME_GRADE_VERIFIED && F.Code == MNEME_CODE_PROVEN) {
+    Basis = "the changed launch was verified for launches like the recorded "
+            "one only";
+    if (Error E = findOwnUse())
+      return E;
+  }
+  if (F.Code == MNEME_CODE_TESTED || F.Code == MNEME_CODE_VERIFIED ||
+      F.Grade == MNEME_GRADE_VERIFIED) {
     if (Error E = guardBuffers())
       return E;
-  } else if (F.Grade == MNEME_GRADE_VERIFIED)
-    guardEverything();
-  else if (F.Grade == MNEME_GRADE_UNPROVEN && F.Launch != MNEME_LAUNCH_COVER)
+  } else if (F.Grade == MNEME_GRADE_UNPROVEN && F.Launch != MNEME_LAUNCH_COVER)
     addShape(/*IsSoft=*/false);
   guardMeasured();
   return Error::success();
@@ -785,7 +847,7 @@ CompileOptions mneme::makeCompileOptions(StringRef Kernel,
 }
 
 /// Passes after which a kernel means something else.
-static constexpr StringLiteral ChangingPasses[] = {"forceattrs",
+static constexpr StringLiteral ChangingPasses[] = {"forceattrs", "internalize",
                                                    "lower-atomic"};
 
 /// Options of LLVM that change rounding, or assume what the code does not say.
@@ -840,9 +902,16 @@ std::string mneme::findMeaningChange(const CompileConfig &C, StringRef Pipeline,
   return "";
 }
 
-StringRef mneme::findUnguardedPass(StringRef Pipeline) {
-  for (StringRef Pass : {"mneme-specialize", "mneme-fill"})
-    if (Pipeline.contains(Pass))
-      return Pass;
+/// Mneme's own passes specialize code, initialize its memory, count or plant
+/// faults. Its settings have those that a winner may need.
+std::string mneme::findUnguardedPass(StringRef Pipeline, bool IsJudgedByApp) {
+  constexpr StringLiteral Prefix = "mneme-";
+  for (size_t At = Pipeline.find(Prefix); At != StringRef::npos;
+       At = Pipeline.find(Prefix, At + 1)) {
+    StringRef Pass = Pipeline.drop_front(At).take_while(
+        [](char C) { return isAlnum(C) || C == '-'; });
+    if (!IsJudgedByApp || Pass != "mneme-fault")
+      return Pass.str();
+  }
   return "";
 }

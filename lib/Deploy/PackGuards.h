@@ -85,9 +85,9 @@ bool needsLaunch(const KernelConfig &C);
 std::string findMeaningChange(const CompileConfig &C, StringRef Pipeline,
                               bool HasPlugins);
 
-/// Returns the pass of a pipeline that specializes or initializes the code, for
-/// which no guards are known; empty if there is none.
-StringRef findUnguardedPass(StringRef Pipeline);
+/// Returns a pass of Mneme in a pipeline: no guards are known for any. Empty if
+/// there is none. An application judges planted faults, too.
+std::string findUnguardedPass(StringRef Pipeline, bool IsJudgedByApp = false);
 
 /// Reads the object \p Key of \p O: three numbers, of at least 1. \returns
 /// false if there is none.

@@ -80,10 +80,12 @@ static Error checkWinner(const ReplayPlan &Plan, const MeasuredWinner &Winner,
   if (Plan.options().Fill)
     return refuse("the code initializes memory (--fill)");
   // Guards come from the configuration and the recorded IR.
-  if (StringRef Pass = findUnguardedPass(Plan.compiler().pipeline());
+  if (std::string Pass =
+          findUnguardedPass(Plan.compiler().pipeline(), Winner.IsJudgedByApp);
       !Pass.empty())
     return refuse("no guards are known for the pass '" + Pass +
-                  "' of the pipeline: use --specialize");
+                  "' of the pipeline" +
+                  (Pass == "mneme-specialize" ? ": use --specialize" : ""));
   if (!Plan.options().PTXFile.empty())
     return refuse("the code is from another file (--ptx)");
   // Candidates that the application judges are not compared.

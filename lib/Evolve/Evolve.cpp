@@ -422,7 +422,11 @@ Error Evolution::writeWinner(const EvolvedCandidate &C, json::Object Config,
   for (const std::unique_ptr<ReplayPlan> &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
   if (O.Judge.Untrusted)
-    R.Tested = TheJudge->describeTested();
+    if (Error E = TheJudge
+                      ->describeTested(
+                          CandidateConfig(Outcome.Final.Confirmed->Configs))
+                      .moveInto(R.Tested))
+      return E;
   return writeBest(R, pathIn(O.Output, "best.json"));
 }
 

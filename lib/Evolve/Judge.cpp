@@ -240,8 +240,12 @@ Error Judge::assessPower() {
 
 /// Draws inputs of a training instance. A launch that the recorded code does
 /// not verify on is of no use.
-Error Judge::perturbOne(unsigned Number, StringRef Device,
-                        std::shared_ptr<SourceCompiler> Sources) {
+/// \param Scalars  draw scalars, too, if others of this number have some.
+/// \returns null if nothing can be drawn.
+Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
+                                                          StringRef Device,
+                                                          bool Scalars,
+                                                          bool MovesBuffers) {
   unsigned I = Training[Number % Training.size()];
   ReplayOptions Options = O.Farm.Base;
   Options.RecordId.clear();
@@ -252,32 +256,50 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
   PerturbOptions P;
   P.Seed = O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
-  P.Scalars = Number >= 2 && !O.FixedScalars;
+  P.Scalars = Number >= 2 && Scalars;
+  P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
   if (Number >= 2)
     P.Values = Ranges[(Number - 2) % std::size(Ranges)];
-  auto Fail = [&](Error E) {
+  bool IsMoved = false;
+  auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
+    if (IsMoved) { // The recorded code may depend on distances.
+      consumeError(std::move(E));
+      return draw(Number, Device, Scalars, /*MovesBuffers=*/false);
+    }
     Unperturbed.push_back(toString(std::move(E)));
-    return Error::success();
+    return nullptr;
   };
   Expected<std::unique_ptr<ReplayPlan>> Own = Farm->plans()[I]->vary(Options);
   if (!Own)
     return Own.takeError();
-  Expected<PerturbedLaunch> Written = writePerturbed(
-      **Own, Inputs.pathOf(Device.str() + std::to_string(Number)), P);
+  Expected<PerturbedLaunch> Written =
+      writePerturbed(**Own,
+                     Inputs.pathOf(Device.str() + std::to_string(Number) +
+                                   (Scalars ? "" : "-own-scalars") +
+                                   (MovesBuffers ? "" : "-own-distances")),
+                     P);
   if (!Written)
     return Fail(Written.takeError());
+  IsMoved = is_contained(Written->Changed, BufferDistances);
+  if (!MovesBuffers)
+    Written->Unchanged.push_back(
+        (BufferDistances + ": the recorded code fails with others").str());
   for (const std::string &Why : Written->Unchanged)
     if (!is_contained(Unperturbed, Why))
       Unperturbed.push_back(Why);
-  DrawnLaunch L{I, P.OnlyOrder, std::move(Written->Changed),
-                std::move(Written->Unchanged), nullptr};
+  DrawnLaunch L{Number,
+                I,
+                P.OnlyOrder,
+                std::move(Written->Changed),
+                std::move(Written->Unchanged),
+                nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
                     .moveInto(L.Plan))
-    return E;
+    return std::move(E);
   VerificationPower Noticed;
   Expected<std::unique_ptr<ReplayPlan>> Prepared =
       prepareIsolated(*L.Plan, Device, Noticed);
@@ -306,34 +328,34 @@ Error Judge::perturbOne(unsigned Number, StringRef Device,
                                     "launch " +
                                     L.Plan->instance().DynamicHash));
   }
-  if (Device == getFirstDevice(*Farm))
-    Perturbed.push_back(std::move(L));
-  else
-    OnHost = std::make_unique<DrawnLaunch>(std::move(L));
-  return Error::success();
+  return std::make_unique<DrawnLaunch>(std::move(L));
 }
 
 Error Judge::perturb() {
   if (Error E = PrivateFolder::createTemporary().moveInto(Inputs))
     return E;
-  auto Sources = std::make_shared<SourceCompiler>();
+  Sources = std::make_shared<SourceCompiler>();
   if (Error E = Sources->prepare(O.Farm.Base.SourceDir))
     return E;
   std::string Device = getFirstDevice(*Farm);
-  for (unsigned N = 0; N != O.Perturbed; ++N)
-    if (Error E = perturbOne(N, Device, Sources))
-      return E;
+  for (unsigned N = 0; N != O.Perturbed; ++N) {
+    Expected<std::unique_ptr<DrawnLaunch>> L = draw(N, Device, !O.FixedScalars);
+    if (!L)
+      return L.takeError();
+    if (*L)
+      Perturbed.push_back(std::move(*L));
+  }
   // Those that no launch changes are of interest.
   erase_if(Unperturbed, [&](StringRef Why) {
-    return any_of(Perturbed, [&](const DrawnLaunch &L) {
-      return is_contained(L.Changed, Why.split(": ").first);
+    return any_of(Perturbed, [&](const std::unique_ptr<DrawnLaunch> &L) {
+      return is_contained(L->Changed, Why.split(": ").first);
     });
   });
   if (!O.Schedules || !O.Perturbed)
     return Error::success();
   // Races show on the host device, also those of a GPU's kernel.
   if (Device != "host")
-    if (Error E = perturbOne(1, "host", Sources))
+    if (Error E = draw(1, "host", !O.FixedScalars).moveInto(OnHost))
       return E;
   return chooseSchedules();
 }
@@ -343,7 +365,7 @@ Error Judge::chooseSchedules() {
   if (OnHost)
     Scheduled = OnHost.get();
   else if (!Perturbed.empty() && getFirstDevice(*Farm) == "host")
-    Scheduled = &Perturbed[Perturbed.size() > 1];
+    Scheduled = Perturbed[Perturbed.size() > 1].get();
   if (!Scheduled) {
     Unscheduled.push_back(
         "no launch with drawn inputs runs on the host device");
@@ -413,10 +435,10 @@ json::Object Judge::describe() const {
     return A;
   };
   json::Array Drawn, Orders;
-  for (const DrawnLaunch &L : Perturbed)
+  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed)
     Drawn.push_back(json::Object{
-        {"launch", Farm->plans()[L.Instance]->instance().DynamicHash},
-        {"changed", json::Array(L.Changed)}});
+        {"launch", Farm->plans()[L->Instance]->instance().DynamicHash},
+        {"changed", json::Array(L->Changed)}});
   for (const HostSchedule &S : Schedules)
     Orders.push_back(S.toString());
   return json::Object{
@@ -437,19 +459,24 @@ static json::Object makeTestedArgument(size_t Index, ArrayRef<int64_t> Values) {
       {"index", Index}, {"signed", true}, {"low", *Low}, {"high", *High}};
 }
 
-json::Array Judge::describeTested() const {
+Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
   json::Array All;
   for (unsigned I : Training) {
     const ReplayPlan &Own = *Farm->plans()[I];
     std::vector<const RecordedState *> States = {&Own.state()};
     std::set<StringRef> Changed;
     std::map<StringRef, StringRef> Unchanged;
-    for (const DrawnLaunch &L : Perturbed) {
-      if (L.Instance != I)
+    for (const std::unique_ptr<DrawnLaunch> &Any : Perturbed) {
+      if (Any->Instance != I)
         continue;
-      States.push_back(&L.Plan->state());
-      Changed.insert(L.Changed.begin(), L.Changed.end());
-      for (StringRef Why : L.Unchanged)
+      Expected<const DrawnLaunch *> L = chooseDrawn(*Any, Config);
+      if (!L)
+        return L.takeError();
+      if (!*L)
+        continue;
+      States.push_back(&(*L)->Plan->state());
+      Changed.insert((*L)->Changed.begin(), (*L)->Changed.end());
+      for (StringRef Why : (*L)->Unchanged)
         Unchanged.insert(Why.split(": "));
     }
     if (States.size() == 1)
@@ -671,12 +698,50 @@ static void failHeldOut(Judgement &J, FailureKind Kind, const Twine &Where) {
   J.Error = (Kind.name() + " on " + Where).str();
 }
 
+/// Returns a plan of \p Launch for a configuration, with the options of \p L.
 Expected<std::unique_ptr<ReplayPlan>>
-Judge::makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config) const {
+Judge::makePlan(const ReplayPlan &Launch, const DrawnLaunch &L,
+                const CandidateConfig &Config, bool WillCompile) const {
   ReplayOptions Options = L.Plan->options();
   if (Error E = applySide(Config.of(L.Instance), Options))
     return std::move(E);
-  return L.Plan->vary(std::move(Options));
+  return Launch.vary(std::move(Options), WillCompile);
+}
+
+/// Returns \p L, or if the code would not be that of the recorded launch, one
+/// with the recorded scalars: the code may have these as constants. Null if
+/// there is none.
+Expected<const Judge::DrawnLaunch *>
+Judge::chooseDrawn(const DrawnLaunch &L, const CandidateConfig &Config) {
+  std::string Keys[2];
+  for (auto [Key, Launch] :
+       zip_equal(Keys, ArrayRef<const ReplayPlan *>{
+                           Farm->plans()[L.Instance].get(), L.Plan.get()})) {
+    Expected<std::unique_ptr<ReplayPlan>> Plan =
+        makePlan(*Launch, L, Config, /*WillCompile=*/false);
+    if (!Plan)
+      return Plan.takeError();
+    Key = getKey((*Plan)->compiler().options());
+  }
+  if (Keys[0] == Keys[1])
+    return &L;
+  auto [It, IsNew] = WithOwnScalars.try_emplace(&L);
+  if (IsNew)
+    if (Error E = draw(L.Number, L.Plan->options().Device, /*Scalars=*/false)
+                      .moveInto(It->second))
+      return std::move(E);
+  return It->second.get();
+}
+
+/// \returns null if there is no such launch.
+Expected<std::unique_ptr<ReplayPlan>>
+Judge::makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config) {
+  Expected<const DrawnLaunch *> Chosen = chooseDrawn(L, Config);
+  if (!Chosen)
+    return Chosen.takeError();
+  if (!*Chosen)
+    return nullptr;
+  return makePlan(*(*Chosen)->Plan, **Chosen, Config, /*WillCompile=*/true);
 }
 
 /// \returns true if the test was interrupted.
@@ -688,19 +753,21 @@ bool Judge::isStopped(Judgement &J) const {
 }
 
 Error Judge::testDrawn(const CandidateConfig &Config, Judgement &J) {
-  for (const DrawnLaunch &L : Perturbed) {
+  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed) {
     if (isStopped(J))
       return Error::success();
-    Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(L, Config);
+    Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*L, Config);
     if (!Plan)
       return Plan.takeError();
+    if (!*Plan)
+      continue;
     Expected<ReplayResult> R = runIsolatedReplay(**Plan);
     if (!R)
       return R.takeError();
     if (FailureKind Kind(R->V); !Kind.empty()) {
       failHeldOut(J, Kind,
-                  L.OnlyOrder ? "a launch with inputs in another order"
-                              : "a launch with other inputs");
+                  L->OnlyOrder ? "a launch with inputs in another order"
+                               : "a launch with other inputs");
       return Error::success();
     }
     ++J.TestedLaunches;
@@ -712,6 +779,9 @@ Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
   if (Schedules.empty())
     return Error::success();
   Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*Scheduled, Config);
+  if (Plan && !*Plan)
+    Plan = makePlan(*Farm->plans()[Scheduled->Instance], *Scheduled, Config,
+                    /*WillCompile=*/true);
   if (!Plan)
     return Plan.takeError();
   for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
@@ -758,12 +828,14 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
       return "it is slower than the recorded code on a launch that was held "
              "out";
   }
-  if (Perturbed.empty() || !Perturbed.front().OnlyOrder || isStopped(J))
+  if (Perturbed.empty() || !Perturbed.front()->OnlyOrder || isStopped(J))
     return "";
   Expected<std::unique_ptr<ReplayPlan>> Plan =
-      makeDrawn(Perturbed.front(), Config);
+      makeDrawn(*Perturbed.front(), Config);
   if (!Plan)
     return Plan.takeError();
+  if (!*Plan)
+    return "";
   ReplayOptions Options = (*Plan)->options();
   Options.Compared = Baseline::Recompiled;
   Options.Iterations = O.Rounds;

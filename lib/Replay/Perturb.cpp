@@ -14,6 +14,7 @@
 
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "ElementTypes.h"
+#include "MoveBuffers.h"
 #include "llvm/ADT/APFloat.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -636,6 +637,17 @@ Error Perturber::write(StringRef Dir) {
     if (any_of(Old, [](char C) { return C != 0; }))
       R.Before.push_back({Region.Info.Address, Old});
     addChanges(Region.Info.Address, Old, New, R.After);
+  }
+  bool HasDistances =
+      R.Regions.size() > 1 && any_of(R.Regions, [](const SnapshotRegion &Info) {
+        return !Info.IsGlobal;
+      });
+  if (O.MovesBuffers && HasDistances) {
+    std::string Why = moveBuffers(R, [&] { return Source.next(); });
+    if (Why.empty())
+      Changed.push_back(BufferDistances);
+    else
+      Unchanged.push_back((BufferDistances + ": " + Why).str());
   }
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);

@@ -90,11 +90,20 @@ static bool beginsWithOneOf(StringRef Name, ArrayRef<StringLiteral> Prefixes) {
   return any_of(Prefixes, [&](StringRef P) { return Name.starts_with(P); });
 }
 
-/// Returns true for device memory that outlives a launch.
-static bool keepsState(const GlobalVariable &G) {
-  unsigned AS = G.getAddressSpace();
-  return (AS == 0 || AS == 1) && !G.isConstant() &&
-         !G.getName().starts_with("llvm.") && G.getSection() != "llvm.metadata";
+/// Returns why what a variable contains is not known in a launch; empty if it
+/// is: shared memory, and what nothing writes.
+static StringRef explainState(const GlobalVariable &G) {
+  constexpr unsigned Generic = 0, Global = 1, Constant = 4;
+  unsigned Space = G.getAddressSpace();
+  bool IsConstant = G.isConstant() && !G.isExternallyInitialized();
+  if (IsConstant || G.getName().starts_with("llvm.") ||
+      G.getSection() == "llvm.metadata")
+    return "";
+  if (Space == Constant || G.isConstant())
+    return "can be written by the host";
+  return Space == Generic || Space == Global
+             ? "keeps its value between launches"
+             : "";
 }
 
 Contents::Contents(const Module &M) {
@@ -118,9 +127,8 @@ void Contents::visit(const Module &M) {
   if (!M.getModuleInlineAsm().empty())
     Refused.insert("assembly outside of functions");
   for (const GlobalVariable &G : M.globals()) {
-    if (keepsState(G))
-      Refused.insert("the variable '" + G.getName().str() +
-                     "' keeps its value between launches");
+    if (StringRef Why = explainState(G); !Why.empty())
+      Refused.insert(("the variable '" + G.getName() + "' " + Why).str());
     if (G.hasInitializer())
       visit(*G.getInitializer());
   }

@@ -224,6 +224,13 @@ TEST(CodeGrade, AssemblyMayUseAPlaceOnly) {
               ElementsAre(1));
 }
 
+TEST(CodeGrade, ListsOfTheLinkerUseNoVariables) {
+  MemoryUse U = use("%r = load i32, ptr addrspace(1) @g\n"
+                    "store i32 %r, ptr %out");
+  EXPECT_EQ(U.Variables.size(), 1u);
+  EXPECT_EQ(U.Variables.count("g"), 1u);
+}
+
 TEST(CodeGrade, AddressesOfVariablesAreNumbers) {
   auto Computes = [](StringRef Body) {
     return use(Body).ComputesWithVariables;

@@ -79,6 +79,19 @@ TEST_F(GuardsTest, RefusesStateAssemblyAndCalls) {
               ElementsAre("a call to the undefined function 'f'"));
 }
 
+TEST_F(GuardsTest, RefusesVariablesThatTheHostWrites) {
+  for (StringRef Kind : {"global", "constant"})
+    EXPECT_THAT(
+        find(("@S = addrspace(4) externally_initialized " + Kind + " float 1.0")
+                 .str())
+            .Refusals,
+        ElementsAre("the variable 'S' can be written by the host"));
+  Recorded = parse("@S = addrspace(4) externally_initialized global float 1.0");
+  EXPECT_THAT(find("@S = addrspace(4) externally_initialized global float 1.0")
+                  .Refusals,
+              IsEmpty());
+}
+
 TEST_F(GuardsTest, SuspectsClocksAssemblyAndPointers) {
   EXPECT_THAT(findBody("  %C = call i64 @llvm.nvvm.read.ptx.sreg.clock64()",
                        "declare i64 @llvm.nvvm.read.ptx.sreg.clock64()\n")

@@ -23,6 +23,8 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include <chrono>
+#include <map>
+#include <memory>
 
 namespace llvm {
 namespace mneme {
@@ -127,10 +129,11 @@ public:
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
   json::Object describe() const;
-  /// Returns the launches with drawn inputs of each training instance that has
-  /// some, with the ranges of the integer arguments and the inputs that no
-  /// launch changed (WinnerRecord::Tested).
-  json::Array describeTested() const;
+  /// Returns the launches with drawn inputs on which a configuration was
+  /// tested, of each training instance that has some, with the ranges of the
+  /// integer arguments and the inputs that no launch changed
+  /// (WinnerRecord::Tested).
+  Expected<json::Array> describeTested(const CandidateConfig &Config);
   /// Returns what re-tests on the training instances, all of equal weight,
   /// need.
   TestSetting makeSetting(unsigned Rounds, double MinEffect = 0);
@@ -146,8 +149,10 @@ private:
   Error refreshBaselines();
   double estimate(const Evaluation &E, size_t Place);
   Error perturb();
-  Error perturbOne(unsigned Number, StringRef Device,
-                   std::shared_ptr<SourceCompiler> Sources);
+  struct DrawnLaunch;
+  Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
+                                              bool Scalars,
+                                              bool MovesBuffers = true);
   Error chooseSchedules();
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
@@ -158,9 +163,14 @@ private:
   Error distrust(const CandidateConfig &Config, Judgement &J);
   Error testHeldOut(const CandidateConfig &Config, Judgement &J);
   Error compare(const CandidateConfig &Config, Judgement &J);
-  struct DrawnLaunch;
+  Expected<std::unique_ptr<ReplayPlan>> makePlan(const ReplayPlan &Launch,
+                                                 const DrawnLaunch &L,
+                                                 const CandidateConfig &Config,
+                                                 bool WillCompile) const;
+  Expected<const DrawnLaunch *> chooseDrawn(const DrawnLaunch &L,
+                                            const CandidateConfig &Config);
   Expected<std::unique_ptr<ReplayPlan>>
-  makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config) const;
+  makeDrawn(const DrawnLaunch &L, const CandidateConfig &Config);
   bool isStopped() const { return O.Stop && O.Stop(); }
   bool isStopped(Judgement &J) const;
   Error testDrawn(const CandidateConfig &Config, Judgement &J);
@@ -184,14 +194,18 @@ private:
   DenseMap<uint64_t, double> Estimates;
   Assessment Power;
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
+  std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
-    unsigned Instance;
-    bool OnlyOrder;                   ///< Other values would be other work.
-    std::vector<std::string> Changed; ///< Inputs.
+    unsigned Number, Instance;
+    bool OnlyOrder;                     ///< Other values would be other work.
+    std::vector<std::string> Changed;   ///< Inputs.
     std::vector<std::string> Unchanged; ///< With the reasons.
-    std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
+    std::unique_ptr<ReplayPlan> Plan;   ///< Of the recorded code.
   };
-  std::vector<DrawnLaunch> Perturbed;
+  std::vector<std::unique_ptr<DrawnLaunch>> Perturbed;
+  /// Drawn launches with the recorded scalars instead of others; null if none
+  /// can be drawn.
+  std::map<const DrawnLaunch *, std::unique_ptr<DrawnLaunch>> WithOwnScalars;
   std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
   /// The launch of the schedules; null if there is none.
   const DrawnLaunch *Scheduled = nullptr;

@@ -42,7 +42,12 @@ struct PerturbOptions {
   /// Also draw scalar arguments: floating-point numbers, and integers from 1 to
   /// the recorded value, or beside it if that is 0, 1 or negative.
   bool Scalars = false;
+  /// Also give the buffers another order and other distances.
+  bool MovesBuffers = false;
 };
+
+/// The input of PerturbOptions::MovesBuffers.
+inline constexpr StringLiteral BufferDistances = "distances of buffers";
 
 /// A launch with drawn inputs.
 struct PerturbedLaunch {
