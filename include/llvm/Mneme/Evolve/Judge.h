@@ -53,7 +53,8 @@ struct JudgeOptions {
   /// shuffle the blocks. There are fewer for launches of many threads.
   unsigned Schedules = 32;
   unsigned Rounds = 30; ///< Pairs.
-  uint64_t Seed = 0;
+  /// Of the drawn launches and the schedules. Unset: random.
+  std::optional<uint64_t> Seed;
   /// Returns true to end re-tests and tests of finalists. Empty: never.
   std::function<bool()> Stop;
   /// Suspicions do not bar a candidate.
@@ -126,7 +127,9 @@ public:
   ArrayRef<unsigned> training() const { return Training; }
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
-  json::Object describe() const;
+  /// \param IsOver  no further version is judged: also returns the seed and the
+  /// schedules, by which an author could recognize the tests.
+  json::Object describe(bool IsOver = true) const;
   /// Returns the launches with drawn inputs of each training instance that has
   /// some, with the ranges of the integer arguments and the inputs that no
   /// launch changed (WinnerRecord::Tested).
@@ -187,7 +190,8 @@ private:
   struct DrawnLaunch {
     unsigned Instance;
     bool OnlyOrder;                   ///< Other values would be other work.
-    std::vector<std::string> Changed; ///< Inputs.
+    std::vector<std::string> Changed; ///< Inputs, with other values.
+    std::vector<std::string> Partly;  ///< Inputs, in another order.
     std::vector<std::string> Unchanged; ///< With the reasons.
     std::unique_ptr<ReplayPlan> Plan; ///< Of the recorded code.
   };
