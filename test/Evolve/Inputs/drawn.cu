@@ -43,6 +43,8 @@ __global__ void sums(const int *A, int *Sums, int Count) {
 
 __global__ void grids(const int *A, int *C) {
   int I = blockIdx.x * blockDim.x + threadIdx.x;
+  for (volatile int R = 0; R < 200; R = R + 1)
+    ;
   C[I] = A[I] * 5;
 }
 
