@@ -132,6 +132,11 @@ static cl::opt<unsigned> Schedules(
              "many threads)"),
     cl::value_desc("n"), cl::init(32), cl::sub(cl::SubCommand::getAll()),
     cl::cat(TrustCat));
+static cl::opt<uint64_t> JudgeSeed(
+    "judge-seed",
+    cl::desc("Seed of the drawn inputs and of the schedules (default: random, "
+             "so that no author knows them)"),
+    cl::value_desc("n"), cl::sub(cl::SubCommand::getAll()), cl::cat(TrustCat));
 static cl::opt<bool> AcceptSuspect(
     "accept-suspect",
     cl::desc("Accept candidates with suspicions: clocks, inline assembly, "
@@ -232,7 +237,8 @@ static Expected<JudgeOptions> readJudgeOptions() {
   O.FixedScalars = FixedScalars;
   O.Schedules = Schedules;
   O.Rounds = Rounds;
-  O.Seed = Seed;
+  if (JudgeSeed.getNumOccurrences())
+    O.Seed = JudgeSeed;
   O.AcceptSuspect = AcceptSuspect;
   O.Untrusted = !Trusted;
   return std::move(O);
@@ -291,7 +297,8 @@ static Expected<int> serve(Judge &J, const Pipe &Streams) {
   constexpr size_t MaxLine = 4 << 20;
   LineReader Lines(Streams.Read.get(), MaxLine);
   raw_fd_ostream OS(Streams.Write.get(), /*shouldClose=*/false);
-  OS << json::Value(json::Object{{"mneme_judge", 1}, {"trust", J.describe()}})
+  OS << json::Value(json::Object{{"mneme_judge", 1},
+                                 {"trust", J.describe(/*IsOver=*/false)}})
      << '\n';
   OS.flush();
   while (true) {

@@ -238,6 +238,15 @@ Expected<PackagedKernel> mneme::packWinner(const ReplayPlan &Plan,
   Provenance["compiled_for"] = toJSON(getLaunch(Plan));
   if (Winner.OnHost)
     Provenance["host_finish"] = getHostFinishName(Plan.options().Host.Finish);
+  // The tests on other launches say nothing of this one.
+  if (const json::Array *Tested = Provenance.getArray("tested")) {
+    json::Array Own;
+    for (const json::Value &Of : *Tested)
+      if (Of.getAsObject()->getString("record_id") ==
+          Plan.instance().DynamicHash)
+        Own.push_back(Of);
+    Provenance["tested"] = std::move(Own);
+  }
   V.Provenance = formatv("{0}", json::Value(std::move(Provenance)));
   return K;
 }

@@ -21,6 +21,7 @@
 #include <chrono>
 #include <cmath>
 #include <map>
+#include <random>
 #include <set>
 
 using namespace llvm;
@@ -93,6 +94,9 @@ json::Value mneme::makeSourceSetting(StringRef Text) {
 Expected<std::unique_ptr<Judge>> Judge::create(JudgeOptions Options) {
   std::unique_ptr<Judge> J(new Judge(std::move(Options)));
   J->O.Farm.Base.Untrusted = J->O.Untrusted;
+  // An author who knows the seed computes the drawn launches.
+  if (!J->O.Seed)
+    J->O.Seed = std::random_device()();
   if (Error E = J->split())
     return std::move(E);
   if (Error E = ReplayFarm::create(J->O.Farm).moveInto(J->Farm))
@@ -153,7 +157,8 @@ static Error checkAll(ArrayRef<Evaluation> All, bool Untrusted) {
           formatv("the recorded kernel does not verify ({0}: {1}){2}",
                   E.Failure, E.Error,
                   Untrusted ? "; if it reads local or shared memory before it "
-                              "writes it, give --trusted"
+                              "writes it, or memory behind a buffer, give "
+                              "--trusted"
                             : "")
               .str());
   return Error::success();
@@ -254,7 +259,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   Options.Warmup = 0;
   Options.Resources = false;
   PerturbOptions P;
-  P.Seed = O.Seed + Number + 1;
+  P.Seed = *O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
   P.Scalars = Number >= 2 && Scalars;
   P.MovesBuffers = MovesBuffers;
@@ -262,8 +267,11 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
-  if (Number >= 2)
-    P.Values = Ranges[(Number - 2) % std::size(Ranges)];
+  // Each instance gets launches of each kind: not in step with the instances.
+  if (Number >= 2) {
+    unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
+    P.Values = Ranges[(Number - 2 + Shift) % std::size(Ranges)];
+  }
   bool IsMoved = false;
   auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
     if (IsMoved) { // The recorded code may depend on distances.
@@ -295,6 +303,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                 I,
                 P.OnlyOrder,
                 std::move(Written->Changed),
+                std::move(Written->Partly),
                 std::move(Written->Unchanged),
                 nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
@@ -316,9 +325,9 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                                   R->Error));
   // Threads that write to the same element are no test of a version.
   if (!P.OnlyOrder && Device == "host") {
-    HostSchedule Some[] = {{HostSchedule::Random, O.Seed + 1},
-                           {HostSchedule::Random, O.Seed + 2},
-                           {HostSchedule::Random, O.Seed + 3}};
+    HostSchedule Some[] = {{HostSchedule::Random, *O.Seed + 1},
+                           {HostSchedule::Random, *O.Seed + 2},
+                           {HostSchedule::Random, *O.Seed + 3}};
     Expected<ReplayResult> Raced = replayScheduled(*L.Plan, Some, {});
     if (!Raced)
       return Fail(Raced.takeError());
@@ -348,7 +357,8 @@ Error Judge::perturb() {
   // Those that no launch changes are of interest.
   erase_if(Unperturbed, [&](StringRef Why) {
     return any_of(Perturbed, [&](const std::unique_ptr<DrawnLaunch> &L) {
-      return is_contained(L->Changed, Why.split(": ").first);
+      StringRef Input = Why.split(": ").first;
+      return is_contained(L->Changed, Input) || is_contained(L->Partly, Input);
     });
   });
   if (!O.Schedules || !O.Perturbed)
@@ -386,7 +396,7 @@ Error Judge::chooseSchedules() {
     bool IsRandom = Order == HostSchedule::Random;
     std::vector<HostSchedule> Some;
     for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
-      Some.push_back({Order, O.Seed + N + 1});
+      Some.push_back({Order, *O.Seed + N + 1});
     static constexpr ScheduleChecks Levels[] = {
         {true, true}, {true, false}, {false, false}};
     std::string Why;
@@ -427,7 +437,7 @@ TestCase Judge::makeCase(const CandidateConfig &C) const {
   return T;
 }
 
-json::Object Judge::describe() const {
+json::Object Judge::describe(bool IsOver) const {
   auto Ids = [&](ArrayRef<unsigned> Some) {
     json::Array A;
     for (unsigned I : Some)
@@ -435,18 +445,23 @@ json::Object Judge::describe() const {
     return A;
   };
   json::Array Drawn, Orders;
-  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed)
+  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed) {
+    json::Array Changed(L->Changed);
+    append_range(Changed, L->Partly);
     Drawn.push_back(json::Object{
         {"launch", Farm->plans()[L->Instance]->instance().DynamicHash},
-        {"changed", json::Array(L->Changed)}});
+        {"changed", std::move(Changed)}});
+  }
   for (const HostSchedule &S : Schedules)
-    Orders.push_back(S.toString());
+    if (IsOver)
+      Orders.push_back(S.toString());
   return json::Object{
       {"training", Ids(Training)},
       {"held_out", Ids(HeldOut)},
       {"perturbed", std::move(Drawn)},
       {"unperturbed", json::Array(Unperturbed)},
       {"fixed_scalars", O.FixedScalars},
+      {"seed", IsOver ? json::Value(*O.Seed) : json::Value(nullptr)},
       {"schedules", std::move(Orders)},
       {"unscheduled", json::Array(Unscheduled)},
       {"power", O.Untrusted ? toJSON(Power) : json::Value(nullptr)}};
@@ -476,8 +491,12 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         continue;
       States.push_back(&(*L)->Plan->state());
       Changed.insert((*L)->Changed.begin(), (*L)->Changed.end());
-      for (StringRef Why : (*L)->Unchanged)
-        Unchanged.insert(Why.split(": "));
+      for (StringRef Why : (*L)->Unchanged) {
+        auto [Input, Reason] = Why.split(": ");
+        Unchanged.insert_or_assign(Input, Reason);
+      }
+      for (StringRef Input : (*L)->Partly)
+        Unchanged.insert({Input, "only its order changed"});
     }
     if (States.size() == 1)
       continue;

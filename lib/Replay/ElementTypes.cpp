@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ElementTypes.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
@@ -27,7 +28,8 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
-#include <set>
+#include <map>
+#include <numeric>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -59,6 +61,45 @@ static uint32_t getDType(Type *Ty) {
   return MNEME_DTYPE_BYTES;
 }
 
+void LoadedValues::merge(const LoadedValues &Other) {
+  FindsWrites |= Other.FindsWrites;
+  FindsReads |= Other.FindsReads;
+  EndsLoops |= Other.EndsLoops;
+  if (!Range)
+    Range = Other.Range;
+  else if (Other.Range && Range->getBitWidth() == Other.Range->getBitWidth())
+    Range = Range->unionWith(*Other.Range);
+  else if (Other.Range)
+    Range = ConstantRange::getFull(Range->getBitWidth());
+}
+
+/// Returns the values that the IR permits a load of an integer to have; unset
+/// for other types.
+static std::optional<ConstantRange> getRange(const Instruction &I) {
+  auto *Ty = dyn_cast<IntegerType>(I.getType()->getScalarType());
+  if (!Ty)
+    return std::nullopt;
+  auto Range = ConstantRange::getFull(Ty->getBitWidth());
+  const auto *Load = dyn_cast<LoadInst>(&I);
+  if (!Load || Load->getType()->isVectorTy())
+    return Range;
+  if (const MDNode *Facts = Load->getMetadata(LLVMContext::MD_range))
+    Range = getConstantRangeFromMetadata(*Facts);
+  // A bool in memory.
+  unsigned Bits = 0;
+  for (const User *U : Load->users()) {
+    const auto *Trunc = dyn_cast<TruncInst>(U);
+    if (!Trunc || !Trunc->hasNoUnsignedWrap())
+      return Range;
+    Bits = std::max(Bits, Trunc->getType()->getScalarSizeInBits());
+  }
+  if (Bits)
+    Range = Range.intersectWith(
+        ConstantRange(APInt(Ty->getBitWidth(), 0),
+                      APInt::getOneBitSet(Ty->getBitWidth(), Bits)));
+  return Range;
+}
+
 namespace {
 /// Maps pointers of a kernel to regions.
 class RegionFinder {
@@ -66,8 +107,19 @@ public:
   RegionFinder(const ReplayPlan &Plan, const DataLayout &DL)
       : State(Plan.state()), DL(DL) {}
 
+  /// A place in a region.
+  struct Place {
+    size_t Region;
+    uint64_t Offset;
+  };
+
   std::optional<size_t> find(const Value *Pointer) const {
-    const Value *Object = getUnderlyingObject(Pointer);
+    std::optional<Place> P = findObject(getUnderlyingObject(Pointer));
+    return P ? std::optional(P->Region) : std::nullopt;
+  }
+
+  /// Returns where the object of a pointer begins.
+  std::optional<Place> findObject(const Value *Object) const {
     if (auto *A = dyn_cast<Argument>(Object))
       return isStructure(*A) ? std::nullopt : findInArgument(*A, 0);
     if (auto *G = dyn_cast<GlobalVariable>(Object))
@@ -94,22 +146,22 @@ private:
     return A.hasByValAttr() || A.hasByRefAttr();
   }
 
-  std::optional<size_t> findInArgument(const Argument &A,
-                                       uint64_t Offset) const {
+  std::optional<Place> findInArgument(const Argument &A,
+                                      uint64_t Offset) const {
     StringRef Bytes = State.args()[A.getArgNo()];
     if (Offset > Bytes.size() || Bytes.size() - Offset < 8)
       return std::nullopt;
     uint64_t Address = support::endian::read64le(Bytes.data() + Offset);
     for (auto [I, R] : enumerate(State.regions()))
       if (Address >= R.Info.Address && Address - R.Info.Address < R.Info.Size)
-        return I;
+        return Place{I, Address - R.Info.Address};
     return std::nullopt;
   }
 
-  std::optional<size_t> findVariable(StringRef Name) const {
+  std::optional<Place> findVariable(StringRef Name) const {
     for (auto [I, R] : enumerate(State.regions()))
       if (R.Info.IsGlobal && R.Info.Name == Name)
-        return I;
+        return Place{I, 0};
     return std::nullopt;
   }
 };
@@ -129,6 +181,86 @@ static uint32_t findStride(const Value *Pointer, const DataLayout &DL) {
   return isUInt<31>(Stride) ? Stride : 0;
 }
 
+namespace {
+/// An access to a region.
+struct RegionAccess {
+  uint64_t Offset = 0; ///< In the region, with variable indices of 0.
+  uint64_t Stride = 0; ///< Common divisor of the variable indices' strides.
+  uint32_t DType;
+  uint32_t Size, Count; ///< Of the elements; vectors have several.
+  bool IsLoad;
+  LoadedValues Values;
+  SmallVector<size_t, 2> To; ///< Regions that the loaded value gets to.
+};
+} // namespace
+
+/// Sets the offset and the stride of an access by \p Pointer, and returns the
+/// object that these begin with.
+static const Value *findPlace(const Value *Pointer, const DataLayout &DL,
+                              RegionAccess &A) {
+  while (true) {
+    if (Operator::getOpcode(Pointer) == Instruction::AddrSpaceCast) {
+      Pointer = cast<Operator>(Pointer)->getOperand(0);
+      continue;
+    }
+    auto *GEP = dyn_cast<GEPOperator>(Pointer);
+    if (!GEP)
+      return Pointer;
+    unsigned Bits = DL.getIndexTypeSizeInBits(GEP->getType());
+    SmallMapVector<Value *, APInt, 4> Variable;
+    APInt Constant(Bits, 0);
+    if (!GEP->collectOffset(DL, Bits, Variable, Constant))
+      return nullptr;
+    A.Offset += Constant.getSExtValue();
+    for (const auto &[Index, Stride] : Variable)
+      A.Stride = std::gcd(A.Stride, Stride.abs().getZExtValue());
+    Pointer = GEP->getPointerOperand();
+  }
+}
+
+/// Determines the records of a region, if all accesses have the same stride.
+static RecordLayout findRecords(ArrayRef<RegionAccess> All, uint64_t Size) {
+  uint64_t Stride = 0;
+  for (const RegionAccess &A : All) {
+    if (A.Stride && Stride && A.Stride != Stride)
+      return {};
+    Stride = std::max(Stride, A.Stride);
+  }
+  if (!Stride)
+    Stride = Size; // It is one record.
+  if (!Stride || !isUInt<31>(Stride))
+    return {};
+  RecordLayout L;
+  L.Size = Stride;
+  std::map<uint32_t, RecordMember> Members;
+  for (const RegionAccess &A : All)
+    for (uint32_t I = 0; I != A.Count; ++I) {
+      uint32_t At = (A.Offset + uint64_t(I) * A.Size) % Stride;
+      auto [It, IsNew] =
+          Members.insert({At, {At, A.Size, A.DType, A.IsLoad, A.Values}});
+      if (IsNew)
+        continue;
+      RecordMember &M = It->second;
+      M.IsRead |= A.IsLoad;
+      M.Values.merge(A.Values);
+      M.Size = std::max(M.Size, A.Size);
+      if (M.DType != A.DType)
+        M.DType = MNEME_DTYPE_BYTES;
+    }
+  for (auto &[Offset, M] : Members) {
+    // Members that overlap have several types.
+    if (!L.Members.empty()) {
+      RecordMember &Last = L.Members.back();
+      if (Last.Offset + Last.Size > Offset)
+        Last.DType = M.DType = MNEME_DTYPE_BYTES;
+    }
+    if (Offset + M.Size > Stride)
+      M.DType = MNEME_DTYPE_BYTES;
+    L.Members.push_back(M);
+  }
+  return L;
+}
+
 static bool isShared(const Value &Object) {
   constexpr unsigned Shared = 3;
   const auto *G = dyn_cast<GlobalVariable>(&Object);
@@ -136,13 +268,6 @@ static bool isShared(const Value &Object) {
 }
 
 namespace {
-/// What a loaded value may decide.
-struct Decisions {
-  bool FindsWrites = false, FindsReads = false, EndsLoops = false;
-
-  bool all() const { return FindsWrites && FindsReads && EndsLoops; }
-};
-
 /// Follows loaded values through registers and the launch's own memory.
 class ValueFlow {
 public:
@@ -155,8 +280,8 @@ public:
 
   /// \param NoteStore  is told of each other place that the value gets to; it
   /// returns false if that is not known.
-  Decisions follow(const Instruction &Load,
-                   function_ref<bool(const Value &)> NoteStore) const;
+  LoadedValues follow(const Instruction &Load,
+                      function_ref<bool(const Value &)> NoteStore) const;
 
 private:
   DominatorTree DT;
@@ -165,13 +290,15 @@ private:
 };
 } // namespace
 
-Decisions ValueFlow::follow(const Instruction &Load,
-                            function_ref<bool(const Value &)> NoteStore) const {
-  constexpr Decisions Anything = {true, true, true};
-  Decisions D;
+LoadedValues
+ValueFlow::follow(const Instruction &Load,
+                  function_ref<bool(const Value &)> NoteStore) const {
+  const LoadedValues Anything = {true, true, true, getRange(Load)};
+  LoadedValues D;
+  D.Range = Anything.Range;
   SmallVector<const Value *, 16> Values = {&Load};
   SmallPtrSet<const Value *, 16> Seen;
-  while (!Values.empty() && !D.all()) {
+  while (!Values.empty() && !D.decideAll()) {
     const Value *V = Values.pop_back_val();
     if (!Seen.insert(V).second)
       continue;
@@ -251,9 +378,11 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;
-  for (std::vector<bool> *Flags :
-       {&Types.IsRead, &Types.FindsWrites, &Types.FindsReads, &Types.EndsLoops})
-    Flags->resize(Types.OfRegion.size());
+  Types.IsRead.resize(Types.OfRegion.size());
+  Types.OfLoads.resize(Types.OfRegion.size());
+  Types.Records.resize(Types.OfRegion.size());
+  std::vector<std::vector<RegionAccess>> Accesses(Types.OfRegion.size());
+  std::vector<bool> NoRecords(Types.OfRegion.size());
   std::vector<bool> Seen(Types.OfRegion.size()), Accessed = Seen;
   auto Merge = [](uint32_t &Known, std::vector<bool>::reference Seen,
                   uint32_t DType) {
@@ -263,7 +392,6 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   RegionFinder Regions(Plan, M->getDataLayout());
   Function &Kernel = *M->getFunction(Plan.kernel().KernelName);
   ValueFlow Flow(Kernel);
-  std::set<std::pair<size_t, size_t>> Flows; ///< From region to region.
   auto Note = [&](const Instruction &I, const Value *Pointer, Type *Ty,
                   bool IsLoad, bool IsStore) {
     std::optional<size_t> Region = Regions.find(Pointer);
@@ -272,27 +400,34 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
       return;
     }
     Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
-    auto NoteLoad = [&] {
-      Types.IsRead[*Region] = true;
-      Decisions Known = {Types.FindsWrites[*Region], Types.FindsReads[*Region],
-                         Types.EndsLoops[*Region]};
-      if (!FollowsValues || Known.all())
-        return;
-      Decisions D = Flow.follow(I, [&](const Value &To) {
-        std::optional<size_t> Other = Regions.find(&To);
-        if (Other)
-          Flows.insert({*Region, *Other});
-        return Other.has_value();
-      });
-      for (auto [Flags, Decides] :
-           {std::pair(&Types.FindsWrites, D.FindsWrites),
-            {&Types.FindsReads, D.FindsReads},
-            {&Types.EndsLoops, D.EndsLoops}})
-        if (Decides)
-          (*Flags)[*Region] = true;
-    };
     if (IsLoad)
-      NoteLoad();
+      Types.IsRead[*Region] = true;
+    if (FollowsValues) {
+      const DataLayout &DL = M->getDataLayout();
+      RegionAccess A;
+      const Value *Object = findPlace(Pointer, DL, A);
+      std::optional<RegionFinder::Place> P;
+      if (Object)
+        P = Regions.findObject(Object);
+      auto *Vector = dyn_cast<FixedVectorType>(Ty);
+      if (P && !isa<ScalableVectorType>(Ty))
+        A.Offset += P->Offset;
+      else
+        NoRecords[*Region] = true;
+      A.DType = getDType(Ty);
+      A.Size = DL.getTypeStoreSize(Ty->getScalarType());
+      A.Count = Vector ? Vector->getNumElements() : 1;
+      A.IsLoad = IsLoad;
+      if (IsLoad)
+        A.Values = Flow.follow(I, [&](const Value &To) {
+          std::optional<size_t> Other = Regions.find(&To);
+          if (Other)
+            A.To.push_back(*Other);
+          return Other.has_value();
+        });
+      Types.OfLoads[*Region].merge(A.Values);
+      Accesses[*Region].push_back(std::move(A));
+    }
     if (!IsStore)
       return;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
@@ -318,11 +453,17 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   }
   // What gets to a region decides what its values decide.
   for (size_t Round = 0; Round != Types.IsRead.size(); ++Round)
-    for (auto [From, To] : Flows)
-      for (std::vector<bool> *Flags :
-           {&Types.FindsWrites, &Types.FindsReads, &Types.EndsLoops})
-        if ((*Flags)[To])
-          (*Flags)[From] = true;
+    for (auto [From, All] : enumerate(Accesses))
+      for (RegionAccess &A : All)
+        for (size_t To : A.To) {
+          LoadedValues Decided = Types.OfLoads[To];
+          Decided.Range = std::nullopt;
+          A.Values.merge(Decided);
+          Types.OfLoads[From].merge(Decided);
+        }
+  for (auto [I, Region] : enumerate(Plan.state().regions()))
+    if (!NoRecords[I])
+      Types.Records[I] = findRecords(Accesses[I], Region.Info.Size);
   return Types;
 }
 

@@ -15,10 +15,37 @@
 #ifndef LLVM_MNEME_LIB_REPLAY_ELEMENTTYPES_H
 #define LLVM_MNEME_LIB_REPLAY_ELEMENTTYPES_H
 
+#include "llvm/IR/ConstantRange.h"
 #include "llvm/Mneme/Replay/Plan.h"
 
 namespace llvm {
 namespace mneme {
+
+/// What the values that a kernel loads decide, and what the IR says of them.
+struct LoadedValues {
+  /// Where the kernel writes, where it reads, how often a loop runs.
+  bool FindsWrites = false, FindsReads = false, EndsLoops = false;
+  /// Of integers; unset if there are none.
+  std::optional<ConstantRange> Range;
+
+  bool findMemory() const { return FindsWrites || FindsReads; }
+  bool decideAll() const { return FindsWrites && FindsReads && EndsLoops; }
+  void merge(const LoadedValues &Other);
+};
+
+/// A member of the records in a region.
+struct RecordMember {
+  uint32_t Offset;
+  uint32_t Size;
+  uint32_t DType; ///< MNEME_DTYPE_BYTES if unknown, or if it has several types.
+  bool IsRead;
+  LoadedValues Values;
+};
+
+struct RecordLayout {
+  uint32_t Size = 0;                 ///< 0 if unknown.
+  std::vector<RecordMember> Members; ///< That the kernel accesses, in order.
+};
 
 struct ElementTypes {
   /// MNEME_DTYPE_* of the values that the kernel stores to each region;
@@ -29,9 +56,10 @@ struct ElementTypes {
   /// Regions that the kernel may load from, by a pointer that is attributed to
   /// them.
   std::vector<bool> IsRead;
-  /// What the values that the kernel loads from each region may decide: where
-  /// it writes, where it reads, how often a loop runs.
-  std::vector<bool> FindsWrites, FindsReads, EndsLoops;
+  /// Of the values that the kernel loads from each region.
+  std::vector<LoadedValues> OfLoads;
+  /// Of each region, as the kernel addresses it.
+  std::vector<RecordLayout> Records;
   /// The kernel may read memory by pointers that are attributed to no region.
   bool ReadsUnknown = false;
   /// The IR's fast-math flags promise that there are no NaNs or infinities.
@@ -45,7 +73,7 @@ struct ElementTypes {
 };
 
 /// Takes as long as a small pipeline.
-/// \param FollowsValues  set FindsWrites, FindsReads and EndsLoops, too.
+/// \param FollowsValues  set OfLoads and Records, too.
 ElementTypes inferElementTypes(const ReplayPlan &Plan,
                                bool FollowsValues = false);
 

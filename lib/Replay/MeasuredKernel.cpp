@@ -16,6 +16,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/Shortage.h"
@@ -49,6 +50,12 @@ static constexpr double DeferredNanoseconds = 1e6;
 
 /// Of this many timed launches, one is compared (ReplayOptions::Untrusted).
 static constexpr unsigned ComparedInterval = 4;
+
+/// What local and shared memory of untrusted code contain, in turns. An
+/// application's memory may be zero, or hold what the same code left.
+static constexpr MnemeHostFill Fills[] = {
+    MNEME_HOST_FILL_RANDOM, MNEME_HOST_FILL_ZEROS, MNEME_HOST_FILL_ONES,
+    MNEME_HOST_FILL_LEFT};
 
 //===----------------------------------------------------------------------===//
 // Loaded kernels
@@ -207,15 +214,20 @@ Error MeasuredKernel::load(const CompiledKernel &Code, LoadedKernels &Kernels) {
   return Error::success();
 }
 
-/// Gives the next launches of untrusted code other poison and, on the host
-/// device, other contents of local and shared memory.
+/// Gives the next launches of untrusted code other poison, other memory around
+/// buffers and, on the host device, other contents of local and shared memory.
 Error MeasuredKernel::vary() {
   if (!Plan.options().Untrusted || !Varies)
     return Error::success();
   std::random_device Source;
   auto Draw = [&] { return uint64_t(Source()) << 32 | Source(); };
-  Config.Fill = Draw() | 1;
-  return Memory.drawPoison({{Draw(), Draw()}, /*LeavesParts=*/NumCompared > 0});
+  Config.Fill = Fills[Memory.numLaunches() % std::size(Fills)];
+  PoisonDraw Poison = {{Draw(), Draw()}};
+  Poison.LeavesParts = NumCompared > 0;
+  Poison.FillsPadding = Config.Fill != MNEME_HOST_FILL_ZEROS;
+  if (Config.Fill == MNEME_HOST_FILL_RANDOM)
+    Config.Fill += Draw() >> 1;
+  return Memory.drawPoison(Poison);
 }
 
 /// On a GPU, the copies are only enqueued.
@@ -361,20 +373,24 @@ Error MeasuredKernel::verify(bool MayWait) {
 }
 
 Error MeasuredKernel::verifyRepeatedly() {
-  if (!Session.Power.varies())
-    return Error::success();
-  unsigned Launches = Plan.options().ComparedLaunches.value_or(
-      Session.Measured->Summary.Replays);
+  HostSchedule Own = Config.Schedule;
+  unsigned Launches = 1;
+  if (Session.Power.varies())
+    Launches = Plan.options().ComparedLaunches.value_or(
+        Session.Measured->Summary.Replays);
+  // A test under other schedules has many launches.
+  if (Plan.options().Untrusted && !D.asGPU() &&
+      Own.Order <= HostSchedule::Sequential)
+    Launches = std::max<unsigned>(Launches, std::size(Fills));
   if (Launches <= 1)
     return Error::success();
-  HostSchedule Own = Config.Schedule;
   auto Begin = std::chrono::steady_clock::now();
   while (isGood() && NumCompared < Launches &&
          (NumCompared < EnvelopeRule::MinReplays ||
           secondsSince(Begin) < MaxRepeatSeconds)) {
     if (Own.Order == HostSchedule::Random)
       Config.Schedule.Seed = FirstSeed + NumCompared;
-    else if (Own.Order != HostSchedule::Sequential)
+    else if (Own.Order != HostSchedule::Sequential && Session.Power.varies())
       Config.Schedule = {HostSchedule::Shuffled, FirstSeed + NumCompared};
     unsigned Number = NumCompared + 1;
     if (Error E = verify())

@@ -33,7 +33,8 @@ public:
   /// \param MayWait  leaves the comparison of a short launch to confirm().
   Error verify(bool MayWait = false);
   /// If results vary, compares further launches, on the host device in other
-  /// orders of blocks: a fault may show rarely.
+  /// orders of blocks: a fault may show rarely. On the host device, also
+  /// compares launches of untrusted code from all kinds of memory.
   Error verifyRepeatedly();
   /// Compares again after the last timed launch, so that the code that was
   /// timed is the code that was verified. Launches again if the last launch was

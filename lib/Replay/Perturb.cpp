@@ -45,6 +45,9 @@ static constexpr double SlowerThan = 20, MinSeconds = 1;
 /// On a GPU, a second launch is in another order, too.
 static constexpr HostSchedule OtherOrder = {HostSchedule::Shuffled, 1};
 
+/// Random schedules that show whether threads write to the same elements.
+static constexpr unsigned CollisionSchedules = 4;
+
 static constexpr StringLiteral NotesName = "changes.json";
 
 //===----------------------------------------------------------------------===//
@@ -107,15 +110,21 @@ public:
         IsCuda(Device.starts_with("cuda")) {}
 
   void permute(MutableArrayRef<char> Contents, size_t Size);
-  /// Changes the elements of a buffer.
-  /// Changes floating-point elements, or integers whose elements are all equal.
-  void drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
+  /// Changes floating-point elements.
+  void drawFloats(MutableArrayRef<char> Contents, uint32_t DType,
                   DrawnValues Values, unsigned Attempt);
+  /// Changes integers that are all equal.
+  /// \param IsFree  they may become larger.
+  void drawEqual(MutableArrayRef<char> Contents, size_t Size, bool IsFree,
+                 unsigned Attempt);
   /// Changes integers to others from the range of the buffer.
   void drawInRange(MutableArrayRef<char> Contents, size_t Size,
                    unsigned Attempt);
   /// Changes integers to any others.
   void drawAny(MutableArrayRef<char> Contents, size_t Size);
+  /// Replaces integers outside of \p Range by others.
+  void drawWithin(MutableArrayRef<char> Contents, size_t Size,
+                  const ConstantRange &Range);
   double drawFloat(double Old, DrawnValues Values, unsigned Attempt);
   int64_t drawInteger(int64_t Old, unsigned Attempt);
   uint64_t next() { return Random(); }
@@ -160,13 +169,14 @@ double InputSource::drawFloat(double Old, DrawnValues Values,
   return Attempt == 0 && Random() % 4 == 0 ? -New : New;
 }
 
-/// Sizes, indices and counts become smaller, others the next one.
+/// Sizes, indices and counts become smaller, half of them by a quarter at most;
+/// others the next one.
 int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt) {
   if (Old < 0)
     return Old + 1;
   if (Old < 2)
     return Attempt == 1 ? Old + 1 : 1 - Old;
-  if (Attempt == 0)
+  if (Attempt == 0 && Random() % 2)
     return Old - 1 - Random() % (uint64_t(Old + 3) / 4);
   return Attempt == 1 ? Old - 1 : 1 + Random() % (Old - 1);
 }
@@ -178,26 +188,29 @@ static bool isConstant(ArrayRef<char> Contents, size_t Size) {
   return true;
 }
 
-void InputSource::drawBuffer(MutableArrayRef<char> Contents, uint32_t DType,
+void InputSource::drawFloats(MutableArrayRef<char> Contents, uint32_t DType,
                              DrawnValues Values, unsigned Attempt) {
-  size_t Size = getDTypeSize(DType), Count = Contents.size() / Size;
+  size_t Size = getDTypeSize(DType);
   bool IsConstant = isConstant(Contents, Size);
-  bool IsFloat = getSemantics(DType);
-  for (size_t I = 0; I != Count; ++I) {
-    char *Bytes = &Contents[I * Size];
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
     if (!IsConstant && Random() % 2)
       continue;
-    if (IsFloat) {
-      double Old = getFloat(Bytes, DType).convertToDouble();
-      putDrawn(Bytes, DType, drawFloat(Old, Values, Attempt));
-      continue;
-    }
-    // Most such buffers count or mark something.
-    uint64_t Old = getBits(Bytes, Size);
-    uint64_t New = Old == 0 ? Random() % 3 : 1 + Random() % Old;
+    double Old = getFloat(&Contents[At], DType).convertToDouble();
+    putDrawn(&Contents[At], DType, drawFloat(Old, Values, Attempt));
+  }
+}
+
+/// Most such buffers count or mark something.
+void InputSource::drawEqual(MutableArrayRef<char> Contents, size_t Size,
+                            bool IsFree, unsigned Attempt) {
+  uint64_t Old = getBits(Contents.data(), Size);
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
     if (Attempt != 0 && Random() % 2)
-      New = Old;
-    std::memcpy(Bytes, &New, Size);
+      continue;
+    uint64_t New = Old == 0 ? Random() % 3
+                   : IsFree ? Random() % (2 * Old + 1)
+                            : 1 + Random() % Old;
+    std::memcpy(&Contents[At], &New, Size);
   }
 }
 
@@ -233,6 +246,21 @@ void InputSource::drawInRange(MutableArrayRef<char> Contents, size_t Size,
   }
 }
 
+void InputSource::drawWithin(MutableArrayRef<char> Contents, size_t Size,
+                             const ConstantRange &Range) {
+  if (Range.isFullSet() || Range.isEmptySet() ||
+      Range.getBitWidth() != 8 * Size)
+    return;
+  uint64_t Low = Range.getLower().getZExtValue();
+  uint64_t Count = (Range.getUpper() - Range.getLower()).getZExtValue();
+  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
+    if (Range.contains(APInt(8 * Size, getBits(&Contents[At], Size))))
+      continue;
+    uint64_t New = Low + Random() % Count;
+    std::memcpy(&Contents[At], &New, Size);
+  }
+}
+
 void InputSource::drawAny(MutableArrayRef<char> Contents, size_t Size) {
   for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
     if (Random() % 2)
@@ -251,6 +279,19 @@ void InputSource::drawAny(MutableArrayRef<char> Contents, size_t Size) {
 
 namespace {
 using Memory = std::vector<std::vector<char>>; ///< By region.
+
+/// How an input differs from the recorded one.
+enum class Change {
+  None,
+  Partly, ///< Only the order of elements, or some members of records.
+  Values,
+};
+
+/// The change that was found for an input.
+struct Outcome {
+  Change Kind = Change::None;
+  std::string Why; ///< Why it is not Values.
+};
 
 /// Draws the inputs of a launch and writes the recording.
 class Perturber {
@@ -271,6 +312,9 @@ private:
   InputSource Source;
   std::unique_ptr<ReplaySession> Session;
   std::unique_ptr<DeviceKernel> Kernel;
+  /// For random schedules; null if not needed, or if the recorded results
+  /// depend on them.
+  std::unique_ptr<DeviceKernel> Interleaved;
   ElementTypes Types;
   Memory Before, After; ///< Of the inputs drawn so far.
   std::vector<std::string> Args;
@@ -281,24 +325,34 @@ private:
   double LaunchSeconds = 0;
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
-  json::Array Changed, Unchanged;
+  json::Array Changed, Partly, Unchanged;
 
   Error prepare();
+  Expected<std::unique_ptr<DeviceKernel>> compile(const ReplayPlan &P);
+  Error prepareInterleaved();
   Expected<std::string> launch(const Memory &From,
                                ArrayRef<std::string> ArgBytes, Memory &To,
                                HostSchedule Order = {});
   std::string findFault(const Memory &From, const Memory &To) const;
   uint64_t countNonFinite(const Memory &M) const;
-  Error tryInput(
-      const Twine &Name,
-      function_ref<bool(Memory &, std::vector<std::string> &, unsigned Attempt)>
-          Draw,
-      bool IsTest = true);
+  Expected<std::string> findOrderFault(const Memory &From,
+                                       ArrayRef<std::string> ArgBytes,
+                                       const Memory &To, bool MayCollide);
+  Expected<Outcome> tryInput(
+      function_ref<Change(Memory &, std::vector<std::string> &, unsigned)> Draw,
+      bool IsTest = true, bool MayCollide = false);
+  void note(const Twine &Name, const Outcome &O);
   bool holdsPlaces(ArrayRef<char> Contents) const;
   bool isReachable(size_t Region) const;
   std::string nameOf(size_t Region) const;
   Error drawUnread(size_t Region);
+  void drawElements(MutableArrayRef<char> Contents, uint32_t DType,
+                    const LoadedValues &Facts, unsigned Attempt);
+  bool mayCollide(const LoadedValues &Facts, uint32_t DType) const {
+    return Facts.FindsWrites && !getSemantics(DType);
+  }
   Error drawBuffer(size_t Region);
+  Error drawRecords(size_t Region);
   Error drawScalar(size_t Arg);
   Error write(StringRef Dir);
 };
@@ -309,14 +363,7 @@ Error Perturber::prepare() {
     return E;
   if (Error E = Session->prepare(Report))
     return E;
-  Expected<CompiledKernel> Code = Session->compile(Plan, Report);
-  if (!Code)
-    return Code.takeError();
-  if (Code->failed())
-    return createStringError(Code->Error);
-  if (Error E = Session->device()
-                    ->load(Code->Image, Plan.globals())
-                    .moveInto(Kernel))
+  if (Error E = compile(Plan).moveInto(Kernel))
     return E;
   Types = inferElementTypes(Plan, /*FollowsValues=*/true);
   for (auto [I, Region] : enumerate(State.regions())) {
@@ -346,6 +393,42 @@ Error Perturber::prepare() {
                  });
   if (!IsExact || Types.PromisesFinite)
     Values = DrawnValues::Near;
+  return prepareInterleaved();
+}
+
+Expected<std::unique_ptr<DeviceKernel>>
+Perturber::compile(const ReplayPlan &P) {
+  Expected<CompiledKernel> Code = Session->compile(P, Report);
+  if (!Code)
+    return Code.takeError();
+  if (Code->failed())
+    return createStringError(Code->Error);
+  return Session->device()->load(Code->Image, P.globals());
+}
+
+/// Where integers decide where the kernel writes, drawn ones can make threads
+/// of a block write to the same element.
+Error Perturber::prepareInterleaved() {
+  if (O.OnlyOrder || Varies || Plan.options().Device != "host" ||
+      none_of(Types.OfLoads,
+              [](const LoadedValues &V) { return V.FindsWrites; }))
+    return Error::success();
+  ReplayOptions Options = Plan.options();
+  HostSchedule Random = {HostSchedule::Random, 1};
+  Options.HostSchedule = Random.toString();
+  Expected<std::unique_ptr<ReplayPlan>> P = Plan.vary(std::move(Options));
+  if (!P)
+    return P.takeError();
+  if (Error E = compile(**P).moveInto(Interleaved)) {
+    consumeError(std::move(E));
+    return Error::success();
+  }
+  Memory Again;
+  Expected<std::string> Fault = launch(Before, Args, Again, Random);
+  if (!Fault)
+    return Fault.takeError();
+  if (!Fault->empty() || Again != After)
+    Interleaved.reset();
   return Error::success();
 }
 
@@ -373,7 +456,9 @@ Expected<std::string> Perturber::launch(const Memory &From,
     Pointers.push_back(Bytes.Allocate(A.size(), Align(128)));
     llvm::copy(A, static_cast<char *>(Pointers.back()));
   }
-  Expected<LaunchOutcome> Outcome = D.launch(*Kernel, Config, Pointers);
+  bool IsRandom = Order.Order == HostSchedule::Random;
+  Expected<LaunchOutcome> Outcome =
+      D.launch(IsRandom ? *Interleaved : *Kernel, Config, Pointers);
   if (!Outcome)
     return Outcome.takeError();
   if (Outcome->Status != LaunchStatus::Ok)
@@ -406,26 +491,53 @@ std::string Perturber::findFault(const Memory &From, const Memory &To) const {
   return "";
 }
 
-/// Changes one input by \p Draw, which returns false if there is nothing to
-/// draw, and keeps the change if the recorded code works with it.
-/// \param IsTest  false if the recorded code does not depend on the input: the
-/// change does not count.
-Error Perturber::tryInput(
-    const Twine &Name,
-    function_ref<bool(Memory &, std::vector<std::string> &, unsigned)> Draw,
-    bool IsTest) {
-  std::string Why = "no time was left";
-  bool IsGood = false;
+/// Returns why results with drawn inputs depend on the order of blocks, or of
+/// threads if \p MayCollide; empty if they do not.
+Expected<std::string> Perturber::findOrderFault(const Memory &From,
+                                                ArrayRef<std::string> ArgBytes,
+                                                const Memory &To,
+                                                bool MayCollide) {
+  std::vector<HostSchedule> Orders;
+  // A size that is too small for the grid makes blocks write to the same
+  // elements.
+  if (!Varies)
+    Orders.push_back(OtherOrder);
+  if (MayCollide)
+    for (unsigned N = 0; N != CollisionSchedules; ++N)
+      Orders.push_back({HostSchedule::Random, N + 1});
+  for (HostSchedule Order : Orders) {
+    Memory Again;
+    Expected<std::string> Fault = launch(From, ArgBytes, Again, Order);
+    if (!Fault || !Fault->empty())
+      return Fault;
+    if (Again != To)
+      return Order.Order == HostSchedule::Random
+                 ? "its results depend on the order of threads"
+                 : "its results depend on the order of blocks";
+  }
+  return std::string();
+}
+
+/// Changes one input by \p Draw, and keeps the change if the recorded code
+/// works with it.
+/// \param IsTest  false for an input that the recorded code does not read.
+/// \param MayCollide  a change of values decides where threads write.
+Expected<Outcome> Perturber::tryInput(
+    function_ref<Change(Memory &, std::vector<std::string> &, unsigned)> Draw,
+    bool IsTest, bool MayCollide) {
+  Outcome Best;
   Memory GoodBefore, GoodAfter;
   std::vector<std::string> GoodArgs;
   for (unsigned Attempt = 0; Attempt != Attempts; ++Attempt) {
-    if (secondsSince(Begin) > MaxSeconds)
+    if (secondsSince(Begin) > MaxSeconds) {
+      Best.Why = "no time was left";
       break;
+    }
     Memory NewBefore = Before, NewAfter;
     std::vector<std::string> NewArgs = Args;
-    if (!Draw(NewBefore, NewArgs, Attempt) ||
-        (NewBefore == Before && NewArgs == Args)) {
-      Why = "there is nothing to change";
+    Change Kind = Draw(NewBefore, NewArgs, Attempt);
+    if (Kind == Change::None || (NewBefore == Before && NewArgs == Args)) {
+      Best.Why = "there is nothing to change";
       continue;
     }
     Expected<std::string> Fault = launch(NewBefore, NewArgs, NewAfter);
@@ -433,43 +545,45 @@ Error Perturber::tryInput(
       return Fault.takeError();
     if (Fault->empty())
       *Fault = findFault(NewBefore, NewAfter);
-    if (Fault->empty() && !Varies) {
-      // A size that is too small for the grid makes blocks write to the same
-      // elements.
-      Memory Again;
-      if (Error E =
-              launch(NewBefore, NewArgs, Again, OtherOrder).moveInto(*Fault))
-        return E;
-      if (Fault->empty() && Again != NewAfter)
-        *Fault = "its results depend on the order of blocks";
-    }
+    if (Fault->empty())
+      if (Error E = findOrderFault(NewBefore, NewArgs, NewAfter,
+                                   MayCollide && Kind == Change::Values)
+                        .moveInto(*Fault))
+        return std::move(E);
     if (!Fault->empty()) {
-      Why = "the recorded code fails with other contents: " + *Fault;
+      Best.Why = "the recorded code fails with other contents: " + *Fault;
       continue;
     }
     // A change that matters is better than one that does not.
     bool Matters = false;
     for (size_t I = 0; I != After.size(); ++I)
       Matters |= IsChanged[I] && NewAfter[I] != After[I];
-    if (!Matters && IsGood)
+    if (Best.Kind != Change::None && (!Matters || Kind < Best.Kind))
       continue;
-    IsGood = true;
+    Best.Kind = Kind;
     GoodBefore = std::move(NewBefore);
     GoodAfter = std::move(NewAfter);
     GoodArgs = std::move(NewArgs);
     if (Matters || !IsTest)
       break;
   }
-  if (!IsGood) {
-    Unchanged.push_back((Name + ": " + Why).str());
-    return Error::success();
-  }
+  if (Best.Kind == Change::None)
+    return Best;
   Before = std::move(GoodBefore);
   After = std::move(GoodAfter);
   Args = std::move(GoodArgs);
-  if (IsTest)
+  return Best;
+}
+
+void Perturber::note(const Twine &Name, const Outcome &Found) {
+  if (Found.Kind == Change::Values) {
     Changed.push_back(Name.str());
-  return Error::success();
+    return;
+  }
+  if (Found.Kind == Change::Partly)
+    Partly.push_back(Name.str());
+  if (!O.OnlyOrder || Found.Kind == Change::None)
+    Unchanged.push_back((Name + ": " + Found.Why).str());
 }
 
 /// Returns true if a buffer may contain addresses or handles.
@@ -499,23 +613,23 @@ bool Perturber::isReachable(size_t Region) const {
 }
 
 /// Other code may read what the recorded code does not, and must not depend on
-/// it.
+/// it: the change does not count.
 Error Perturber::drawUnread(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
   uint32_t Record = std::max(1u, getDTypeSize(DType));
   return tryInput(
-      nameOf(Region),
-      [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
-        MutableArrayRef<char> Contents = M[Region];
-        if (Contents.size() < Record || holdsPlaces(Contents))
-          return false;
-        if (getSemantics(DType))
-          Source.drawBuffer(Contents, DType, DrawnValues::Near, Attempt);
-        else
-          Source.drawAny(Contents, Record);
-        return true;
-      },
-      /*IsTest=*/false);
+             [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
+               MutableArrayRef<char> Contents = M[Region];
+               if (Contents.size() < Record || holdsPlaces(Contents))
+                 return Change::None;
+               if (getSemantics(DType))
+                 Source.drawFloats(Contents, DType, DrawnValues::Near, Attempt);
+               else
+                 Source.drawAny(Contents, Record);
+               return Change::Values;
+             },
+             /*IsTest=*/false)
+      .takeError();
 }
 
 std::string Perturber::nameOf(size_t Region) const {
@@ -524,47 +638,143 @@ std::string Perturber::nameOf(size_t Region) const {
                        : formatv("buffer {0}", Info.Id).str();
 }
 
-Error Perturber::drawBuffer(size_t Region) {
-  uint32_t DType = Types.OfAccess[Region];
-  std::string Name = nameOf(Region);
-  if (!Types.IsRead[Region])
-    return Error::success();
-  uint32_t Record = DType == MNEME_DTYPE_BYTES ? Types.StrideOfRegion[Region]
-                                               : getDTypeSize(DType);
-  StringRef Why = Record == 0 ? "its elements have several types"
-                  : holdsPlaces(Before[Region])
-                      ? "it contains addresses or handles"
-                      : "";
-  if (!Why.empty()) {
-    Unchanged.push_back((Name + ": " + Why).str());
-    return Error::success();
+/// Changes values, less and less with each attempt.
+void Perturber::drawElements(MutableArrayRef<char> Contents, uint32_t DType,
+                             const LoadedValues &Facts, unsigned Attempt) {
+  size_t Size = getDTypeSize(DType);
+  if (getSemantics(DType)) {
+    Source.drawFloats(Contents, DType,
+                      Facts.findMemory() ? DrawnValues::Near : Values, Attempt);
+    return;
   }
-  return tryInput(Name, [&](Memory &M, std::vector<std::string> &,
-                            unsigned Attempt) {
-    MutableArrayRef<char> Contents = M[Region];
-    if (Contents.size() < Record)
-      return false;
-    bool IsFloat = getSemantics(DType);
-    bool IsConstant = isConstant(Contents, Record);
-    if (!IsConstant)
-      Source.permute(Contents, Record);
-    if (O.OnlyOrder || DType == MNEME_DTYPE_BYTES ||
-        (!IsConstant &&
-         (Attempt == 2 || (!IsFloat && Types.FindsWrites[Region]))))
-      return true;
-    bool FindsMemory = Types.FindsWrites[Region] || Types.FindsReads[Region];
-    if (IsFloat || IsConstant)
-      Source.drawBuffer(Contents, DType,
-                        FindsMemory ? DrawnValues::Near : Values, Attempt);
-    else if (Values != DrawnValues::Near && Attempt == 0 && !FindsMemory &&
-             !Types.EndsLoops[Region])
-      Source.drawAny(Contents, Record);
-    else
-      Source.drawInRange(Contents, Record, Attempt);
-    return true;
-  });
+  bool IsFree = Attempt == 0 && !Facts.findMemory() && !Facts.EndsLoops;
+  if (IsFree && Values != DrawnValues::Near)
+    Source.drawAny(Contents, Size);
+  else if (isConstant(Contents, Size))
+    Source.drawEqual(Contents, Size, IsFree, Attempt);
+  else
+    Source.drawInRange(Contents, Size, Attempt);
+  if (Facts.Range)
+    Source.drawWithin(Contents, Size, *Facts.Range);
 }
 
+Error Perturber::drawBuffer(size_t Region) {
+  if (!Types.IsRead[Region])
+    return Error::success();
+  uint32_t DType = Types.OfAccess[Region];
+  uint32_t Size = getDTypeSize(DType);
+  const RecordLayout &Records = Types.Records[Region];
+  bool IsRecord =
+      Records.Members.size() > 1 &&
+      (DType == MNEME_DTYPE_BYTES || Records.Size < Before[Region].size());
+  if (holdsPlaces(Before[Region])) {
+    note(nameOf(Region), {Change::None, "it contains addresses or handles"});
+    return Error::success();
+  }
+  if (IsRecord)
+    return drawRecords(Region);
+  if (DType == MNEME_DTYPE_BYTES) {
+    note(nameOf(Region), {Change::None, "its elements have several types"});
+    return Error::success();
+  }
+  const LoadedValues &Facts = Types.OfLoads[Region];
+  bool MayCollide = mayCollide(Facts, DType);
+  auto Draw = [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
+    MutableArrayRef<char> Contents = M[Region];
+    if (Contents.size() < Size)
+      return Change::None;
+    bool IsConstant = isConstant(Contents, Size);
+    if (!IsConstant)
+      Source.permute(Contents, Size);
+    else if (O.OnlyOrder)
+      return Change::None;
+    if (O.OnlyOrder ||
+        (!IsConstant && (Attempt == 2 || (MayCollide && !Interleaved))))
+      return Change::Partly;
+    std::vector<char> Moved = Contents.vec();
+    drawElements(Contents, DType, Facts, Attempt);
+    return Contents == ArrayRef(Moved) ? Change::Partly : Change::Values;
+  };
+  Expected<Outcome> Found =
+      tryInput(Draw, /*IsTest=*/true, MayCollide && Interleaved);
+  if (!Found)
+    return Found.takeError();
+  if (Found->Kind == Change::Partly)
+    Found->Why = "only its order changed" +
+                 (Found->Why.empty() ? "" : ": " + Found->Why);
+  note(nameOf(Region), *Found);
+  return Error::success();
+}
+
+/// Returns a member of all records.
+static std::vector<char> getColumn(ArrayRef<char> Contents, uint32_t Record,
+                                   const RecordMember &M) {
+  std::vector<char> Column;
+  for (size_t At = M.Offset; At + M.Size <= Contents.size(); At += Record)
+    append_range(Column, Contents.slice(At, M.Size));
+  return Column;
+}
+
+static void putColumn(MutableArrayRef<char> Contents, uint32_t Record,
+                      const RecordMember &M, ArrayRef<char> Column) {
+  for (size_t At = M.Offset; At + M.Size <= Contents.size(); At += Record) {
+    llvm::copy(Column.take_front(M.Size), &Contents[At]);
+    Column = Column.drop_front(M.Size);
+  }
+}
+
+/// Changes the members one after the other.
+Error Perturber::drawRecords(size_t Region) {
+  const RecordLayout &L = Types.Records[Region];
+  Expected<Outcome> Moved =
+      tryInput([&](Memory &M, std::vector<std::string> &, unsigned) {
+        if (isConstant(M[Region], L.Size))
+          return Change::None;
+        Source.permute(M[Region], L.Size);
+        return Change::Partly;
+      });
+  if (!Moved)
+    return Moved.takeError();
+  if (O.OnlyOrder) {
+    note(nameOf(Region), *Moved);
+    return Error::success();
+  }
+  Outcome All = {Change::Values, ""};
+  bool IsAny = Moved->Kind != Change::None;
+  for (const RecordMember &M : L.Members) {
+    if (!M.IsRead)
+      continue;
+    bool MayCollide = mayCollide(M.Values, M.DType);
+    Outcome Found;
+    Found.Why = "they have several types";
+    if (MayCollide && !Interleaved)
+      Found.Why = "they decide where the kernel writes";
+    else if (M.DType != MNEME_DTYPE_BYTES)
+      if (Error E = tryInput(
+                        [&](Memory &New, std::vector<std::string> &,
+                            unsigned Attempt) {
+                          std::vector<char> Column =
+                              getColumn(New[Region], L.Size, M);
+                          if (Column.empty())
+                            return Change::None;
+                          drawElements(Column, M.DType, M.Values, Attempt);
+                          putColumn(New[Region], L.Size, M, Column);
+                          return Change::Values;
+                        },
+                        /*IsTest=*/true, MayCollide)
+                        .moveInto(Found))
+        return E;
+    IsAny |= Found.Kind != Change::None;
+    if (Found.Kind == Change::None && All.Why.empty())
+      All.Why = formatv("bytes {0} to {1} of its {2}-byte records are as "
+                        "recorded: {3}",
+                        M.Offset, M.Offset + M.Size - 1, L.Size, Found.Why);
+  }
+  if (!All.Why.empty())
+    All.Kind = IsAny ? Change::Partly : Change::None;
+  note(nameOf(Region), All);
+  return Error::success();
+}
 Error Perturber::drawScalar(size_t Arg) {
   const KernelArg &A = Plan.kernel().Args[Arg];
   std::string Name = formatv("argument {0}", Arg).str();
@@ -581,26 +791,31 @@ Error Perturber::drawScalar(size_t Arg) {
                                         : MNEME_DTYPE_BYTES;
   size_t Size = Args[Arg].size();
   if (DType == MNEME_DTYPE_BYTES || Size != getDTypeSize(DType)) {
-    Unchanged.push_back(Name + ": its type is " + A.Type);
+    note(Name, {Change::None, "its type is " + A.Type});
     return Error::success();
   }
   if (holdsPlaces({Args[Arg].data(), Size})) {
-    Unchanged.push_back(Name + ": it contains an address or a handle");
+    note(Name, {Change::None, "it contains an address or a handle"});
     return Error::success();
   }
-  return tryInput(Name, [&](Memory &, std::vector<std::string> &New,
-                            unsigned Attempt) {
-    char *Bytes = New[Arg].data();
-    if (getSemantics(DType)) {
-      double Old = getFloat(Bytes, DType).convertToDouble();
-      putFloat(Bytes, DType, Source.drawFloat(Old, DrawnValues::Near, Attempt));
-      return true;
-    }
-    int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
-    uint64_t Value = Source.drawInteger(Old, Attempt);
-    std::memcpy(Bytes, &Value, Size);
-    return true;
-  });
+  Expected<Outcome> Found =
+      tryInput([&](Memory &, std::vector<std::string> &New, unsigned Attempt) {
+        char *Bytes = New[Arg].data();
+        if (getSemantics(DType)) {
+          double Old = getFloat(Bytes, DType).convertToDouble();
+          putFloat(Bytes, DType,
+                   Source.drawFloat(Old, DrawnValues::Near, Attempt));
+          return Change::Values;
+        }
+        int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
+        uint64_t Value = Source.drawInteger(Old, Attempt);
+        std::memcpy(Bytes, &Value, Size);
+        return Change::Values;
+      });
+  if (!Found)
+    return Found.takeError();
+  note(Name, *Found);
+  return Error::success();
 }
 
 /// Returns the ranges of whole pages in which \p To differs from \p From.
@@ -654,6 +869,7 @@ Error Perturber::write(StringRef Dir) {
   if (Error E = writeRecording(Dir, *M, std::move(R)).takeError())
     return E;
   json::Object Notes{{"changed", std::move(Changed)},
+                     {"partly", std::move(Partly)},
                      {"unchanged", std::move(Unchanged)}};
   return writeFileAtomically(
       pathIn(Dir, NotesName),
@@ -683,7 +899,7 @@ Error Perturber::run(StringRef Dir) {
     if (!Types.IsRead[I] && isReachable(I))
       if (Error E = drawUnread(I))
         return E;
-  if (Changed.empty()) {
+  if (Changed.empty() && Partly.empty()) {
     std::string Text = "no input of launch " + Plan.instance().DynamicHash +
                        " can be changed";
     for (const json::Value &Why : Unchanged)
@@ -743,6 +959,7 @@ Expected<PerturbedLaunch> mneme::writePerturbed(const ReplayPlan &Plan,
   PerturbedLaunch L;
   L.File = Files->front();
   L.Changed = getTexts(*V->getAsObject(), "changed");
+  L.Partly = getTexts(*V->getAsObject(), "partly");
   L.Unchanged = getTexts(*V->getAsObject(), "unchanged");
   return std::move(L);
 }

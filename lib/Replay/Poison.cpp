@@ -114,6 +114,15 @@ static bool isLeft(const PoisonDraw &D, size_t Region, uint64_t Offset) {
   return drawWord(D, Own + Region, 1 + Offset / PartBytes) % 2;
 }
 
+void mneme::drawPadding(uint64_t Address, MutableArrayRef<char> Bytes,
+                        const PoisonDraw &D) {
+  constexpr uint64_t Stream = uint64_t(1) << 33; // Of no region.
+  for (char &Byte : Bytes) {
+    Byte = drawWord(D, Stream, Address / 8) >> 8 * (Address % 8);
+    ++Address;
+  }
+}
+
 void PoisonMask::draw(size_t Region, uint64_t Begin, ArrayRef<char> Outcome,
                       MutableArrayRef<char> Bytes, const PoisonDraw &D) const {
   const uint8_t *Bits = Regions[Region].Bits;

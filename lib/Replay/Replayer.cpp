@@ -157,12 +157,27 @@ void Replayer::findPadding() {
   }
 }
 
-Error Replayer::clearPadding() {
+/// The byte of the memory around buffers on a GPU.
+static uint8_t getPaddingByte(const PoisonDraw &D) {
+  return D.FillsPadding ? D.Keys[0] : 0;
+}
+
+/// Returns the contents of memory that belongs to no region.
+std::vector<char> Replayer::makePadding(const Padding &P) const {
+  if (D->asGPU())
+    return std::vector<char>(P.Size, char(getPaddingByte(Draw)));
+  std::vector<char> Bytes(P.Size);
+  if (Draw.FillsPadding)
+    drawPadding(P.Address, Bytes, Draw);
+  return Bytes;
+}
+
+Error Replayer::fillPadding() {
   for (const Padding &P : Paddings)
     if (GPUDevice *GPU = D->asGPU()) {
-      if (Error E = GPU->fill(P.Address, 0, P.Size))
+      if (Error E = GPU->fill(P.Address, getPaddingByte(Draw), P.Size))
         return E;
-    } else if (Error E = D->write(P.Address, std::vector<char>(P.Size))) {
+    } else if (Error E = D->write(P.Address, makePadding(P))) {
       return E;
     }
   PaddingIsDirty = false;
@@ -185,7 +200,9 @@ Expected<std::optional<StrayWrite>> Replayer::findStrayOnHost() {
     Bytes.resize(P.Size);
     if (Error E = D->read(P.Address, Bytes))
       return std::move(E);
-    auto Written = find_if(Bytes, [](char C) { return C != 0; });
+    std::vector<char> Own = makePadding(P);
+    auto [Written, Old] =
+        std::mismatch(Bytes.begin(), Bytes.end(), Own.begin());
     if (Written != Bytes.end())
       return describeStray(P, Written - Bytes.begin());
   }
@@ -248,6 +265,13 @@ Error Replayer::poison(std::shared_ptr<const PoisonMask> New) {
 }
 
 Error Replayer::drawPoison(const PoisonDraw &D) {
+  if (D.FillsPadding || Draw.FillsPadding) {
+    PaddingIsDirty = true;
+    Clean = false;
+    if (Resident)
+      if (Error E = Resident->setPadding(getPaddingByte(D)))
+        return E;
+  }
   Draw = D;
   // The host draws when it restores memory.
   return Mask && Resident ? poison(Mask) : Error::success();
@@ -330,7 +354,7 @@ Error Replayer::restore() {
   if (Clean)
     return Error::success();
   if (PaddingIsDirty)
-    if (Error E = clearPadding())
+    if (Error E = fillPadding())
       return E;
   if (Resident) {
     if (Error E = Resident->restore())

@@ -34,7 +34,7 @@ ResidentMemory::create(const RecordedState &State,
 ResidentMemory::~ResidentMemory() {
   Plan.reset();
   // Fails harmlessly if the device is lost.
-  for (uint64_t Address : {Allocations[0], Allocations[1], Zeros})
+  for (uint64_t Address : {Allocations[0], Allocations[1], PaddingCopy})
     if (Address)
       consumeError(D.release(Address));
 }
@@ -67,15 +67,14 @@ Expected<bool> ResidentMemory::allocate() {
       consumeError(std::move(E));
       return false;
     }
-  uint64_t Largest = 0;
   for (const Replayer::Padding &P : Paddings)
-    Largest = std::max(Largest, P.Size);
-  if (Largest) {
-    if (Error E = D.allocate(Largest + Page).moveInto(Zeros)) {
+    LargestPadding = std::max(LargestPadding, P.Size);
+  if (LargestPadding) {
+    if (Error E = D.allocate(LargestPadding + Page).moveInto(PaddingCopy)) {
       consumeError(std::move(E));
       return false;
     }
-    if (Error E = D.fill(Zeros, 0, Largest + Page))
+    if (Error E = setPadding(0))
       return std::move(E);
   }
   After = Before;
@@ -84,6 +83,11 @@ Expected<bool> ResidentMemory::allocate() {
     After[I] += alignTo(Allocations[1], Page);
   }
   return true;
+}
+
+Error ResidentMemory::setPadding(uint8_t Byte) {
+  return LargestPadding ? D.fill(PaddingCopy, Byte, LargestPadding + Page)
+                        : Error::success();
 }
 
 /// Copies all regions in one launch.
@@ -188,7 +192,7 @@ ResidentMemory::compare(ArrayRef<ComparePart> Parts,
                      P.Rule.NaN == NaNRule::Error, 0});
   for (const Replayer::Padding &P : Paddings)
     // The comparison needs addresses that are equal modulo 16.
-    Table.push_back({alignTo(Zeros, Page, P.Address), P.Address, P.Size,
+    Table.push_back({alignTo(PaddingCopy, Page, P.Address), P.Address, P.Size,
                      /*Value=*/0, MNEME_DTYPE_BYTES, MNEME_TOLERANCE_EXACT,
                      /*ForbidNaN=*/0, 0});
   Expected<std::vector<MnemeCompareResult>> Results = D.compare(Table);

@@ -40,13 +40,16 @@ public:
   Error writeBefore(size_t Region, uint64_t Offset, ArrayRef<char> Bytes);
   Error clearBefore(size_t Region);
 
+  /// Sets the byte that padding consists of; initially 0.
+  Error setPadding(uint8_t Byte);
+
   /// Enqueues copies of the dirty ranges to the arena.
   Error restore();
 
   /// Compares the arena with the contents after the launch and describes first
   /// mismatches.
-  /// \param Written  set to the first non-zero byte of padding: index of the
-  /// padding, and offset in it.
+  /// \param Written  set to the first byte of padding that was written: index
+  /// of the padding, and offset in it.
   Expected<std::vector<CompareStats>>
   compare(ArrayRef<ComparePart> Parts,
           std::optional<std::pair<size_t, uint64_t>> &Written);
@@ -65,9 +68,9 @@ private:
   GPUDevice &D;
   /// Allocated by allocate().
   uint64_t Allocations[2] = {0, 0};
-  /// As many zeros as the largest padding, plus a page; 0 if there is no
-  /// padding.
-  uint64_t Zeros = 0;
+  /// A copy of the largest padding, plus a page; 0 if there is no padding.
+  uint64_t PaddingCopy = 0;
+  uint64_t LargestPadding = 0;
   /// Addresses of each region's copies, equal modulo a page to the region's own
   /// address.
   std::vector<uint64_t> Before, After;

@@ -11,12 +11,13 @@
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
-#include "llvm/IR/Module.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
@@ -63,7 +64,9 @@ namespace {
 struct Contents {
   std::set<std::string> Refused, Suspicious;
   uint64_t LocalBytes = 0; ///< Per thread.
-  bool HasFence = false;   ///< Of a wider scope than a block.
+  /// Fences of a wider scope than a block, atomic operations behind one, and
+  /// volatile accesses, all but those of shared and local memory.
+  unsigned NumFences = 0, NumPublished = 0, NumVolatile = 0;
 
   /// Looks at \p M, and at a copy without the variables of clang.
   explicit Contents(const Module &M);
@@ -82,6 +85,7 @@ private:
   void visitLoadedPointer(const LoadInst &L);
   void visitAddress(const Value &Address);
   void visitScope(const Instruction &I);
+  void visitOrder(Function &F);
   void visitLocal(const AllocaInst &A);
 };
 } // namespace
@@ -118,9 +122,11 @@ Contents::Contents(const Module &M) {
   Seen.clear();
   DL = &Copy->getDataLayout();
   visit(*Copy);
-  for (const Function &F : *Copy)
+  for (Function &F : *Copy) {
     for (const Instruction &I : instructions(F))
       visitPointers(I);
+    visitOrder(F);
+  }
 }
 
 void Contents::visit(const Module &M) {
@@ -365,8 +371,49 @@ static bool isNarrow(SyncScope::ID Scope, LLVMContext &Context) {
          Name == "wavefront" || Name == "warp" || Name == "singlethread";
 }
 
-/// No schedule of the host device shows that an atomic operation or a fence is
-/// for a block only.
+/// Returns true for memory that only the threads of a block see.
+static bool isOfBlock(const Value &Pointer) {
+  const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
+  const auto *G = dyn_cast<GlobalVariable>(Object);
+  return isa<AllocaInst>(Object) || (G && G->getAddressSpace() == 3);
+}
+
+static bool isWideFence(const Instruction &I) {
+  if (const auto *F = dyn_cast<FenceInst>(&I))
+    return !isNarrow(F->getSyncScopeID(), I.getContext());
+  const auto *II = dyn_cast<IntrinsicInst>(&I);
+  StringRef Name = II ? II->getCalledFunction()->getName() : "";
+  return Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys";
+}
+
+/// Counts what orders a thread's accesses for other blocks: the host device
+/// performs them in order.
+void Contents::visitOrder(Function &F) {
+  if (F.isDeclaration())
+    return;
+  SmallVector<const Instruction *, 4> Fences, Atomics;
+  for (const Instruction &I : instructions(F)) {
+    const Value *P = getLoadStorePointerOperand(&I);
+    if (isWideFence(I))
+      Fences.push_back(&I);
+    else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
+             !isOfBlock(*I.getOperand(0)))
+      Atomics.push_back(&I);
+    else if (P && I.isVolatile() && !isOfBlock(*P))
+      ++NumVolatile;
+  }
+  NumFences += Fences.size();
+  if (Fences.empty())
+    return;
+  DominatorTree DT(F);
+  NumPublished += count_if(Atomics, [&](const Instruction *A) {
+    return any_of(Fences,
+                  [&](const Instruction *I) { return DT.dominates(I, A); });
+  });
+}
+
+/// No schedule of the host device shows that an atomic operation is for a block
+/// only.
 void Contents::visitScope(const Instruction &I) {
   const Value *P = nullptr;
   bool Narrow = false;
@@ -376,15 +423,12 @@ void Contents::visitScope(const Instruction &I) {
   } else if (const auto *X = dyn_cast<AtomicCmpXchgInst>(&I)) {
     P = X->getPointerOperand();
     Narrow = isNarrow(X->getSyncScopeID(), I.getContext());
-  } else if (const auto *F = dyn_cast<FenceInst>(&I)) {
-    HasFence |= !isNarrow(F->getSyncScopeID(), I.getContext());
   } else if (const auto *II = dyn_cast<IntrinsicInst>(&I)) {
     StringRef Name = II->getCalledFunction()->getName();
     if (Name.starts_with("llvm.nvvm.atomic.")) {
       P = II->getArgOperand(0);
       Narrow = Name.contains(".cta.");
     }
-    HasFence |= Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys";
   }
   if (!P || !Narrow)
     return;
@@ -411,8 +455,14 @@ GuardFindings mneme::findGuarded(const Module &Version,
   for (const std::string &S : Here.Suspicious)
     if (!There.Suspicious.count(S))
       Found.Suspicions.push_back(S);
-  if (There.HasFence && !Here.HasFence)
-    Found.Suspicions.push_back("it lacks the fences of the recorded code");
+  if (Here.NumFences < There.NumFences)
+    Found.Suspicions.push_back("it lacks fences of the recorded code");
+  else if (Here.NumPublished < There.NumPublished)
+    Found.Suspicions.push_back(
+        "it has fewer atomic operations behind fences than the recorded code");
+  if (There.NumVolatile && !Here.NumVolatile)
+    Found.Suspicions.push_back(
+        "it lacks the volatile accesses of the recorded code");
   if (Here.LocalBytes > std::max(There.LocalBytes, OrdinaryLocalBytes))
     Found.Suspicions.push_back(
         formatv("it has {0} bytes of local memory per thread", Here.LocalBytes)

@@ -16,7 +16,7 @@ using namespace llvm::mneme;
 namespace {
 class PoisonTest : public testing::Test {
 protected:
-  static constexpr size_t Size = 1 << 16;
+  static constexpr size_t Size = 1 << 16, Page = 4096;
   std::vector<RecordedRegion> Regions{1};
   std::shared_ptr<PoisonMask> Mask;
   std::vector<char> Outcome = std::vector<char>(Size);
@@ -95,4 +95,13 @@ TEST_F(PoisonTest, LeavesParts) {
   EXPECT_TRUE(AnyAll);
   EXPECT_TRUE(AnyNone);
   EXPECT_TRUE(AnySome);
+}
+
+TEST_F(PoisonTest, DrawsTheMemoryAroundBuffers) {
+  std::vector<char> Whole(Page), Piece(777), Other(Page);
+  drawPadding(Page, Whole, {{1, 2}});
+  drawPadding(Page + 13, Piece, {{1, 2}});
+  EXPECT_TRUE(std::equal(Piece.begin(), Piece.end(), Whole.begin() + 13));
+  drawPadding(Page, Other, {{3, 4}});
+  EXPECT_NE(Whole, Other);
 }

@@ -16,6 +16,7 @@
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Config/Targets.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Shortage.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -27,6 +28,7 @@
 #include "gtest/gtest.h"
 #include <functional>
 #include <map>
+#include <set>
 #include <sys/mman.h>
 
 using namespace llvm;
@@ -68,8 +70,9 @@ public:
   load(const DeviceImage &, ArrayRef<KernelGlobal>) override {
     return std::make_unique<Kernel>();
   }
-  Expected<LaunchOutcome> launch(DeviceKernel &, const LaunchConfig &,
+  Expected<LaunchOutcome> launch(DeviceKernel &, const LaunchConfig &Config,
                                  ArrayRef<void *> Args) override {
+    Fill = Config.Fill;
     LaunchOutcome O;
     O.Status = Run(*this, Args);
     return O;
@@ -78,6 +81,7 @@ public:
   std::map<uint64_t, char> Memory;
   uint64_t Written = 0;
   uint64_t Granule = 1;
+  uint64_t Fill = 0; ///< Of the last launch.
   Body Run;
 };
 
@@ -254,6 +258,50 @@ TEST_F(ReplayTest, TimedLaunchesCanBeCompared) {
     if (Compares)
       EXPECT_THAT(R.Error, HasSubstr("the first launch verified, a later one "
                                      "did not: "));
+  }
+}
+
+TEST_F(ReplayTest, UntrustedCodeStartsFromEachKindOfMemory) {
+  for (bool Untrusted : {false, true}) {
+    ReplayOptions O;
+    O.Envelope.Replays = 0;
+    O.Iterations = 0;
+    O.Untrusted = Untrusted;
+    auto P = cantFail(plan(O));
+    auto D = std::make_unique<FakeDevice>();
+    FakeDevice &TheDevice = *D;
+    TheDevice.Granule = Page;
+    auto Session = cantFail(ReplaySession::create(*P, std::move(D)));
+    std::vector<uint64_t> Fills;
+    std::set<char> Behind;
+    TheDevice.Run = [&](FakeDevice &D, ArrayRef<void *> Args) {
+      Fills.push_back(D.Fill);
+      Behind.insert(D.Memory[Base + 4 * Page + 1000]);
+      return add(D, Args);
+    };
+    auto Ignore = [](ReplayStage) {};
+    ReplayResult R = cantFail(Session->run(*P, CompiledKernel(), Ignore));
+    EXPECT_EQ(R.V, Verdict::Match) << R.Error;
+    EXPECT_EQ(R.ComparedLaunches, Untrusted ? 4u : 1u);
+    EXPECT_TRUE(Behind.count(0));
+    if (!Untrusted) {
+      EXPECT_THAT(Fills, testing::Each(0));
+      continue;
+    }
+    EXPECT_GT(Behind.size(), 1u);
+    EXPECT_THAT(Fills,
+                testing::UnorderedElementsAre(
+                    testing::Ge(MNEME_HOST_FILL_RANDOM), MNEME_HOST_FILL_ZEROS,
+                    MNEME_HOST_FILL_ONES, MNEME_HOST_FILL_LEFT));
+    // A write is found, also of a zero.
+    TheDevice.Run = [&](FakeDevice &D, ArrayRef<void *> Args) {
+      for (unsigned I = 0; I != 16; ++I)
+        D.Memory[Base + 4 * Page + 1000 + I] = 0;
+      return add(D, Args);
+    };
+    R = cantFail(Session->run(*P, CompiledKernel(), Ignore));
+    EXPECT_EQ(R.V, Verdict::Mismatch);
+    EXPECT_TRUE(R.Stray);
   }
 }
 

@@ -935,3 +935,35 @@ TEST(HostExecTest, SupportRoutines) {
   EXPECT_EQ(symbol<double(double)>("exp2")(3.0), 8.0);
   EXPECT_EQ(findSymbol("system"), nullptr);
 }
+
+TEST(HostExecTest, FillsSharedMemory) {
+  constexpr unsigned Words = 4096;
+  std::vector<uint32_t> Start(Words);
+  std::function<void(MnemeHostBlock &)> Fn = [&](MnemeHostBlock &B) {
+    memcpy(Start.data(), B.Shared, 4 * Words);
+    memset(B.Shared, 0x5a, 4 * Words);
+  };
+  void *Args[] = {&Fn};
+  MnemeHostKernel K =
+      kernel(reinterpret_cast<void *>(loopEntry), MNEME_HOST_LOOP);
+  K.StaticShared = 4 * Words;
+  auto Count = [&](uint64_t Fill, uint32_t Word) {
+    MnemeHostLaunch L = {{1, 1, 1}, {1, 1, 1}, 0, 1, 0, Args};
+    L.Fill = Fill;
+    MnemeHostResult R;
+    EXPECT_EQ(mneme_host_launch(&K, &L, &R), MNEME_HOST_OK);
+    return std::count(Start.begin(), Start.end(), Word);
+  };
+  EXPECT_EQ(Count(MNEME_HOST_FILL_NONE, 0), Words);
+  EXPECT_EQ(Count(MNEME_HOST_FILL_LEFT, 0x5a5a5a5a), Words);
+  EXPECT_EQ(Count(MNEME_HOST_FILL_ZEROS, 0), Words);
+  EXPECT_EQ(Count(MNEME_HOST_FILL_ONES, ~0u), Words);
+  // A part of random words is zero.
+  for (uint64_t Seed : {MNEME_HOST_FILL_RANDOM + 0, MNEME_HOST_FILL_RANDOM + 7})
+    EXPECT_NEAR(Count(Seed, 0), Words / 4, Words / 16);
+  std::vector<uint32_t> Drawn = Start;
+  Count(MNEME_HOST_FILL_RANDOM + 7, 0);
+  EXPECT_EQ(Start, Drawn);
+  Count(MNEME_HOST_FILL_RANDOM + 8, 0);
+  EXPECT_NE(Start, Drawn);
+}

@@ -215,7 +215,25 @@ TEST_F(GuardsTest, SuspectsNarrowAtomics) {
                    "  fence syncscope(\"device\") seq_cst\n"
                    "  ret void\n}\n");
   EXPECT_THAT(findBody("").Suspicions,
-              ElementsAre("it lacks the fences of the recorded code"));
+              ElementsAre("it lacks fences of the recorded code"));
+}
+
+TEST_F(GuardsTest, SuspectsAnotherOrder) {
+  std::string Fence = "  fence syncscope(\"device\") seq_cst\n",
+              Load = "  %V = load volatile i32, ptr %P\n",
+              Atomic = "  %O = atomicrmw add ptr %P, i32 1 monotonic\n";
+  auto Suspect = [&](StringRef Body) { return findBody(Body).Suspicions; };
+  Recorded = parse("define void @k(ptr %P) {\n" + Fence + Atomic + Fence +
+                   Load + "  ret void\n}\n");
+  EXPECT_THAT(Suspect(Fence + Atomic + Fence + Load), IsEmpty());
+  EXPECT_THAT(Suspect(Fence + Atomic + Load),
+              ElementsAre("it lacks fences of the recorded code"));
+  EXPECT_THAT(Suspect(Atomic + Fence + Load + Fence),
+              ElementsAre("it has fewer atomic operations behind fences than "
+                          "the recorded code"));
+  EXPECT_THAT(Suspect(Fence + Atomic + Fence),
+              ElementsAre("it lacks the volatile accesses of the recorded "
+                          "code"));
 }
 
 TEST_F(GuardsTest, AcceptsWhatTheRecordedKernelHas) {

@@ -294,7 +294,7 @@ static void clearShared(const Worker &W, const LaunchState &L) {
 [[gnu::noinline]] static void fillStack(Worker &W) {
   constexpr size_t Size = 256 << 10;
   alignas(8) uint8_t Stack[Size];
-  fillAtRandom(W, Stack, Size);
+  fill(W, Stack, Size);
   asm volatile("" : : "r"(Stack) : "memory");
 }
 
@@ -318,11 +318,11 @@ static void runLaunch(Worker &W, LaunchState &L) {
   unsigned Rounding = _mm_getcsr();
   _mm_setcsr(0x1f80);
 #endif
-  if (L.Config->Fill) {
+  if (L.Config->Fill == MNEME_HOST_FILL_NONE) {
+    clearShared(W, L);
+  } else if (L.Config->Fill != MNEME_HOST_FILL_LEFT) {
     W.Filler.State = L.Config->Fill + W.Index * 0xd1342543de82ef95u;
     fillMemory(W);
-  } else {
-    clearShared(W, L);
   }
   W.Quantum = 0;
   if (L.Config->Random)

@@ -159,10 +159,10 @@ BlockState *acquireBlock(Worker &W);
 void releaseBlock(Worker &W, BlockState *S);
 /// Maps the fiber stacks of \p S. \returns false if memory is short.
 bool mapFiberStacks(Worker &W, BlockState &S);
-/// Writes random contents. \p Size is a multiple of 8.
-void fillAtRandom(Worker &W, uint8_t *Base, size_t Size);
-/// Writes random contents to the memory of \p S in which a kernel keeps
-/// variables.
+/// Writes what the launch starts from, if it chooses that. \p Size is a
+/// multiple of 8.
+void fill(Worker &W, uint8_t *Base, size_t Size);
+/// Fills the memory of \p S in which a kernel keeps variables.
 void fillBlock(Worker &W, BlockState &S);
 /// Returns true if \p Address is in a guard page of \p S's fiber stacks.
 bool isFiberGuard(const BlockState &S, uint64_t Address);

@@ -50,11 +50,28 @@ void mneme::host::unmapGuarded(uint8_t *Base, size_t Size) {
     munmap(Base - PageSize, roundUp(Size, PageSize) + 2 * PageSize);
 }
 
+/// Returns a random word, of which each half is zero in one of four: code that
+/// recognizes zeros must see some in each launch.
+static uint64_t drawWord(RandomSource &R) {
+  uint64_t Word = R.next(), Choice = R.next();
+  if (Choice % 4 == 0)
+    Word &= ~uint64_t(0) << 32;
+  if (Choice / 4 % 4 == 0)
+    Word &= ~uint64_t(0) >> 32;
+  return Word;
+}
+
 /// Not instrumented: frames that were left may be in the memory.
 __attribute__((no_sanitize("address", "thread"))) void
-mneme::host::fillAtRandom(Worker &W, uint8_t *Base, size_t Size) {
+mneme::host::fill(Worker &W, uint8_t *Base, size_t Size) {
+  uint64_t How = W.Launch->Config->Fill;
+  if (How <= MNEME_HOST_FILL_LEFT)
+    return;
   for (size_t I = 0; I != Size; I += 8)
-    *reinterpret_cast<volatile uint64_t *>(Base + I) = W.Filler.next();
+    *reinterpret_cast<volatile uint64_t *>(Base + I) =
+        How == MNEME_HOST_FILL_ZEROS  ? 0
+        : How == MNEME_HOST_FILL_ONES ? ~uint64_t(0)
+                                      : drawWord(W.Filler);
 }
 
 /// Fills the part of the stacks of \p S that kernels use, and drops the rest.
@@ -64,21 +81,21 @@ static void fillStacks(Worker &W, BlockState &S) {
     uint8_t *Low = S.Stacks + I * FiberStride + PageSize;
     uint8_t *Top = S.Stacks + (I + 1) * FiberStride;
     madvise(Low, Top - Filled - Low, MADV_DONTNEED);
-    fillAtRandom(W, Top - Filled, Filled);
+    fill(W, Top - Filled, Filled);
   }
 }
 
 void mneme::host::fillBlock(Worker &W, BlockState &S) {
   MnemeHostBlock &B = S.Block;
-  fillAtRandom(W, B.Shared, S.SharedSize);
-  fillAtRandom(W, B.Context, S.ContextSize);
-  fillAtRandom(W, B.Frames, S.FramesSize);
+  fill(W, B.Shared, S.SharedSize);
+  fill(W, B.Context, S.ContextSize);
+  fill(W, B.Frames, S.FramesSize);
   if (W.Launch->Kernel->Strategy == MNEME_HOST_FIBER)
     fillStacks(W, S);
 }
 
 /// Grows \p Base to at least \p Need bytes; the old contents are lost.
-/// \param W  the worker whose launch may want them random; may be null.
+/// \param W  the worker whose launch may fill them; may be null.
 static bool grow(Worker *W, uint8_t *&Base, size_t &Size, size_t Need,
                  bool Low32) {
   if (Need <= Size)
@@ -89,8 +106,8 @@ static bool grow(Worker *W, uint8_t *&Base, size_t &Size, size_t Need,
   if (!Base)
     return false;
   Size = roundUp(Need, PageSize);
-  if (W && W->Launch->Config->Fill)
-    fillAtRandom(*W, Base, Size);
+  if (W)
+    fill(*W, Base, Size);
   return true;
 }
 
@@ -148,7 +165,7 @@ bool mneme::host::mapFiberStacks(Worker &W, BlockState &S) {
   for (size_t I = 0; I != S.Block.NumThreads; ++I)
     if (mprotect(S.Stacks + I * FiberStride, PageSize, PROT_NONE) != 0)
       break;
-  if (W.Launch->Config->Fill)
+  if (W.Launch->Config->Fill > MNEME_HOST_FILL_LEFT)
     fillStacks(W, S);
   return true;
 }

@@ -85,8 +85,8 @@ struct LaunchConfig {
   bool Cooperative = false;   ///< All blocks are resident, for grid.sync().
   Dim3 Cluster;               ///< Size of a cluster, in blocks: NVIDIA GPUs.
   HostSchedule Schedule;      ///< Host device only.
-  /// Host device only: determines the contents of local and shared memory at
-  /// the start. 0: shared memory is zero, local memory is indeterminate.
+  /// Host device only: the contents of local and shared memory at the start
+  /// (MnemeHostFill). 0: shared memory is zero, local memory indeterminate.
   uint64_t Fill = 0;
   /// GPUs: number of launches, back to back, measured together. Only the first
   /// one starts in the state that Device::launch() documents.

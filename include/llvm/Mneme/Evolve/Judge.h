@@ -55,7 +55,8 @@ struct JudgeOptions {
   /// shuffle the blocks. There are fewer for launches of many threads.
   unsigned Schedules = 32;
   unsigned Rounds = 30; ///< Pairs.
-  uint64_t Seed = 0;
+  /// Of the drawn launches and the schedules. Unset: random.
+  std::optional<uint64_t> Seed;
   /// Returns true to end re-tests and tests of finalists. Empty: never.
   std::function<bool()> Stop;
   /// Suspicions do not bar a candidate.
@@ -128,7 +129,9 @@ public:
   ArrayRef<unsigned> training() const { return Training; }
   /// How many planted faults verification catches.
   const Assessment &power() const { return Power; }
-  json::Object describe() const;
+  /// \param IsOver  no further version is judged: also returns the seed and the
+  /// schedules, by which an author could recognize the tests.
+  json::Object describe(bool IsOver = true) const;
   /// Returns the launches with drawn inputs on which a configuration was
   /// tested, of each training instance that has some, with the ranges of the
   /// integer arguments and the inputs that no launch changed
@@ -197,8 +200,9 @@ private:
   std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
     unsigned Number, Instance;
-    bool OnlyOrder;                     ///< Other values would be other work.
-    std::vector<std::string> Changed;   ///< Inputs.
+    bool OnlyOrder;                   ///< Other values would be other work.
+    std::vector<std::string> Changed; ///< Inputs, with other values.
+    std::vector<std::string> Partly;  ///< Inputs, in another order.
     std::vector<std::string> Unchanged; ///< With the reasons.
     std::unique_ptr<ReplayPlan> Plan;   ///< Of the recorded code.
   };

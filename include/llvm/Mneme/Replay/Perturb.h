@@ -21,8 +21,8 @@ namespace llvm {
 namespace mneme {
 
 /// Floating-point numbers that are drawn. Integers are within the range of
-/// their buffer; with others than Near, also any, unless they decide where the
-/// kernel accesses memory or how often a loop runs.
+/// their buffer; with others than Near, also any that the IR permits, unless
+/// they decide where the kernel accesses memory or how often a loop runs.
 enum class DrawnValues {
   Near,      ///< Within a factor of two, with either sign.
   Far,       ///< Of any magnitude, and zeros.
@@ -52,9 +52,11 @@ inline constexpr StringLiteral BufferDistances = "distances of buffers";
 /// A launch with drawn inputs.
 struct PerturbedLaunch {
   std::string File; ///< The kernel's file.
-  /// The inputs with other contents: "buffer 2", "argument 6 (N)".
+  /// The inputs with other values: "buffer 2", "argument 6 (N)".
   std::vector<std::string> Changed;
-  /// The inputs with the recorded contents, and why.
+  /// The inputs of which only the order or some members of records changed.
+  std::vector<std::string> Partly;
+  /// The inputs with recorded values that should have others, and why.
   std::vector<std::string> Unchanged;
 };
 

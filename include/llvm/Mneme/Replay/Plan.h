@@ -81,9 +81,9 @@ struct ReplayOptions : KernelConfig {
   /// as the envelope has replays.
   std::optional<unsigned> ComparedLaunches;
   /// The author of the code is not trusted. Launches start from different
-  /// poison and, on the host device, from different contents of local and
-  /// shared memory. One timed launch in four, chosen at random, is compared,
-  /// too.
+  /// poison and memory around buffers and, on the host device, from different
+  /// contents of local and shared memory: a verification there has a launch for
+  /// each kind. One timed launch in four, chosen at random, is compared, too.
   bool Untrusted = false;
   bool StrictBarriers = false; ///< HostSchedule::Strict.
   bool Isolate = true; ///< Compile and run in a child process.

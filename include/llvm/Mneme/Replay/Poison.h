@@ -59,6 +59,10 @@ private:
   size_t MemorySize = 0;
 };
 
+/// Draws the memory at \p Address, which belongs to no region.
+void drawPadding(uint64_t Address, MutableArrayRef<char> Bytes,
+                 const PoisonDraw &D);
+
 /// The result of a search for poison.
 struct PoisonSearch {
   std::string NoPoison;    ///< Why no byte is poisoned; empty if one is.

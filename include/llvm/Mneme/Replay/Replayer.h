@@ -199,11 +199,14 @@ bool fromJSON(const json::Value &V, ReplayResult &R, json::Path P);
 
 class ResidentMemory;
 
-/// The choice of the poison of launches.
+/// The choice of the poison of launches, and of the memory around buffers.
 struct PoisonDraw {
   uint64_t Keys[2] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b};
   /// Leaves some regions, and parts of others, at their recorded values.
   bool LeavesParts = false;
+  /// The memory around buffers is random, instead of zero. On a GPU, all of its
+  /// bytes are equal.
+  bool FillsPadding = false;
 };
 
 /// A recording's memory on one device. It owns the process's arena. If a GPU
@@ -238,7 +241,7 @@ public:
   /// Returns the number of launches, including each one of launchMany().
   uint64_t numLaunches() const { return NumLaunches; }
   /// Compares all recorded memory with the outcome of the recorded launch. Also
-  /// checks that the memory the device has mapped around it is still zero.
+  /// checks that the memory the device has mapped around it is unchanged.
   Expected<MemoryComparison> compare(const ComparePlan &Plan);
 
   /// Reads the contents of a region after the recorded launch, and now.
@@ -252,7 +255,8 @@ public:
   /// Makes restore() write random values (PoisonMask::draw()) to the bytes of
   /// \p Mask, instead of their recorded contents. Null: no poison.
   Error poison(std::shared_ptr<const PoisonMask> Mask);
-  /// Chooses other values for the poison, if there is any.
+  /// Chooses other values for the poison, if there is any, and for the memory
+  /// around buffers.
   Error drawPoison(const PoisonDraw &D);
 
   /// Makes restore() write everything until the next compare(). Required after
@@ -299,7 +303,8 @@ private:
   SmallVector<void *, 16> Args; ///< In it; empty before the first launch.
 
   void findPadding();
-  Error clearPadding();
+  std::vector<char> makePadding(const Padding &P) const;
+  Error fillPadding();
   Expected<std::optional<StrayWrite>> findStrayOnHost();
   StrayWrite describeStray(const Padding &P, uint64_t Offset) const;
   Error fill();

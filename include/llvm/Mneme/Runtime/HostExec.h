@@ -116,6 +116,15 @@ static inline int mneme_host_needs_clusters(const MnemeHostKernel *K) {
   return K->ClusterDim[0] > 1 || K->ClusterDim[1] > 1 || K->ClusterDim[2] > 1;
 }
 
+/// Contents of local and shared memory at the start of a launch.
+enum MnemeHostFill {
+  MNEME_HOST_FILL_NONE, ///< Shared memory is zero, local memory as it was left.
+  MNEME_HOST_FILL_LEFT, ///< What earlier launches left.
+  MNEME_HOST_FILL_ZEROS, ///< All bits are 0.
+  MNEME_HOST_FILL_ONES,  ///< All bits are 1.
+  MNEME_HOST_FILL_RANDOM ///< This and greater numbers are seeds.
+};
+
 typedef struct MnemeHostLaunch {
   uint32_t Grid[3];
   uint32_t Block[3];
@@ -129,9 +138,7 @@ typedef struct MnemeHostLaunch {
   /// Blocks start in an order that Seed determines, on Workers host threads.
   uint32_t Shuffled;
   uint64_t Seed;
-  /// Determines the contents of local and shared memory at the start. 0: shared
-  /// memory is zero, local memory is what earlier launches left.
-  uint64_t Fill;
+  uint64_t Fill; ///< MnemeHostFill, or the seed of random contents.
   /// Random: fail if the threads of a warp do not execute equally many barriers
   /// that a warp must execute as a whole.
   uint32_t Strict;
