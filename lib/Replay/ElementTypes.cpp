@@ -15,6 +15,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -367,6 +368,25 @@ static bool isOwn(const Value &Pointer) {
   return isa<AllocaInst, Constant>(Object);
 }
 
+/// Returns the pointer and the value of a store in inline assembly, such as
+/// that of CUDA's __stcs(): one instruction with a place and values of one
+/// type.
+static std::optional<std::pair<const Value *, Type *>>
+findAsmStore(const CallBase &Call) {
+  const auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
+  if (!Asm || Call.arg_size() < 2)
+    return std::nullopt;
+  StringRef Text = Asm->getAsmString().ltrim();
+  const Value *Pointer = Call.getArgOperand(0);
+  Type *Ty = Call.getArgOperand(1)->getType();
+  bool IsStore = Text.starts_with("st.") &&
+                 Text.rtrim().drop_back().count(';') == 0 &&
+                 Text.contains("[$0]") && Pointer->getType()->isPointerTy() &&
+                 all_of(drop_begin(Call.args()),
+                        [&](const Use &V) { return V->getType() == Ty; });
+  return IsStore ? std::optional(std::pair(Pointer, Ty)) : std::nullopt;
+}
+
 ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
                                       bool FollowsValues) {
   LLVMContext Context;
@@ -450,6 +470,10 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
       Types.ReadsUnknown |= any_of(I.operands(), [](const Use &Operand) {
         return Operand->getType()->isPtrOrPtrVectorTy() && !isOwn(*Operand);
       });
+    if (auto *Call = dyn_cast<CallBase>(&I))
+      if (auto Store = findAsmStore(*Call))
+        Note(I, Store->first, Store->second, /*IsLoad=*/false,
+             /*IsStore=*/true);
   }
   // What gets to a region decides what its values decide.
   for (size_t Round = 0; Round != Types.IsRead.size(); ++Round)
