@@ -717,8 +717,10 @@ Error ApplicationStudy::writeReport() const {
     if (K.Study) {
       Row.Trials = K.Study->Trials;
       Row.Speedup = K.Study->Speedup;
-      Row.Report = pathIn(sys::path::filename(K.Folder), "report.html");
     }
+    // Without a re-test there is none.
+    if (sys::fs::exists(pathIn(K.Folder, "report.html")))
+      Row.Report = pathIn(sys::path::filename(K.Folder), "report.html");
     Row.Measured = findMeasured(Proved, K);
     Row.IsPackaged = K.isPackaged();
     Row.Result = describeResult(K);

@@ -49,7 +49,7 @@ int main(int Argc, char **Argv) {
     Threads.emplace_back([&, T] {
       for (++Ready; Ready != NumThreads;)
         ;
-      for (int I = 0; I != 500; ++I) {
+      for (int I = 0; I != 250; ++I) {
         int N = (I + T) % 24;
         if (How == "many")
           N = I * NumThreads + T;
