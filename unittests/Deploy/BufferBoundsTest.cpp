@@ -22,7 +22,7 @@ using testing::ElementsAre;
 namespace {
 
 /// %i is 0 to 1023, and %n is 1000.
-constexpr StringLiteral KernelBegin = R"(
+constexpr StringLiteral BoundedKernelBegin = R"(
 target datalayout = "e-p6:32:32-i64:64-i128:128-i256:256-v16:16-v32:32-n16:32:64"
 target triple = "nvptx64-nvidia-cuda"
 %pair = type { i64, ptr }
@@ -46,7 +46,7 @@ std::set<unsigned> outside(StringRef Body) {
   LLVMContext Context;
   SMDiagnostic Err;
   std::unique_ptr<Module> M = parseAssemblyString(
-      (KernelBegin + Body + "\n  ret void\n}\n").str(), Err, Context);
+      (BoundedKernelBegin + Body + "\n  ret void\n}\n").str(), Err, Context);
   if (!M) {
     ADD_FAILURE() << Err.getMessage().str() << ": "
                   << Err.getLineContents().str();
