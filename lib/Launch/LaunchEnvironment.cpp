@@ -56,8 +56,8 @@ llvm::mneme::makeEnvironment(const LaunchOptions &Options,
     Library = Link;
   }
   // Ranges of NVTX and of Kokkos Tools are regions, unless the user has another
-  // tool for them.
-  if (!Options.Selection.RegionRegex.empty()) {
+  // tool for them. A profile has no regions.
+  if (!Options.Selection.RegionRegex.empty() && !Options.TakeProfile) {
     for (auto [Variable, Regions] :
          {std::pair("NVTX_INJECTION64_PATH", "ranges of NVTX"),
           std::pair("KOKKOS_TOOLS_LIBS", "regions of Kokkos Tools")})

@@ -16,6 +16,9 @@
 // COVER: 10 launches seen, 2 recorded, 8 skipped
 // COVER: 8 skipped: same launch configuration recorded before
 //
+// The environment's selection of launches does not matter.
+// RUN: %{gpu} MNEME_RECORD_REGIONS=x MNEME_KERNELS=x llvm-mneme-record --device=cuda --profile -- %t/app 2>&1 | FileCheck %s
+//
 // Why nothing is measured is said.
 // RUN: not %{gpu} MNEME_EMULATED_NO_CUPTI=1 llvm-mneme-record --device=cuda --profile -- %t/app 2>&1 | FileCheck %s --check-prefix=DENIED
 // DENIED: mneme: warning: launches are not timed: CUPTI_ERROR_INSUFFICIENT_PRIVILEGES
