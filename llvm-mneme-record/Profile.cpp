@@ -27,11 +27,8 @@ using namespace llvm::mneme;
 /// Returns the launches of a kernel, whatever their shape.
 static ProfiledLaunches join(const ProfiledKernel &K) {
   ProfiledLaunches All;
-  for (const auto &[Shape, L] : K.Shapes) {
-    for (auto [Bucket, N] : L.Buckets)
-      All.Buckets[Bucket] += N;
-    All.Nanoseconds += L.Nanoseconds;
-  }
+  for (const auto &[Shape, L] : K.Shapes)
+    All.add(L);
   All.summarize();
   return All;
 }

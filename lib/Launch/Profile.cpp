@@ -25,6 +25,15 @@ using namespace llvm::mneme;
 // Sums
 //===----------------------------------------------------------------------===//
 
+void ProfiledLaunches::add(const ProfiledLaunches &Other) {
+  for (auto [Bucket, N] : Other.Buckets)
+    Buckets[Bucket] += N;
+  Nanoseconds += Other.Nanoseconds;
+  Registers = Other.Registers;
+  StaticShared = Other.StaticShared;
+  Local = Other.Local;
+}
+
 void ProfiledLaunches::summarize() {
   Launches = 0;
   for (auto [Bucket, N] : Buckets)
@@ -70,16 +79,8 @@ void Profile::add(const Profile &Other) {
       Kernels.push_back(K);
       continue;
     }
-    for (const auto &[Shape, New] : K.Shapes) {
-      ProfiledLaunches &L = Own->Shapes[Shape];
-      std::map<uint32_t, uint64_t> Buckets = std::move(L.Buckets);
-      for (auto [Bucket, N] : New.Buckets)
-        Buckets[Bucket] += N;
-      uint64_t Nanoseconds = L.Nanoseconds + New.Nanoseconds;
-      L = New;
-      L.Nanoseconds = Nanoseconds;
-      L.Buckets = std::move(Buckets);
-    }
+    for (const auto &[Shape, New] : K.Shapes)
+      Own->Shapes[Shape].add(New);
   }
   Copies += Other.Copies;
   CopyNanoseconds += Other.CopyNanoseconds;

@@ -287,6 +287,18 @@ linkObject(StringRef Object, StringRef Entry, uint64_t CodeBase,
   return W.body();
 }
 
+/// Runs in the worker. \returns the encoded kernel.
+static Expected<std::string> compile(ArrayRef<std::string> Payloads,
+                                     const Digest128 &Unit, StringRef Kernel,
+                                     const HostOptions *Options,
+                                     bool RunsPipeline) {
+  Expected<LaunchedKernel> K =
+      compileKernel(Payloads, Unit, Kernel, Options, RunsPipeline);
+  if (!K)
+    return K.takeError();
+  return K->encode();
+}
+
 /// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
 /// the address.
 static Expected<std::string>
@@ -295,13 +307,10 @@ loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
            bool RunsPipeline, uint64_t CodeBase, uint64_t CodeSize,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
-  if (Cached.empty()) {
-    Expected<LaunchedKernel> K =
-        compileKernel(Payloads, Unit, Kernel, Options, RunsPipeline);
-    if (!K)
-      return K.takeError();
-    Encoded = K->encode();
-  }
+  if (Cached.empty())
+    if (Error E = compile(Payloads, Unit, Kernel, Options, RunsPipeline)
+                      .moveInto(Encoded))
+      return std::move(E);
   WireWriter W;
   W.str(Encoded);
   if (!Options)
@@ -410,13 +419,9 @@ void Server::compileAhead(LoadedModule &M, const Hash &Module, bool ForHost) {
       continue;
     Expected<ChildTask> Job =
         Start(CompilerName,
-              [&, &Unit = Unit, &Kernel = Kernel]() -> Expected<std::string> {
-                Expected<LaunchedKernel> K =
-                    compileKernel(M.Payloads, Unit, Kernel,
-                                  ForHost ? &Options : nullptr, RunsPipeline);
-                if (!K)
-                  return K.takeError();
-                return K->encode();
+              [&, &Unit = Unit, &Kernel = Kernel] {
+                return compile(M.Payloads, Unit, Kernel,
+                               ForHost ? &Options : nullptr, RunsPipeline);
               },
               {CompileSeconds, CompileBytes});
     if (!Job)

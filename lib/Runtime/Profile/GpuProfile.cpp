@@ -98,24 +98,14 @@ static std::string start() {
   return R ? Api.describe(R) : "";
 }
 
-/// Returns the architecture of the first device. May throw.
-static std::string findArch() {
-  std::string Error;
-  const CudaDriver *Driver = CudaDriver::load(Error);
-  int Major = 0, Minor = 0;
-  constexpr int MajorAttribute = 75, MinorAttribute = 76;
-  if (Driver) {
-    Driver->DeviceGetAttribute(&Major, MajorAttribute, 0);
-    Driver->DeviceGetAttribute(&Minor, MinorAttribute, 0);
-  }
-  return "sm_" + std::to_string(Major) + std::to_string(Minor);
-}
-
+/// May throw.
 static void finish() {
   if (IsOff.exchange(true))
     return;
   Api.ActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
-  profile().send(findArch());
+  std::string Error;
+  const CudaDriver *Driver = CudaDriver::load(Error);
+  profile().send(Driver ? Driver->archOf(/*Device=*/0) : "");
 }
 
 /// Called by the driver when the application initializes it.

@@ -56,6 +56,8 @@ struct ProfiledLaunches {
   uint32_t StaticShared = 0; ///< Bytes per block.
   uint32_t Local = 0;        ///< Bytes per thread.
 
+  /// Adds launches of the same kernel, but does not summarize.
+  void add(const ProfiledLaunches &Other);
   /// Sets Quantiles and Launches from Buckets.
   void summarize();
 };
