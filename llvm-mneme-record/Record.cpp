@@ -356,19 +356,26 @@ static Expected<int> runProfile(LaunchOptions Options, Profile &P) {
   return ExitCode;
 }
 
+static std::string getText(const Profile &P) {
+  return formatv("{0:2}\n", toJSON(P)).str();
+}
+
 /// Selects the launches that make up the part of the time that --cover gives.
-static Error selectCovered(LaunchOptions &Options) {
+/// \returns the profile's file.
+static Expected<std::string> selectCovered(LaunchOptions &Options) {
   Expected<double> Part = parsePart(Cover);
   if (!Part)
     return Part.takeError();
   Profile P;
+  std::string Text;
   if (!FromProfile.empty()) {
-    if (Error E = readProfile(FromProfile).moveInto(P))
-      return E;
+    if (Error E = readProfile(FromProfile, &Text).moveInto(P))
+      return std::move(E);
   } else {
     int ExitCode = 0;
     if (Error E = runProfile(Options, P).moveInto(ExitCode))
-      return E;
+      return std::move(E);
+    Text = getText(P);
     if (ExitCode)
       return createStringError("the application ended with exit code " +
                                Twine(ExitCode) +
@@ -380,7 +387,7 @@ static Error selectCovered(LaunchOptions &Options) {
   });
   if (Which.Shapes.empty())
     return createStringError("--cover: no selected kernel is in the profile");
-  return Error::success();
+  return Text;
 }
 
 static Expected<int> profile(const LaunchOptions &Options) {
@@ -389,8 +396,7 @@ static Expected<int> profile(const LaunchOptions &Options) {
   if (!ExitCode)
     return ExitCode;
   if (!ProfileFile.empty())
-    if (Error E = writeFileAtomically(ProfileFile,
-                                      formatv("{0:2}\n", toJSON(P)).str()))
+    if (Error E = writeFileAtomically(ProfileFile, getText(P)))
       return std::move(E);
   if (!Quiet)
     printProfile(P);
@@ -479,8 +485,9 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
   Options.ReportError = printError;
   if (ProfileFile.getNumOccurrences())
     return profile(Options);
+  std::string Covered;
   if (Cover.getNumOccurrences())
-    if (Error E = selectCovered(Options))
+    if (Error E = selectCovered(Options).moveInto(Covered))
       return std::move(E);
   if (!Quiet && CheckSeconds > 0 && *F != HostFinish::None)
     Options.CheckRecorded =
@@ -488,5 +495,15 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
           checkCode(Launches, Options.Host, CheckSeconds);
         };
   Options.PrintSummary = [](StringRef Text) { errs() << printableLines(Text); };
-  return launchApplication(Options);
+  Expected<int> ExitCode = launchApplication(Options);
+  if (!Options.Record || !sys::fs::is_directory(Options.OutputDir))
+    return ExitCode;
+  // Tells readers of the recording what the launches weigh. That of an earlier
+  // run does not describe what this one adds.
+  std::string File = pathIn(Options.OutputDir, RecordedProfile);
+  if (Covered.empty())
+    sys::fs::remove(File);
+  else if (Error E = writeFileAtomically(File, Covered))
+    return joinErrors(ExitCode.takeError(), std::move(E));
+  return ExitCode;
 }

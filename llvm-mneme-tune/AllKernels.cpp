@@ -13,6 +13,9 @@
 // resume it: a short look, a search, and a search with the re-test. After each
 // step, the time that is left is divided anew, by what the kernels promise.
 //
+// What share of the time a kernel has says the application's profile, or,
+// without one, replays of the recorded launches.
+//
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
@@ -20,6 +23,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Deploy/Prove.h"
+#include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Report/ApplicationReport.h"
@@ -44,12 +48,16 @@ using namespace llvm::mneme;
 /// would be lost in the noise of the application's time.
 static constexpr double LeastShare = 0.01;
 
+/// The kernels that take this part of the time are recorded.
+static constexpr StringLiteral RecordedPart = "98%";
+
 /// The part of the time after the recording that is left for the proof on the
 /// application, but no more than for this number of runs.
 static constexpr double ProofPart = 0.2;
 static constexpr unsigned ProofRuns = 8;
 
-/// The part of the time for studies in which shares are measured.
+/// The part of the time for studies in which shares are measured, without a
+/// profile.
 static constexpr double SharePart = 0.4;
 
 /// The part of the studies' time for a look at each kernel, and the trials of a
@@ -91,6 +99,12 @@ struct StudiedKernel {
   /// Of the last step, besides the search; first of timing the launches.
   double StartSeconds = 0;
 
+  double countThreads() const {
+    double Threads = 0;
+    for (const RecordedInstance &I : Recorded.Kernel.Instances)
+      Threads += double(I.Grid.count()) * I.Block.count() * I.Occurrences;
+    return Threads;
+  }
   bool isPackaged() const {
     return Study && Study->IsPackaged && Study->Speedup;
   }
@@ -127,6 +141,8 @@ private:
   const std::atomic<int> &Interrupts;
   std::string Dir, Package;
   std::vector<StudiedKernel> Kernels;
+  std::optional<Profile> Profiled;
+  double UnrecordedNanoseconds = 0; ///< Of kernels that only the profile has.
   std::optional<Proof> Proved;
   std::string NoProof; ///< Why the package could not be proven.
   double RecordSeconds = 0; ///< Unless there was a recording.
@@ -135,6 +151,9 @@ private:
   enum class Step { Look, Search, Finish };
 
   Error prepareFolder();
+  Error runRecorder(std::vector<std::string> Words, StringRef Output,
+                    std::optional<StringRef> Errors) const;
+  bool profile() const;
   Error record();
   Error read();
   Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
@@ -143,7 +162,7 @@ private:
   void measure(StudiedKernel &K) const;
   StringMap<double> readTimes() const;
   void measureShares();
-  std::string explainLaunch(const StudiedKernel &K) const;
+  void inspect(StudiedKernel &K) const;
   TuneOptions makeOptions(const StudiedKernel &K, Step S, double Seconds,
                           bool Explain) const;
   Error tune(StudiedKernel &K, Step S, double Seconds, bool Explain);
@@ -163,6 +182,12 @@ private:
   }
   /// Returns the time that is left for studies.
   double secondsForStudies() const { return secondsLeft() - ProofSeconds; }
+  double unrecordedShare() const {
+    double All = UnrecordedNanoseconds;
+    for (const StudiedKernel &K : Kernels)
+      All += K.Nanoseconds;
+    return All ? UnrecordedNanoseconds / All : 0;
+  }
   RatioEstimate predict() const;
   json::Object describe() const;
   void print(raw_ostream &OS) const;
@@ -194,29 +219,23 @@ std::vector<std::string> ApplicationStudy::deviceOption() const {
   return {("--device=" + Device.split(':').first).str()};
 }
 
-/// Records the application with llvm-mneme-record's defaults, by that tool: its
-/// environment variables apply, too.
-Error ApplicationStudy::record() {
-  O.Database = pathIn(Dir, "recording");
-  if (O.Resume && sys::fs::exists(O.Database))
-    return Error::success();
-  double Start = steadySeconds();
+/// Runs the application by llvm-mneme-record, whose environment variables
+/// apply, too. \p Options get the tool's path, device and application.
+Error ApplicationStudy::runRecorder(std::vector<std::string> Options,
+                                    StringRef Output,
+                                    std::optional<StringRef> Errors) const {
   std::string Tool =
       pathIn(sys::path::parent_path(O.ToolPath), "llvm-mneme-record");
-  std::vector<StringRef> Words{Tool, "-o", O.Database};
-  const std::vector<std::string> Device = deviceOption();
-  append_range(Words, Device);
-  if (O.Quiet)
-    Words.push_back("--quiet");
-  Words.push_back("--");
-  append_range(Words, O.Application->Command);
+  Options.insert(Options.begin(), Tool);
+  append_range(Options, deviceOption());
+  Options.push_back("--");
+  append_range(Options, O.Application->Command);
+  const std::vector<StringRef> Words(Options.begin(), Options.end());
+  std::string Message;
   // Standard output is the result's.
-  std::string Output = pathIn(Dir, "recorded.out"), Message;
-  int Status =
-      sys::ExecuteAndWait(Tool, Words, std::nullopt,
-                          {std::nullopt, StringRef(Output), std::nullopt},
-                          /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
-  RecordSeconds = steadySeconds() - Start;
+  int Status = sys::ExecuteAndWait(
+      Tool, Words, std::nullopt, {std::nullopt, Output, Errors},
+      /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
   if (Status == 0)
     return Error::success();
   // LLVM takes 126 and 127 for a program that could not be started.
@@ -224,11 +243,49 @@ Error ApplicationStudy::record() {
                     : Status == -1 && sys::fs::exists(Tool)
                         ? "exit code 126 or 127"
                         : Message;
-  return createStringError(
-      formatv("the application was not recorded: '{0}' ended with {1}; '{2}' "
-              "has the application's output",
-              Tool, How, Output)
-          .str());
+  return createStringError("'" + Tool + "' ended with " + How);
+}
+
+/// Times the application's launches. \returns true if there is a profile.
+bool ApplicationStudy::profile() const {
+  std::string File = pathIn(Dir, "profile.json"),
+              Errors = pathIn(Dir, "profiled.err");
+  if (sys::fs::exists(File))
+    return true;
+  Error E = runRecorder({"--quiet", "--profile=" + File}, "", Errors);
+  if (E && !O.Quiet)
+    printNote("the application's launches could not be timed: '" + Errors +
+              "' says why; replays determine the kernels' shares of the time");
+  bool HasProfile = !E;
+  consumeError(std::move(E));
+  return HasProfile;
+}
+
+/// Records the kernels that take the time, by a profile if there can be one,
+/// with llvm-mneme-record's defaults.
+Error ApplicationStudy::record() {
+  O.Database = pathIn(Dir, "recording");
+  if (O.Resume && sys::fs::exists(O.Database))
+    return Error::success();
+  std::vector<std::string> Options{"-o", O.Database};
+  if (profile()) {
+    Options.push_back(("--cover=" + RecordedPart).str());
+    Options.push_back("--from-profile=" + pathIn(Dir, "profile.json"));
+  }
+  if (O.Quiet)
+    Options.push_back("--quiet");
+  double Start = steadySeconds();
+  std::string Output = pathIn(Dir, "recorded.out");
+  Error E = runRecorder(std::move(Options), Output, std::nullopt);
+  RecordSeconds = steadySeconds() - Start;
+  if (E)
+    return createStringError(
+        "the application was not recorded: " + toString(std::move(E)) + "; '" +
+        Output + "' has the application's output");
+  if (O.Budget && !O.Quiet)
+    printNote(formatv("after recording, {0:F0} s of --budget are left",
+                      std::max(0.0, secondsLeft())));
+  return Error::success();
 }
 
 Error ApplicationStudy::read() {
@@ -248,6 +305,12 @@ Error ApplicationStudy::read() {
     Kernels.emplace_back();
     Kernels.back().Folder = pathIn(Dir, Name);
     Kernels.back().Recorded = std::move(K);
+  }
+  std::string File = pathIn(O.Database, RecordedProfile);
+  if (sys::fs::exists(File)) {
+    Profiled.emplace();
+    if (Error E = readProfile(File).moveInto(*Profiled))
+      return E;
   }
   if (Kernels.empty())
     return createFileError(O.Database,
@@ -293,8 +356,6 @@ void ApplicationStudy::measure(StudiedKernel &K) const {
     double &Time = K.LaunchNanoseconds[I.DynamicHash];
     Time = summarize(R.nanoseconds()).Median * I.Occurrences;
     K.Nanoseconds += Time;
-    if (!Plan->hasIR())
-      K.Obstacle = "no IR";
   }
   K.StartSeconds = steadySeconds() - Start;
 }
@@ -324,39 +385,52 @@ StringMap<double> ApplicationStudy::readTimes() const {
   return Times;
 }
 
-/// Kernels with the most threads come first, as time may be short.
+/// Determines the kernels' times, and which ones are worth a study.
 void ApplicationStudy::measureShares() {
-  auto CountThreads = [](const StudiedKernel &K) {
-    double Threads = 0;
-    for (const RecordedInstance &I : K.Recorded.Kernel.Instances)
-      Threads += double(I.Grid.count()) * I.Block.count() * I.Occurrences;
-    return Threads;
-  };
+  // Those with the most threads come first, as time may be short.
+  StringMap<double> Threads; // By symbol.
+  for (const StudiedKernel &K : Kernels)
+    Threads[K.Recorded.Kernel.KernelName] += K.countThreads();
   llvm::sort(Kernels, [&](const StudiedKernel &A, const StudiedKernel &B) {
-    return std::pair(CountThreads(B), A.Recorded.Kernel.StaticHash) <
-           std::pair(CountThreads(A), B.Recorded.Kernel.StaticHash);
+    return std::pair(B.countThreads(), A.Recorded.Kernel.StaticHash) <
+           std::pair(A.countThreads(), B.Recorded.Kernel.StaticHash);
   });
-  if (!O.Quiet)
+  if (!Profiled && !O.Quiet)
     printNote("timing the recorded launches of " +
               formatCount(Kernels.size(), "kernel"));
   double End = steadySeconds() + SharePart * secondsForStudies();
   const StringMap<double> Known = readTimes();
-  double Total = 0;
+  double Recorded = 0;
   for (StudiedKernel &K : Kernels) {
-    K.Nanoseconds = Known.lookup(K.Recorded.Kernel.StaticHash);
+    if (Profiled) {
+      K.LaunchNanoseconds = Profiled->timesOf(K.Recorded.Kernel);
+      // The profile does not tell kernels of different files apart.
+      for (auto &L : K.LaunchNanoseconds) {
+        L.second *= K.countThreads() / Threads[K.Recorded.Kernel.KernelName];
+        K.Nanoseconds += L.second;
+      }
+    } else {
+      K.Nanoseconds = Known.lookup(K.Recorded.Kernel.StaticHash);
+    }
     if (Interrupts)
       K.Obstacle = "interrupted";
     else if (K.Nanoseconds == 0 && steadySeconds() >= End)
       K.Obstacle = OutOfTime;
     else if (K.Nanoseconds == 0)
       measure(K);
-    Total += K.Nanoseconds;
+    Recorded += K.Nanoseconds;
   }
+  if (Profiled)
+    UnrecordedNanoseconds =
+        std::max(0.0, double(Profiled->nanoseconds()) - Recorded);
+  double Total = Recorded + UnrecordedNanoseconds;
   for (StudiedKernel &K : Kernels) {
     K.Share = Total ? K.Nanoseconds / Total : 0;
     if (K.Obstacle.empty() && K.Share < LeastShare)
       K.Obstacle =
           formatv("less than {0:F0} % of the time", LeastShare * 100).str();
+    if (K.Obstacle.empty())
+      inspect(K);
   }
   llvm::sort(Kernels, [](const StudiedKernel &A, const StudiedKernel &B) {
     return std::tie(B.Nanoseconds, A.Recorded.Kernel.StaticHash) <
@@ -368,24 +442,23 @@ void ApplicationStudy::measureShares() {
 // Studies
 //===----------------------------------------------------------------------===//
 
-/// Returns why a winner with another grid or block would not be packed; empty
-/// if it would. It is a matter of the kernel, except for cooperative
-/// launches and clusters.
-std::string ApplicationStudy::explainLaunch(const StudiedKernel &K) const {
-  if (O.Pack.LaunchShape != MNEME_GRADE_PROVEN)
-    return "";
+/// Finds out whether there is code to tune, and why a winner with another grid
+/// or block would not be packed. The latter is a matter of the kernel, except
+/// for cooperative launches and clusters.
+void ApplicationStudy::inspect(StudiedKernel &K) const {
   ArrayRef<RecordedInstance> All = K.Recorded.Kernel.Instances;
   const auto *I = find_if(All, [](const RecordedInstance &I) {
     return I.Cooperative || I.Cluster != Dim3();
   });
   std::unique_ptr<ReplayPlan> Plan;
-  std::string Why;
   if (Error E = makePlan(K, I == All.end() ? All.front() : *I, /*Verify=*/true)
                     .moveInto(Plan))
-    return toString(std::move(E));
-  if (Error E = explainShapeDependence(*Plan).moveInto(Why))
-    return toString(std::move(E));
-  return Why;
+    K.Obstacle = toString(std::move(E));
+  else if (!Plan->hasIR())
+    K.Obstacle = "no IR";
+  else if (O.Pack.LaunchShape == MNEME_GRADE_PROVEN)
+    if (Error E = explainShapeDependence(*Plan).moveInto(K.NeedsLaunch))
+      K.NeedsLaunch = toString(std::move(E));
 }
 
 TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
@@ -394,6 +467,12 @@ TuneOptions ApplicationStudy::makeOptions(const StudiedKernel &K, Step S,
   Own.Database = K.Recorded.File;
   Own.AllInstances = K.Launches.empty();
   Own.RecordIds = K.Launches;
+  // Replays alone vary too much for weights that a resumed study must share.
+  if (Profiled)
+    for (const RecordedInstance &I : K.Recorded.Kernel.Instances)
+      if (K.Launches.empty() || is_contained(K.Launches, I.DynamicHash))
+        Own.InstanceWeights[I.DynamicHash] =
+            std::max(1.0, K.LaunchNanoseconds.lookup(I.DynamicHash));
   Own.OfApplication = true;
   Own.NeedsLaunch = K.NeedsLaunch;
   Own.ResultsDir = K.Folder;
@@ -449,7 +528,6 @@ Error ApplicationStudy::leaveOutVacuous(StudiedKernel &K, Error E) const {
 Error ApplicationStudy::tune(StudiedKernel &K, Step S, double Seconds,
                              bool Explain) {
   if (!K.Study) {
-    K.NeedsLaunch = explainLaunch(K);
     std::string Takes;
     if (K.StartSeconds > LongStart)
       Takes = formatv("; its baseline takes about {0:F0} s", K.StartSeconds);
@@ -620,11 +698,13 @@ RatioEstimate ApplicationStudy::predict() const {
         Kernels.begin(), Kernels.end(), 0.0,
         [&](double Sum, const StudiedKernel &K) { return Sum + Of(K); });
   };
-  double Before = Sum([](const auto &K) { return K.Nanoseconds; });
+  double Before =
+      UnrecordedNanoseconds + Sum([](const auto &K) { return K.Nanoseconds; });
   if (!Before)
     return RatioEstimate();
   auto Ratio = [&](double RatioEstimate::*Bound) {
-    return Before / Sum([&](const auto &K) { return K.after(Bound); });
+    return Before / (UnrecordedNanoseconds +
+                     Sum([&](const auto &K) { return K.after(Bound); }));
   };
   return {Ratio(&RatioEstimate::Value), Ratio(&RatioEstimate::Low),
           Ratio(&RatioEstimate::High)};
@@ -657,6 +737,7 @@ json::Object ApplicationStudy::describe() const {
       {"format", "mneme-application"},
       {"version", 1},
       {"kernels", std::move(List)},
+      {"unrecorded_ns", UnrecordedNanoseconds},
       {"speedup", toJSON(predict())},
       {"package", hasPackage() ? json::Value(json::fixUTF8(Package))
                                : json::Value(nullptr)},
@@ -726,6 +807,12 @@ Error ApplicationStudy::writeReport() const {
     Row.Result = describeResult(K);
     R.Kernels.push_back(std::move(Row));
   }
+  if (double Part = unrecordedShare(); Part > 0) {
+    R.Kernels.emplace_back();
+    R.Kernels.back().Name = "(others)";
+    R.Kernels.back().Share = Part;
+    R.Kernels.back().Result = "not recorded";
+  }
   R.Predicted = predict();
   if (StringRef Device = getNamedDevice(O); !Device.empty())
     R.Facts.emplace_back("device", Device);
@@ -766,6 +853,9 @@ void ApplicationStudy::print(raw_ostream &OS) const {
       Cell = printable(Cell);
     Table.add(std::move(Row));
   }
+  if (double Part = unrecordedShare(); Part > 0)
+    Table.add(
+        {"(others)", formatv("{0:F1} %", Part * 100), "", "", "not recorded"});
   Table.fit(getLineWidth(/*OnStandardError=*/false));
   Table.print(OS, "lrrll");
   if (!hasPackage()) {

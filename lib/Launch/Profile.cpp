@@ -131,6 +131,32 @@ std::string Profile::cover(double Part, uint64_t MaxShapes,
   return Text;
 }
 
+StringMap<double> Profile::timesOf(const RecordedKernel &K) const {
+  StringMap<double> Times;
+  auto P = find_if(Kernels, [&](const ProfiledKernel &P) {
+    return P.Symbol == K.KernelName;
+  });
+  if (P == Kernels.end())
+    return Times;
+  auto GetShape = [](const RecordedInstance &I) {
+    return ProfiledShape{I.Grid, I.Block, I.SharedMem};
+  };
+  std::map<ProfiledShape, double> Occurrences;
+  for (const RecordedInstance &I : K.Instances)
+    Occurrences[GetShape(I)] += I.Occurrences;
+  double Sum = 0;
+  for (const RecordedInstance &I : K.Instances) {
+    auto L = P->Shapes.find(GetShape(I));
+    double Time = L == P->Shapes.end() ? 0 : L->second.Nanoseconds;
+    // A launch of a shape that the profile does not tell apart has some weight.
+    Sum += Times[I.DynamicHash] =
+        std::max(1.0, Time * I.Occurrences / Occurrences[GetShape(I)]);
+  }
+  for (auto &T : Times)
+    T.second *= P->nanoseconds() / Sum;
+  return Times;
+}
+
 //===----------------------------------------------------------------------===//
 // Files
 //===----------------------------------------------------------------------===//
@@ -209,7 +235,7 @@ static bool fromJSON(const json::Value &V, ProfiledKernel &K, json::Path P) {
 }
 } // namespace llvm::mneme
 
-Expected<Profile> llvm::mneme::readProfile(StringRef File) {
+Expected<Profile> llvm::mneme::readProfile(StringRef File, std::string *Text) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer = readTextFile(File);
   if (!Buffer)
     return Buffer.takeError();
@@ -228,5 +254,7 @@ Expected<Profile> llvm::mneme::readProfile(StringRef File) {
     return createFileError(
         File, createStringError("is not a profile of this version: write it "
                                 "with llvm-mneme-record --profile"));
+  if (Text)
+    *Text = (*Buffer)->getBuffer().str();
   return P;
 }

@@ -99,6 +99,35 @@ TEST(Profile, CoverTakesTheMostExpensive) {
   EXPECT_EQ(P.cover(1, 1, [](StringRef) { return false; }), "");
 }
 
+TEST(Profile, LaunchesStandForAllOfTheirKernel) {
+  Profile P;
+  ProfiledKernel K{"k", {}};
+  auto Shape = [](uint32_t Grid) {
+    return ProfiledShape{{Grid, 1, 1}, {32, 1, 1}, 0};
+  };
+  K.Shapes[Shape(1)].Nanoseconds = 600;
+  K.Shapes[Shape(2)].Nanoseconds = 300;
+  K.Shapes[Shape(3)].Nanoseconds = 100; // Not recorded.
+  P.Kernels.push_back(K);
+  RecordedKernel R;
+  R.KernelName = "k";
+  // Two with the first shape, of which one stands for twice as many launches.
+  for (auto [Id, Grid, Occurrences] :
+       {std::tuple("a", 1, 1), {"b", 1, 2}, {"c", 2, 7}}) {
+    R.Instances.emplace_back();
+    R.Instances.back().DynamicHash = Id;
+    R.Instances.back().Grid = {uint32_t(Grid), 1, 1};
+    R.Instances.back().Block = {32, 1, 1};
+    R.Instances.back().Occurrences = Occurrences;
+  }
+  StringMap<double> Times = P.timesOf(R);
+  EXPECT_NEAR(Times["a"], 200 * 10 / 9.0, 1e-6);
+  EXPECT_NEAR(Times["b"], 400 * 10 / 9.0, 1e-6);
+  EXPECT_NEAR(Times["c"], 300 * 10 / 9.0, 1e-6);
+  R.KernelName = "other";
+  EXPECT_TRUE(P.timesOf(R).empty());
+}
+
 TEST(Profile, MalformedMessagesAreRefused) {
   std::string Good = message("a", 1);
   for (size_t Size = 0; Size != Good.size(); ++Size)

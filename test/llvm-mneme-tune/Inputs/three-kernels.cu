@@ -41,6 +41,12 @@ __global__ void wide(float *x, const float *, const float *, const float *, cons
 }
 
 int main() {
+#ifdef TWICE
+  // Fails when it is run for the first time.
+  FILE *again = fopen("again", "r");
+  if (!again)
+    return fopen("again", "w") ? 3 : 4;
+#endif
   const int n = 4096;
   static float h[2 * n];
   float *d;

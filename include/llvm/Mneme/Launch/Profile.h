@@ -16,7 +16,9 @@
 #define LLVM_MNEME_LAUNCH_PROFILE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
+#include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Support/Launch.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -70,6 +72,9 @@ struct ProfiledKernel {
   uint64_t nanoseconds() const;
 };
 
+/// The profile by which the launches of a recording were chosen, in its folder.
+constexpr StringLiteral RecordedProfile = "mneme-profile.json";
+
 struct Profile {
   std::string Arch;                    ///< "sm_90"; empty for the host device.
   std::vector<ProfiledKernel> Kernels; ///< The most expensive first.
@@ -88,11 +93,17 @@ struct Profile {
   /// form of MNEME_ENV_SHAPES.
   std::string cover(double Part, uint64_t MaxShapes,
                     function_ref<bool(StringRef Symbol)> Selects) const;
+
+  /// Returns for how many nanoseconds of its kernel each recorded launch
+  /// stands, by dynamic hash: they add up to the time of all launches. Empty if
+  /// the profile does not have the kernel.
+  StringMap<double> timesOf(const RecordedKernel &K) const;
 };
 
 json::Value toJSON(const Profile &P);
-/// Reads what toJSON() wrote.
-Expected<Profile> readProfile(StringRef File);
+/// Reads what toJSON() wrote, but of launches only their number and time.
+/// \p Text receives the file.
+Expected<Profile> readProfile(StringRef File, std::string *Text = nullptr);
 
 } // namespace mneme
 } // namespace llvm
