@@ -430,6 +430,8 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
   if (OutputDir.getNumOccurrences() && OutputDir.empty())
     return createStringError("-o: expected the name of a folder");
   LaunchOptions Options;
+  CompiledKernels Compiled;
+  Options.Compiled = &Compiled; // --cover runs the application twice.
   Expected<HostStrategy> S = parseHostStrategy(Strategy);
   if (!S)
     return S.takeError();

@@ -51,6 +51,9 @@ static constexpr double LeastShare = 0.01;
 /// The kernels that take this part of the time are recorded.
 static constexpr StringLiteral RecordedPart = "98%";
 
+/// The part of the time for checks of the host device's code.
+static constexpr double CheckPart = 0.02;
+
 /// The part of the time after the recording that is left for the proof on the
 /// application, but no more than for this number of runs.
 static constexpr double ProofPart = 0.2;
@@ -151,9 +154,7 @@ private:
   enum class Step { Look, Search, Finish };
 
   Error prepareFolder();
-  Error runRecorder(std::vector<std::string> Words, StringRef Output,
-                    std::optional<StringRef> Errors) const;
-  bool profile() const;
+  Error runRecorder(std::vector<std::string> Options, StringRef Output) const;
   Error record();
   Error read();
   Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
@@ -222,8 +223,7 @@ std::vector<std::string> ApplicationStudy::deviceOption() const {
 /// Runs the application by llvm-mneme-record, whose environment variables
 /// apply, too. \p Options get the tool's path, device and application.
 Error ApplicationStudy::runRecorder(std::vector<std::string> Options,
-                                    StringRef Output,
-                                    std::optional<StringRef> Errors) const {
+                                    StringRef Output) const {
   std::string Tool =
       pathIn(sys::path::parent_path(O.ToolPath), "llvm-mneme-record");
   Options.insert(Options.begin(), Tool);
@@ -234,7 +234,7 @@ Error ApplicationStudy::runRecorder(std::vector<std::string> Options,
   std::string Message;
   // Standard output is the result's.
   int Status = sys::ExecuteAndWait(
-      Tool, Words, std::nullopt, {std::nullopt, Output, Errors},
+      Tool, Words, std::nullopt, {std::nullopt, Output, std::nullopt},
       /*SecondsToWait=*/0, /*MemoryLimit=*/0, &Message);
   if (Status == 0)
     return Error::success();
@@ -246,42 +246,33 @@ Error ApplicationStudy::runRecorder(std::vector<std::string> Options,
   return createStringError("'" + Tool + "' ended with " + How);
 }
 
-/// Times the application's launches. \returns true if there is a profile.
-bool ApplicationStudy::profile() const {
-  std::string File = pathIn(Dir, "profile.json"),
-              Errors = pathIn(Dir, "profiled.err");
-  if (sys::fs::exists(File))
-    return true;
-  Error E = runRecorder({"--quiet", "--profile=" + File}, "", Errors);
-  if (E && !O.Quiet)
-    printNote("the application's launches could not be timed: '" + Errors +
-              "' says why; replays determine the kernels' shares of the time");
-  bool HasProfile = !E;
-  consumeError(std::move(E));
-  return HasProfile;
-}
-
-/// Records the kernels that take the time, by a profile if there can be one,
-/// with llvm-mneme-record's defaults.
+/// Records the application with llvm-mneme-record's defaults: by a profile, the
+/// kernels that take the time, or else all.
 Error ApplicationStudy::record() {
   O.Database = pathIn(Dir, "recording");
   if (O.Resume && sys::fs::exists(O.Database))
     return Error::success();
-  std::vector<std::string> Options{"-o", O.Database};
-  if (profile()) {
-    Options.push_back(("--cover=" + RecordedPart).str());
-    Options.push_back("--from-profile=" + pathIn(Dir, "profile.json"));
-  }
-  if (O.Quiet)
-    Options.push_back("--quiet");
   double Start = steadySeconds();
   std::string Output = pathIn(Dir, "recorded.out");
-  Error E = runRecorder(std::move(Options), Output, std::nullopt);
-  RecordSeconds = steadySeconds() - Start;
+  std::vector<std::string> Options{"-o", O.Database};
+  if (O.Quiet)
+    Options.push_back("--quiet");
+  if (O.Budget)
+    Options.push_back(formatv("--check-code={0}", CheckPart * O.Budget).str());
+  std::vector<std::string> Covering = Options;
+  Covering.push_back(("--cover=" + RecordedPart).str());
+  Error E = runRecorder(std::move(Covering), Output);
+  if (E && !sys::fs::exists(O.Database)) {
+    if (!O.Quiet)
+      printNote("without a profile, all kernels are recorded");
+    consumeError(std::move(E));
+    E = runRecorder(std::move(Options), Output);
+  }
   if (E)
     return createStringError(
         "the application was not recorded: " + toString(std::move(E)) + "; '" +
         Output + "' has the application's output");
+  RecordSeconds = steadySeconds() - Start;
   if (O.Budget && !O.Quiet)
     printNote(formatv("after recording, {0:F0} s of --budget are left",
                       std::max(0.0, secondsLeft())));

@@ -496,7 +496,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   Expected<Environment> Env = makeEnvironment(Options, *Libraries, *Folder);
   if (!Env)
     return Env.takeError();
-  Server S(Records, Options.Host, Options.RunsPipeline);
+  Server S(Records, Options.Host, Options.RunsPipeline, Options.Compiled);
   S.setWanted([&](StringRef Symbol) {
     return Options.Selection.selects(Symbol) &&
            (Options.Selection.Shapes.empty() ||

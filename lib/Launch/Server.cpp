@@ -75,9 +75,10 @@ struct Server::Connection final : WirePeer {
 };
 
 Server::Server(RecordKeeper &Records, const HostOptions &Options,
-               bool RunsPipeline, StartFn Start)
+               bool RunsPipeline, CompiledKernels *Compiled, StartFn Start)
     : Records(Records), Options(Options), RunsPipeline(RunsPipeline),
-      Start(Start), Listener(DescriptorsOfConnection) {}
+      Start(Start), Listener(DescriptorsOfConnection),
+      Compiled(Compiled ? *Compiled : OwnCompiled) {}
 
 Server::~Server() = default;
 

@@ -21,6 +21,7 @@
 #include "CompileWorker.h"
 #include "RecordKeeper.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
+#include "llvm/Mneme/Launch/Launcher.h"
 #include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Process/WireServer.h"
@@ -38,9 +39,11 @@ public:
   using StartFn = decltype(&ChildTask::start);
 
   /// \param RunsPipeline  LaunchOptions::RunsPipeline.
+  /// \param Compiled      LaunchOptions::Compiled.
   /// \param Start Starts long work.
   Server(RecordKeeper &Records, const HostOptions &Options,
-         bool RunsPipeline = false, StartFn Start = ChildTask::start);
+         bool RunsPipeline = false, CompiledKernels *Compiled = nullptr,
+         StartFn Start = ChildTask::start);
   ~Server();
 
   /// Listens on a Unix socket at \p Path.
@@ -138,9 +141,9 @@ private:
     size_t Next = 0;  ///< Kernels before this one are not compiled ahead.
   };
   std::map<Hash, std::shared_ptr<LoadedModule>> Modules;
-  /// Module, payload, kernel, and whether for the host.
-  using KernelKey = std::tuple<Hash, Hash, std::string, bool>;
-  std::map<KernelKey, std::string> Compiled; ///< Encoded CompiledKernels.
+  using KernelKey = CompiledKernels::key_type;
+  CompiledKernels OwnCompiled; ///< Unless there are the launcher's.
+  CompiledKernels &Compiled;
   /// Kernels that are compiled although no process has asked for them yet.
   std::map<KernelKey, ChildTask> Ahead;
   void compileAhead(LoadedModule &M, const Hash &Module, bool ForHost);

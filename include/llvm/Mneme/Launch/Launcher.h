@@ -21,7 +21,9 @@
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
 #include <functional>
+#include <map>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -29,6 +31,10 @@ namespace llvm {
 namespace mneme {
 
 enum class LaunchDevice { Auto, Host, Cuda, Hip };
+
+/// Encoded kernels by module, payload, symbol, and whether for the host device.
+using CompiledKernels =
+    std::map<std::tuple<Digest128, Digest128, std::string, bool>, std::string>;
 
 /// The launches and the data to record; values are as in the options of
 /// llvm-mneme-record.
@@ -101,6 +107,9 @@ struct LaunchOptions {
   bool Record = true;                 ///< False: only run the application on
                                       ///< the device.
   bool Quiet = false;                 ///< No summary.
+  /// What runs with the same Host and RunsPipeline have compiled; a run adds
+  /// to it. May be null.
+  CompiledKernels *Compiled = nullptr;
   /// Receives the profile of the application; if set, launches are timed, and
   /// nothing is recorded.
   std::function<void(Profile)> TakeProfile;
