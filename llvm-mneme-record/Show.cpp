@@ -253,6 +253,8 @@ static void print(const RecordedKernel &K, const LoadedInstance &L) {
     if (!Arg.Name.empty())
       textOuts() << ' ' << printable(Arg.Name);
     textOuts() << " = " << formatValue(Arg.Type, Bytes);
+    if (is_contained(L.I.VaryingArgs, Index))
+      textOuts() << ", other values in other launches";
     for (const auto &[Offset, Target] : findPointers(L.Prologue, Arg, Bytes))
       textOuts() << (Bytes.size() == 8
                          ? " -> " + Target

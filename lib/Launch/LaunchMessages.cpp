@@ -264,8 +264,12 @@ Expected<ProcessSummary> llvm::mneme::decodeSummary(StringRef Body) {
     K.Name = readText(R);
     K.DynamicHash = toHexString(R.u64());
     K.Occurrences = R.u64();
+    bool IsOk = readAll(R, [&] {
+      K.VaryingArgs.push_back(R.u32());
+      return true;
+    });
     S.Kernels.push_back(std::move(K));
-    return HasHash || Static.empty();
+    return IsOk && (HasHash || Static.empty());
   });
   Ok = Ok && readAll(R, [&] {
          std::string Reason = readText(R);

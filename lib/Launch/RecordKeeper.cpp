@@ -294,6 +294,14 @@ Error RecordKeeper::sync() {
   return Result;
 }
 
+/// Adds those of \p More to \p Args; both ascend.
+static void addArgs(std::vector<unsigned> &Args, ArrayRef<unsigned> More) {
+  std::vector<unsigned> All;
+  std::set_union(Args.begin(), Args.end(), More.begin(), More.end(),
+                 std::back_inserter(All));
+  Args = std::move(All);
+}
+
 Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
                                        StringRef Prologue, StringRef Epilogue) {
   auto It = Kernels.find(L.StaticHash);
@@ -342,9 +350,9 @@ Expected<bool> RecordKeeper::addLaunch(const RecordedLaunch &L,
       File.Instances.push_back(New);
       return true;
     }
-    uint64_t Before = Old->Occurrences;
-    *Old = New;
-    Old->Occurrences += Before;
+    RecordedInstance Before = std::exchange(*Old, New);
+    Old->Occurrences += Before.Occurrences;
+    addArgs(Old->VaryingArgs, Before.VaryingArgs);
     return true;
   };
   Expected<bool> Added = update(K, Edit);
@@ -366,17 +374,20 @@ void RecordKeeper::addReasons(const std::map<std::string, uint64_t> &Why) {
     Reasons[Reason] += Times;
 }
 
-Error RecordKeeper::addOccurrences(Kernel &K,
-                                   const StringMap<uint64_t> &Times) {
+Error RecordKeeper::addLaunches(
+    Kernel &K, const StringMap<const ProcessSummary::Kernel *> &Launches) {
   if (!sys::fs::exists(pathOf(K.File.StaticHash + ".json")))
     return Error::success();
   return update(K,
                 [&](RecordedKernel &File) {
                   bool Changed = false;
                   for (RecordedInstance &I : File.Instances) {
-                    uint64_t More = Times.lookup(I.DynamicHash);
-                    I.Occurrences += More;
-                    Changed |= More != 0;
+                    const auto *More = Launches.lookup(I.DynamicHash);
+                    if (!More)
+                      continue;
+                    I.Occurrences += More->countRest();
+                    addArgs(I.VaryingArgs, More->VaryingArgs);
+                    Changed = true;
                   }
                   return Changed;
                 })
@@ -393,19 +404,16 @@ Error RecordKeeper::addSummary(const ProcessSummary &S) {
   addReasons(S.Reasons);
   // Write each kernel's file only once: the summary may have an entry for every
   // launch.
-  std::map<std::string, StringMap<uint64_t>> Times;
+  std::map<std::string, StringMap<const ProcessSummary::Kernel *>> Launches;
   for (const ProcessSummary::Kernel &K : S.Kernels) {
     Rows[{K.Name, K.StaticHash}].Launches += K.Occurrences;
-    if (Dir.empty() || !Kernels.contains(K.StaticHash))
-      continue;
-    // addLaunch() has counted the recorded launch.
-    if (uint64_t Rest = K.Occurrences - (K.IsRecorded && K.Occurrences))
-      Times[K.StaticHash][K.DynamicHash] += Rest;
+    if (!Dir.empty() && Kernels.contains(K.StaticHash) && K.countRest())
+      Launches[K.StaticHash][K.DynamicHash] = &K;
   }
   Error Result = Error::success();
-  for (const auto &[StaticHash, OfKernel] : Times)
+  for (const auto &[StaticHash, OfKernel] : Launches)
     Result = joinErrors(std::move(Result),
-                        addOccurrences(Kernels[StaticHash], OfKernel));
+                        addLaunches(Kernels[StaticHash], OfKernel));
   return Result;
 }
 

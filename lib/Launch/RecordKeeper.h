@@ -51,6 +51,11 @@ struct ProcessSummary {
     std::string Name, DynamicHash;
     uint64_t Occurrences = 0;
     bool IsRecorded = false; ///< By this process.
+    std::vector<unsigned> VaryingArgs; ///< As RecordedInstance::VaryingArgs.
+    /// Returns the number of launches without the recorded one.
+    uint64_t countRest() const {
+      return Occurrences - (IsRecorded && Occurrences);
+    }
   };
   std::vector<Kernel> Kernels;
   std::map<std::string, uint64_t> Reasons; ///< Why launches were skipped.
@@ -149,7 +154,8 @@ private:
   /// the file if \p Edit returns true. \returns the result of \p Edit.
   Expected<bool> update(Kernel &K,
                         function_ref<Expected<bool>(RecordedKernel &)> Edit);
-  Error addOccurrences(Kernel &K, const StringMap<uint64_t> &Times);
+  Error addLaunches(Kernel &K,
+                    const StringMap<const ProcessSummary::Kernel *> &Launches);
   /// The caller holds the folder's lock.
   Error writeCode(Kernel &K);
   Error movePages(const std::string &File);

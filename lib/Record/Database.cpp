@@ -131,6 +131,8 @@ static json::Object instanceToJSON(const RecordedInstance &I, int64_t Index,
                  {"Prologue", I.Prologue},
                  {"Epilogue", I.Epilogue},
                  {"Occurrences", I.Occurrences}};
+  if (!I.VaryingArgs.empty())
+    O["VaryingArgs"] = json::Array(I.VaryingArgs);
   if (I.Cooperative)
     O["Cooperative"] = true;
   if (I.Cluster != Dim3())
@@ -408,6 +410,7 @@ struct OrderedInstance {
            O.map("Epilogue", I.Epilogue) &&
            checkFileName(I.Epilogue, P.field("Epilogue")) &&
            O.map("Occurrences", I.Occurrences) &&
+           O.mapOptional("VaryingArgs", I.VaryingArgs) &&
            O.mapOptional("Cooperative", I.Cooperative) &&
            O.mapOptional("ClusterDims", I.Cluster) &&
            O.mapOptional("Device", I.Device) && readOmitted(O, I, P) &&

@@ -452,6 +452,9 @@ SpecializeOptions ReplayPlan::getSpecialization() const {
     for (auto [I, Bytes] : enumerate(State->args())) {
       if (Kernel->Args[I].Kind != MNEME_ARG_VALUE || Bytes.size() > 8)
         continue;
+      // Code for one of its values would be of use for few launches.
+      if (llvm::binary_search(Instance.VaryingArgs, I))
+        continue;
       char Raw[8] = {};
       std::copy(Bytes.begin(), Bytes.end(), Raw);
       uint64_t Value = support::endian::read64le(Raw);

@@ -190,6 +190,28 @@ bool Recorder::wants(Kernel &K, const LaunchShape &Shape, void **Args,
   return IsWanted;
 }
 
+/// Compares the scalar arguments, as far as they can become constants, with
+/// those of the first launch. May throw.
+static void noteScalars(KernelRecords::Instance &I, const Kernel &K,
+                        void **Args) {
+  bool IsFirst = I.Scalars.empty();
+  size_t At = 0;
+  for (size_t N = 0; N != K.Args.size(); ++N) {
+    size_t Size = K.Args[N].Size;
+    if (K.Args[N].Kind != MNEME_ARG_VALUE || Size > sizeof(uint64_t))
+      continue;
+    if (IsFirst) {
+      I.Scalars.append(static_cast<const char *>(Args[N]), Size);
+      continue;
+    }
+    auto Place = std::lower_bound(I.Varying.begin(), I.Varying.end(), N);
+    if (memcmp(I.Scalars.data() + At, Args[N], Size) &&
+        (Place == I.Varying.end() || *Place != N))
+      I.Varying.insert(Place, N);
+    At += Size;
+  }
+}
+
 static ShapeNumbers numbersOf(const LaunchShape &S) {
   return {S.Grid.X,  S.Grid.Y,  S.Grid.Z,       S.Block.X,
           S.Block.Y, S.Block.Z, S.DynamicShared};
@@ -227,6 +249,8 @@ bool Recorder::decide(Kernel &K, const LaunchShape &Shape, void **Args,
   }
   KernelRecords::Instance &I = R.Instances[Id.DynamicHash];
   ++I.Occurrences;
+  if (Args)
+    noteScalars(I, K, Args);
   if (!Within)
     return No(OutsideRegions);
   if (IsFull)
@@ -684,20 +708,22 @@ void Recorder::keep(Recording &R) {
 // The summary
 //===----------------------------------------------------------------------===//
 
-/// Calls \p F(static hash or empty, kernel, dynamic hash, launches).
+/// Calls \p F(static hash or empty, kernel, dynamic hash, launches, scalar
+/// arguments that varied).
 template <typename Fn> void Recorder::forEachLine(Fn F) const {
   static const std::string None;
+  static const std::vector<uint32_t> NoArgs;
   for (const auto &[Name, Launches] : OtherKernels)
-    F(None, Name, 0, Launches);
+    F(None, Name, 0, Launches, NoArgs);
   for (const auto &[Hash, K] : Kernels) {
     if (K.Selected) {
       for (const auto &[DynamicHash, I] : K.Instances)
         if (I.Occurrences)
-          F(Hash, K.Name, DynamicHash, I.Occurrences);
+          F(Hash, K.Name, DynamicHash, I.Occurrences, I.Varying);
       if (K.LeftOut)
-        F(Hash, K.Name, 0, K.LeftOut);
+        F(Hash, K.Name, 0, K.LeftOut, NoArgs);
     } else if (K.Launches) {
-      F(Hash, K.Name, 0, K.Launches);
+      F(Hash, K.Name, 0, K.Launches, NoArgs);
     }
   }
 }
@@ -751,7 +777,7 @@ template <typename Writer>
 void Recorder::writeSummary(Writer &W, bool HasLines, bool HasReasons) const {
   uint64_t NumSkipped = 0;
   uint32_t NumLines = 0, NumReasons = 0;
-  forEachLine([&](auto &, auto &, uint64_t, uint64_t) { ++NumLines; });
+  forEachLine([&](auto &, auto &, uint64_t, uint64_t, auto &) { ++NumLines; });
   forEachReason([&](const char *, size_t, uint64_t Times) {
     ++NumReasons;
     NumSkipped += Times;
@@ -762,11 +788,14 @@ void Recorder::writeSummary(Writer &W, bool HasLines, bool HasReasons) const {
   W.u32(HasLines ? NumLines : 0);
   if (HasLines)
     forEachLine([&](auto &StaticHash, auto &Name, uint64_t DynamicHash,
-                    uint64_t Launches) {
+                    uint64_t Launches, auto &Varying) {
       W.bytes(StaticHash.data(), StaticHash.size());
       W.bytes(Name.data(), Name.size());
       W.u64(DynamicHash);
       W.u64(Launches);
+      W.u32(Varying.size());
+      for (uint32_t Arg : Varying)
+        W.u32(Arg);
     });
   W.u32(HasReasons ? NumReasons : 0);
   if (HasReasons)

@@ -81,6 +81,9 @@ struct KernelRecords {
     /// until a launch changes memory.
     unsigned Unchanged = 0;
     bool HasChanged = false; ///< A launch that changed memory is recorded.
+    std::string Scalars;     ///< Of the first launch whose arguments are known.
+    /// Positions of scalar arguments that had other values later, ascending.
+    std::vector<uint32_t> Varying;
   };
   std::map<uint64_t, Instance> Instances;
   /// Priorities of the launches that are kept so far, by dynamic hash, if

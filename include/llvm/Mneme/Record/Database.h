@@ -53,6 +53,9 @@ struct RecordedInstance {
   /// XXH3-128 of the snapshot files, 32 hexadecimal digits; empty if unknown,
   /// as in a version 1 file.
   std::string PrologueDigest, EpilogueDigest;
+  /// Positions of the scalar arguments that did not have the same value in all
+  /// launches with this dynamic hash, ascending, as far as a process knows.
+  std::vector<unsigned> VaryingArgs = {};
 
   /// Computes and sets the digests of these two files.
   Error seal(StringRef ProloguePath, StringRef EpiloguePath);

@@ -107,7 +107,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 12u
+#define MNEME_WIRE_VERSION 13u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
