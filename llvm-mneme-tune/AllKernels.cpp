@@ -55,9 +55,10 @@ static constexpr StringLiteral RecordedPart = "98%";
 static constexpr double CheckPart = 0.02;
 
 /// The part of the time after the recording that is left for the proof on the
-/// application, but no more than for this number of runs.
-static constexpr double ProofPart = 0.2;
-static constexpr unsigned ProofRuns = 8;
+/// application: no more than for ProofRuns, and as much as LeastProofRuns need
+/// (without packages, and a pair of each kind), up to MaxProofPart.
+static constexpr double ProofPart = 0.2, MaxProofPart = 0.4;
+static constexpr unsigned ProofRuns = 16, LeastProofRuns = 6;
 
 /// The part of the time for studies in which shares are measured, without a
 /// profile.
@@ -148,7 +149,7 @@ private:
   double UnrecordedNanoseconds = 0; ///< Of kernels that only the profile has.
   std::optional<Proof> Proved;
   std::string NoProof; ///< Why the package could not be proven.
-  double RecordSeconds = 0; ///< Unless there was a recording.
+  double RunSeconds = 0; ///< At most that of one run; 0 if unknown.
   double ProofSeconds = 0;  ///< That studies leave for the proof.
 
   enum class Step { Look, Search, Finish };
@@ -177,6 +178,8 @@ private:
   }
   Error leaveOutVacuous(StudiedKernel &K, Error E) const;
   Error proveOnApplication();
+  Expected<bool> dropSlower();
+  Error proveWhatHelps();
   double secondsLeft() const {
     return O.Budget ? Begin + O.Budget - steadySeconds()
                     : std::numeric_limits<double>::infinity();
@@ -257,7 +260,7 @@ Error ApplicationStudy::record() {
   std::vector<std::string> Options{"-o", O.Database};
   if (O.Quiet)
     Options.push_back("--quiet");
-  if (O.Budget)
+  if (O.Budget && getNamedDevice(O) == "host")
     Options.push_back(formatv("--check-code={0}", CheckPart * O.Budget).str());
   std::vector<std::string> Covering = Options;
   Covering.push_back(("--cover=" + RecordedPart).str());
@@ -272,7 +275,7 @@ Error ApplicationStudy::record() {
     return createStringError(
         "the application was not recorded: " + toString(std::move(E)) + "; '" +
         Output + "' has the application's output");
-  RecordSeconds = steadySeconds() - Start;
+  RunSeconds = (steadySeconds() - Start) / 2;
   if (O.Budget && !O.Quiet)
     printNote(formatv("after recording, {0:F0} s of --budget are left",
                       std::max(0.0, secondsLeft())));
@@ -661,6 +664,9 @@ Error ApplicationStudy::proveOnApplication() {
   P.Serve = O.Serve;
   if (O.Budget) {
     P.Deadline = Begin + O.Budget;
+    // The rest of the package may have to be proven, too.
+    if (double Rest = LeastProofRuns * RunSeconds; secondsLeft() > 3 * Rest)
+      P.Deadline -= Rest;
     if (secondsLeft() <= 0)
       return createStringError(OutOfTime);
     if (!P.App.Timeout || P.App.Timeout > secondsLeft())
@@ -675,6 +681,72 @@ Error ApplicationStudy::proveOnApplication() {
     return E;
   consumeError(std::move(E));
   return createStringError(OutOfTime);
+}
+
+/// Returns the speed-up of a kernel in the application, if it was measured.
+static std::optional<RatioEstimate>
+findMeasured(const std::optional<Proof> &Proved, const StudiedKernel &K) {
+  if (!Proved)
+    return std::nullopt;
+  auto V = find_if(Proved->Variants, [&](const ProvedVariant &V) {
+    return V.StaticHash == K.Recorded.Kernel.StaticHash && V.Measured.Ratio;
+  });
+  return V == Proved->Variants.end() ? std::nullopt : V->Measured.Ratio;
+}
+
+/// Takes those kernels out of the package that are slower in the application
+/// than without it, unless no time is left to prove the rest. \returns whether
+/// there were any.
+Expected<bool> ApplicationStudy::dropSlower() {
+  double Seconds = 0;
+  for (double S : Proved->PlainSeconds)
+    Seconds = std::max(Seconds, S);
+  if (LeastProofRuns * Seconds > secondsLeft())
+    return false;
+  Expected<TunedPackage> P = readPackage(Package);
+  if (!P)
+    return P.takeError();
+  bool HasDropped = false;
+  for (StudiedKernel &K : Kernels) {
+    std::optional<RatioEstimate> Ratio = findMeasured(Proved, K);
+    if (!K.isPackaged() || !Ratio || !Ratio->hasInterval() || Ratio->High >= 1)
+      continue;
+    HasDropped = true;
+    K.Study->IsPackaged = false;
+    K.Study->NoPackage = "slower in the application: " + formatSpeedup(*Ratio);
+    erase_if(P->Kernels, [&](const PackagedKernel &Own) {
+      return toHexString(Own.StaticHash) == K.Recorded.Kernel.StaticHash;
+    });
+    if (!O.Quiet)
+      sayProgress(K);
+  }
+  if (!HasDropped)
+    return false;
+  if (!P->Kernels.empty()) {
+    if (Error E = writePackage(Package, *P))
+      return std::move(E);
+    return true;
+  }
+  if (std::error_code EC = sys::fs::remove(Package))
+    return createFileError(Package, EC);
+  return true;
+}
+
+/// What was slower in one proof may hide something in the next one.
+Error ApplicationStudy::proveWhatHelps() {
+  while (hasPackage()) {
+    if (Error E = proveOnApplication())
+      return E;
+    if (!Proved->holds())
+      return Error::success();
+    bool HasDropped = false;
+    if (Error E = dropSlower().moveInto(HasDropped))
+      return E;
+    if (!HasDropped)
+      return Error::success();
+    Proved.reset();
+  }
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -766,17 +838,6 @@ static std::string describeResult(const StudiedKernel &K) {
          : !K.Study->Speedup   ? "nothing faster"
          : K.isPackaged()      ? "packaged"
                                : "no package: " + K.Study->NoPackage;
-}
-
-/// Returns the speed-up of a kernel in the application, if it was measured.
-static std::optional<RatioEstimate>
-findMeasured(const std::optional<Proof> &Proved, const StudiedKernel &K) {
-  if (!Proved)
-    return std::nullopt;
-  auto V = find_if(Proved->Variants, [&](const ProvedVariant &V) {
-    return V.StaticHash == K.Recorded.Kernel.StaticHash && V.Measured.Ratio;
-  });
-  return V == Proved->Variants.end() ? std::nullopt : V->Measured.Ratio;
 }
 
 Error ApplicationStudy::writeReport() const {
@@ -888,8 +949,10 @@ Expected<int> ApplicationStudy::run() {
     return std::move(E);
   if (O.Application && O.Budget) {
     ProofSeconds = ProofPart * secondsLeft();
-    if (RecordSeconds)
-      ProofSeconds = std::min(ProofSeconds, ProofRuns * RecordSeconds);
+    if (RunSeconds)
+      ProofSeconds = std::clamp(ProofSeconds, LeastProofRuns * RunSeconds,
+                                ProofRuns * RunSeconds);
+    ProofSeconds = std::min(ProofSeconds, MaxProofPart * secondsLeft());
   }
   measureShares();
   // Written first, as the folder is that of this application from now on.
@@ -899,7 +962,7 @@ Expected<int> ApplicationStudy::run() {
     return std::move(E);
   if (O.Application && hasPackage() && !Interrupts) {
     // The studies' results stand.
-    if (Error E = proveOnApplication())
+    if (Error E = proveWhatHelps())
       NoProof = toString(std::move(E));
   }
   if (Error E = save())

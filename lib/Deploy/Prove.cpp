@@ -101,8 +101,9 @@ private:
   Error readPromises();
   Error chooseFinish();
   Expected<bool> runOnce(bool IsTuned, bool TimesKernels, ApplicationRun &R);
-  Expected<bool> runPair(bool TimesKernels, Pair &P);
-  Error runPairs(unsigned Count, bool TimesKernels);
+  Expected<bool> runPair(bool TunedFirst, bool TimesKernels, Pair &P);
+  Error addPair(unsigned I, bool TimesKernels);
+  Error runPairs();
   void addKernelTimes(const Pair &P);
   void describeVariants();
   bool isOver() const { return !Result.Difference.empty() || NothingServed; }
@@ -112,7 +113,6 @@ private:
   std::unique_ptr<Application> App;
   Proof Result;
   bool NothingServed = false;
-  unsigned NumRun = 0; ///< Pairs, for their order.
   double Start = steadySeconds();
   double TwoRuns = 0;               ///< Seconds of two runs without packages.
   std::vector<ProvedVariant> Known; ///< All variants of the packages.
@@ -200,10 +200,8 @@ Expected<bool> Prover::runOnce(bool IsTuned, bool TimesKernels,
   return !isOver();
 }
 
-/// Runs both, in alternating order. \returns false if one decides against the
-/// packages.
-Expected<bool> Prover::runPair(bool TimesKernels, Pair &P) {
-  bool TunedFirst = NumRun++ % 2;
+/// \returns false if one of both runs decides against the packages.
+Expected<bool> Prover::runPair(bool TunedFirst, bool TimesKernels, Pair &P) {
   for (bool IsTuned : {TunedFirst, !TunedFirst}) {
     Expected<bool> Ok =
         runOnce(IsTuned, TimesKernels, IsTuned ? P.Tuned : P.Plain);
@@ -252,31 +250,41 @@ void Prover::addKernelTimes(const Pair &P) {
   }
 }
 
-Error Prover::runPairs(unsigned Count, bool TimesKernels) {
-  for (unsigned I = 0; I != Count && !isOver(); ++I) {
-    if (I && O.Limit > 0 && steadySeconds() - Start > O.Limit)
-      break;
-    if (O.Deadline && steadySeconds() + TwoRuns > O.Deadline) {
-      if (NumRun)
-        break;
-      return createStringError("no time is left for a pair of runs");
-    }
-    if (O.Say)
-      O.Say(formatv("pair {0} of {1}{2}", I + 1, Count,
-                    TimesKernels ? " with times of kernels" : ""));
-    Pair P;
-    Expected<bool> Ok = runPair(TimesKernels, P);
-    if (!Ok)
-      return Ok.takeError();
-    if (!*Ok)
-      break;
-    if (TimesKernels) {
-      addKernelTimes(P);
-    } else {
-      Result.PlainSeconds.push_back(P.Plain.Seconds);
-      Result.TunedSeconds.push_back(P.Tuned.Seconds);
-    }
+Error Prover::addPair(unsigned I, bool TimesKernels) {
+  if (O.Say)
+    O.Say(formatv("pair {0} of {1}{2}", I + 1,
+                  TimesKernels ? O.KernelPairs : O.Pairs,
+                  TimesKernels ? " with times of kernels" : ""));
+  Pair P;
+  Expected<bool> Ok = runPair(/*TunedFirst=*/I % 2, TimesKernels, P);
+  if (!Ok)
+    return Ok.takeError();
+  if (!*Ok)
+    return Error::success();
+  if (TimesKernels) {
+    addKernelTimes(P);
+  } else {
+    Result.PlainSeconds.push_back(P.Plain.Seconds);
+    Result.TunedSeconds.push_back(P.Tuned.Seconds);
   }
+  return Error::success();
+}
+
+/// Runs both kinds of pairs in turns, so that each gets its part of the time.
+Error Prover::runPairs() {
+  for (unsigned I = 0; I < std::max(O.Pairs, O.KernelPairs); ++I)
+    for (bool TimesKernels : {true, false}) {
+      if (I >= (TimesKernels ? O.KernelPairs : O.Pairs) || isOver() ||
+          (I && O.Limit > 0 && steadySeconds() - Start > O.Limit))
+        continue;
+      if (O.Deadline && steadySeconds() + TwoRuns > O.Deadline) {
+        if (I || !TimesKernels)
+          return Error::success();
+        return createStringError("no time is left for a pair of runs");
+      }
+      if (Error E = addPair(I, TimesKernels))
+        return E;
+    }
   return Error::success();
 }
 
@@ -313,9 +321,7 @@ Expected<Proof> Prover::run() {
   TwoRuns = steadySeconds() - Begin;
   Result.IsChecked = !O.App.Check.empty();
   Result.Ignored = O.App.IgnoreLines;
-  if (Error E = runPairs(O.Pairs, /*TimesKernels=*/false))
-    return std::move(E);
-  if (Error E = runPairs(O.KernelPairs, /*TimesKernels=*/true))
+  if (Error E = runPairs())
     return std::move(E);
   Result.Application = measure(Result.PlainSeconds, Result.TunedSeconds);
   describeVariants();
