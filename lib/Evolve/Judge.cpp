@@ -398,9 +398,10 @@ Error Judge::chooseSchedules() {
     for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
       Some.push_back({Order, *O.Seed + N + 1});
     static constexpr ScheduleChecks Levels[] = {
-        {true, true}, {true, false}, {false, false}};
+        {true, true, true},   {true, true, false},  {true, false, true},
+        {true, false, false}, {false, false, true}, {false, false, false}};
     std::string Why;
-    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 2)) {
+    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
       Error E = Try(Some, C);
       if (E) {
         Why = toString(std::move(E));
