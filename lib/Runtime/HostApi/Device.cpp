@@ -46,7 +46,7 @@ Device::Device() {
   Cores = N > 0 ? N : 1;
   Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
   Profiles = integerFromEnv(MNEME_ENV_PROFILE, 0);
-  if (const char *S = getenv(MNEME_ENV_TIMEOUT))
+  if (const char *S = getVariable(MNEME_ENV_TIMEOUT))
     TimeoutSeconds = parseDecimal(S, nullptr);
   // A forked child has the memory but no worker threads.
   pthread_atfork(nullptr, nullptr, [] { Device::get().Forked = true; });
