@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace mneme;
 
@@ -359,7 +360,9 @@ Module *Device::loadModule(const DeviceModule &Code) {
       release(reinterpret_cast<void *>(V.Address), 1u << KindVariable);
     throw;
   }
-  if (!M->Error.empty()) {
+  // Without the launcher, no module has code, for the same reason.
+  bool IsNew = std::exchange(LoadError, M->Error) != M->Error;
+  if (!M->Error.empty() && IsNew) {
     const MnemePayloadHeader *First = Code.Payloads.front();
     printError("cannot load device code of",
                reinterpret_cast<const char *>(First) + First->SourceOffset,
