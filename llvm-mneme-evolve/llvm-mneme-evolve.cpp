@@ -458,7 +458,8 @@ static Expected<int> runEvolve(ToolArgs) {
                << printable(Why) << '\n';
   if (!R->Winner) {
     textOuts() << "no candidate is significantly faster than the recorded "
-                  "code\n";
+                  "code, so there is no winner to pack: go on with --resume "
+                  "and more --candidates, or another --proposer\n";
     return 0;
   }
   textOuts() << formatv("candidate {0} is {1:f2} times as fast as the recorded "

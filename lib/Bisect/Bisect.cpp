@@ -101,6 +101,9 @@ private:
                 std::vector<PassExecution> &Suspects);
   Error probe();
 
+  std::string noteUnfinished() const {
+    return (Q.stopReason() + ": not all of these need be responsible").str();
+  }
   /// Number of replays that check an answer or run on the host device.
   unsigned checks() const { return std::max(J.repeats(), O.Judge.GoodReplays); }
 };
@@ -230,10 +233,13 @@ Error Bisector::finishSettings() {
         return V.takeError();
       if (V->A == Wanted)
         continue;
-      Out.Reason = "the final check did not confirm the answer";
+      Out.Reason =
+          "the final check did not confirm the answer: " + Q.describeVariance();
       return Error::success();
     }
   }
+  if (!Q.complete() && Out.Reason.empty())
+    Out.Notes.push_back(noteUnfinished());
   Out.End = BisectOutcome::FoundSettings;
   return Error::success();
 }
@@ -469,8 +475,7 @@ static std::string getRemainder(FaultyHalf Half) {
 
 Error Bisector::explainFailure(const PassSearch &Search) {
   if (!Q.complete()) {
-    Out.Reason =
-        formatv("the limit of {0} steps was reached", O.MaxSteps).str();
+    Out.Reason = Q.stopReason().str();
     return Error::success();
   }
   if (J.what().isVerify() && Search.withoutAny() == Answer::Bad)
@@ -723,10 +728,7 @@ Error Bisector::finishPasses(PassSearch &Search) {
       return E;
   }
   if (!Q.complete())
-    Out.Notes.push_back(formatv("the limit of {0} steps was reached: not all "
-                                "of these need be responsible",
-                                O.MaxSteps)
-                            .str());
+    Out.Notes.push_back(noteUnfinished());
   Out.End = BisectOutcome::FoundPasses;
   return Error::success();
 }
@@ -739,28 +741,30 @@ Error Bisector::findPasses() {
     if (Error E = Search.run())
       return E;
     static_cast<PassAnswer &>(Out) = Search.answer();
-    if (!Out.HealedConfig && !Out.SpoiledConfig) {
+    std::optional<json::Object> Wrong = Q.takeVarying();
+    StringRef Why = Wrong ? "the answers vary"
+                          : "the final check did not confirm the answer";
+    if (!Wrong && !Out.HealedConfig && !Out.SpoiledConfig) {
       // If settings are the answer, no pass needs to be.
       bool IsAnswered = !Out.Settings.empty() && Q.complete();
       if (Error E = IsAnswered ? probe() : explainFailure(Search))
         return E;
       return Out.Settings.empty() ? Error::success() : finishSettings();
     }
-    std::optional<json::Object> Wrong;
-    if (Error E = checkAnswer(Search, Wrong))
-      return E;
+    if (!Wrong)
+      if (Error E = checkAnswer(Search, Wrong))
+        return E;
     if (!Wrong)
       return finishPasses(Search);
     if (Try == MaxTries || !J.what().isVerify()) {
-      Out.Reason = "the final check did not confirm the answer";
+      Out.Reason = (Why + ": " + Q.describeVariance()).str();
       return Error::success();
     }
     if (Error E = J.becomeRandom(*Wrong))
       return E;
-    Q.say(formatv("the final check did not confirm the answer: searching again "
-                  "as for a nondeterministic fault, with {0} replays of each "
-                  "candidate that looks good",
-                  J.repeats()));
+    Q.say(formatv("{0}: searching again as for a nondeterministic fault, with "
+                  "{1} replays of each candidate that looks good",
+                  Why, J.repeats()));
     if (Error E = findHalf())
       return E;
   }

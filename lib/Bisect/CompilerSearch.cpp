@@ -411,9 +411,7 @@ Error CompilerSearch::searchBuilds(std::vector<CompilerTest> Builds) {
     R.End = R.Candidates.size() == 1 ? CompilerReport::FirstBad
                                      : CompilerReport::Range;
     if (!Q.complete())
-      R.Notes.push_back(
-          formatv("the limit of {0} steps was reached", O.Bisect.MaxSteps)
-              .str());
+      R.Notes.push_back(Q.stopReason().str());
     return addCommands();
   }
   return Error::success();
@@ -522,8 +520,7 @@ Error CompilerSearch::bisectCommits(LLVMCheckout &Checkout) {
   if (P == Progress::Found)
     R.Candidates = {Bad.Hash};
   if (!Q.complete())
-    R.Notes.push_back(
-        formatv("the limit of {0} steps was reached", O.Bisect.MaxSteps).str());
+    R.Notes.push_back(Q.stopReason().str());
   Expected<bool> Holds = holds({R.find(Good.Hash), R.find(Bad.Hash)});
   if (!Holds)
     return Holds.takeError();

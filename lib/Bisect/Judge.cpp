@@ -221,7 +221,7 @@ Error Judge::measure(const json::Object &Config, Judgement &J) {
       break;
   }
   J.A = J.Ratio->Value > Limit ? Answer::Bad : Answer::Good;
-  ByCode[Key] = J;
+  ByCode.try_emplace(Key, J);
   return Error::success();
 }
 
@@ -564,9 +564,14 @@ Expected<Answer> Judge::ask(const json::Object &Config) {
 }
 
 const Judgement &Judge::get(const json::Object &Config) const {
+  const Judgement *J = find(Config);
+  assert(J && "not judged yet");
+  return *J;
+}
+
+const Judgement *Judge::find(const json::Object &Config) const {
   auto It = Known.find(printConfig(Config));
-  assert(It != Known.end() && "not judged yet");
-  return It->second;
+  return It == Known.end() ? nullptr : &It->second;
 }
 
 Expected<std::vector<Evaluation>>
@@ -616,12 +621,34 @@ Expected<std::vector<Evaluation>> Judge::replayAnew(const json::Object &Config,
   return All;
 }
 
+Expected<Judgement> Judge::judgeAnew(const json::Object &Config) {
+  if (O.What.isVerify())
+    return askAgain(Config, Repeats);
+  EvaluationRequest R = makeReplay(Config);
+  R.Fresh = true;
+  Expected<std::vector<Evaluation>> V = evaluate({R});
+  if (!V)
+    return V.takeError();
+  bool Reused = std::exchange(O.Reuse, false);
+  Expected<Judgement> J = judge(Config, V->front());
+  O.Reuse = Reused;
+  return J;
+}
+
 Expected<Judgement> Judge::askAgain(const json::Object &Config,
                                     unsigned Replays) {
   if (!O.What.isVerify()) {
     if (Error Lost = ask(Config).takeError())
       return std::move(Lost);
-    return get(Config);
+    const Judgement &Before = get(Config);
+    for (unsigned I = 0; I != (O.What.isTime() ? 1 : Replays); ++I) {
+      Expected<Judgement> Now = judgeAnew(Config);
+      // What is not significant refutes nothing.
+      if (!Now ||
+          (Now->A != Before.A && Now->A != Answer::Unresolved && Now->Certain))
+        return Now;
+    }
+    return Before;
   }
   EvaluationRequest R = makeReplay(Config);
   R.Fresh = true;

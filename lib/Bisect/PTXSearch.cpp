@@ -289,7 +289,7 @@ Error PTXSearch::findInstructions(const PTXText &P) {
   }
   if (!Q.complete())
     A.Reason =
-        "the limit of steps was reached: not all of these need be responsible";
+        (Q.stopReason() + ": not all of these need be responsible").str();
   if (O.Output.empty())
     return Error::success();
   A.IsolatedFile = pathIn(Folder, "isolated.ptx");

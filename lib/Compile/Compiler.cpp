@@ -568,7 +568,9 @@ Error KernelCompiler::runGated(Module &M, CompileResult &Result,
   Result.OptimizeTime = Optimize.seconds();
   if (E)
     return E;
-  return Diagnostics.take();
+  if (Error Diagnosed = Diagnostics.take())
+    return Diagnosed;
+  return checkKernel(M, "the pipeline");
 }
 
 Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
@@ -590,13 +592,16 @@ Error KernelCompiler::optimize(std::unique_ptr<Module> &M,
   Result.OptimizeTime = Optimize.seconds();
   if (E)
     return E;
-  const Function *Kernel = M->getFunction(Options.Kernel);
-  if (!Kernel || Kernel->isDeclaration())
-    return createStringError(formatv("'{0}' left no kernel '{1}'",
-                                     ExternalOpt->program().Path,
-                                     Options.Kernel)
-                                 .str());
-  return Error::success();
+  return checkKernel(*M, "'" + ExternalOpt->program().Path + "'");
+}
+
+Error KernelCompiler::checkKernel(const Module &M, const Twine &Who) const {
+  const Function *Kernel = M.getFunction(Options.Kernel);
+  if (Options.Kernel.empty() || (Kernel && !Kernel->isDeclaration()))
+    return Error::success();
+  return createStringError(Who + " removed kernel '" + Options.Kernel +
+                           "': leave out passes that make functions local and "
+                           "remove what nothing calls, such as internalize");
 }
 
 /// Runs the external opt for a listing.

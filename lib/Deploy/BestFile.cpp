@@ -12,7 +12,9 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/TextError.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -230,7 +232,37 @@ Expected<BestFile> mneme::parseBestFile(StringRef Text, StringRef Path) {
   return readBest(*O, Path);
 }
 
+/// Explains why the search in the folder of \p Path has not written it.
+static Error explainMissing(StringRef Path) {
+  StringRef Dir = sys::path::parent_path(Path);
+  if (Expected<std::unique_ptr<MemoryBuffer>> Report =
+          readTextFile(pathIn(Dir, "report.json"))) {
+    Expected<json::Value> V = parseJSON((*Report)->getBuffer());
+    const json::Object *O = V ? V->getAsObject() : nullptr;
+    const json::Value *Winner = O ? O->get("winner") : nullptr;
+    bool HasNone = Winner && Winner->kind() == json::Value::Null;
+    if (!V)
+      consumeError(V.takeError());
+    if (HasNone)
+      return make_error<PackRefusal>(
+          "the search has no winner: no candidate is significantly faster than "
+          "the recorded code; go on with llvm-mneme-evolve --resume");
+  } else {
+    consumeError(Report.takeError());
+  }
+  for (StringRef Log : {"history.jsonl", "study.log"})
+    if (sys::fs::exists(pathIn(Dir, Log)))
+      return createStringError(
+          "'" + Path +
+          "' does not exist: the search in its folder has not finished; go on "
+          "with --resume");
+  return Error::success();
+}
+
 Expected<BestFile> mneme::readBestFile(StringRef Path) {
+  if (!sys::fs::exists(Path))
+    if (Error E = explainMissing(Path))
+      return std::move(E);
   Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
   if (!File)
     return File.takeError();

@@ -17,6 +17,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/IRUtils/InlinePTX.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include <optional>
@@ -214,36 +215,9 @@ static bool isHarmless(const IntrinsicInst &I) {
                     : I.doesNotAccessMemory() || I.onlyAccessesArgMemory();
 }
 
-/// Returns true for PTX that computes with its operands, as in libdevice: no
-/// special registers (%), memory ([), branches, or other threads.
-static bool isArithmetic(const InlineAsm &Asm) {
-  static constexpr StringLiteral Opcodes[] = {
-      "abs",  "add",  "addc", "and",      "bfe",   "bfi",   "bfind",
-      "brev", "clz",  "cnot", "copysign", "cos",   "cvt",   "div",
-      "ex2",  "fma",  "lg2",  "lop3",     "mad",   "mad24", "madc",
-      "max",  "min",  "mov",  "mul",      "mul24", "neg",   "not",
-      "or",   "popc", "prmt", "rcp",      "rem",   "rsqrt", "sad",
-      "selp", "set",  "setp", "shf",      "shl",   "shr",   "sin",
-      "slct", "sqrt", "sub",  "subc",     "tanh",  "testp", "xor"};
-  StringRef Text = StringRef(Asm.getAsmString()).trim();
-  if (Asm.hasSideEffects() || Text.find_first_of("%[") != StringRef::npos)
-    return false;
-  if (Text.consume_front("{") && !Text.consume_back("}"))
-    return false;
-  SmallVector<StringRef, 16> Statements;
-  Text.split(Statements, ';');
-  return all_of(Statements, [](StringRef S) {
-    S = S.trim();
-    StringRef Opcode =
-        S.take_until([](char C) { return C == '.' || isSpace(C); });
-    return S.empty() || (!S.contains('\n') && (S.starts_with(".reg ") ||
-                                               is_contained(Opcodes, Opcode)));
-  });
-}
-
 static std::string checkCall(const CallBase &Call) {
   if (auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand()))
-    return isArithmetic(*Asm) ? "" : "inline assembly";
+    return isArithmeticPTX(*Asm) ? "" : "inline assembly";
   const Function *F = Call.getCalledFunction();
   if (!F)
     return "calls through a pointer";

@@ -101,7 +101,9 @@ Expected<PackageUse> mneme::readPackageUse(StringRef Folder) {
 std::string PackageUse::explain() const {
   if (!NumReports)
     return "the deployment runtime did not report: the application launches no "
-           "kernel, was built without the plugin, or does not end normally";
+           "kernel, was built without the plugin, does not end normally, or "
+           "starts its processes without LD_PRELOAD and MNEME_* in their "
+           "environment";
   std::vector<std::string> Texts;
   for (const auto &[Reason, Count] : Reasons)
     Texts.push_back(formatCount(Count, "launch") + " fell back: " + Reason);

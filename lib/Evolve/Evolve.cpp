@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
 
@@ -95,6 +96,7 @@ private:
   Expected<CandidateConfig> getConfig(const EvolvedCandidate &C) const;
 
   Error finish();
+  Error removeStale() const;
   Error explain(const EvolvedCandidate &C, const CandidateConfig &Config,
                 const Judgement &J);
   Error writeWinner(const EvolvedCandidate &C, json::Object Config,
@@ -450,6 +452,19 @@ Error Evolution::explain(const EvolvedCandidate &C,
                              makeDiff(O.Start, Outcome.Smallest->Text));
 }
 
+/// Removes what an earlier end of the search has written and this one has not.
+Error Evolution::removeStale() const {
+  std::vector<StringRef> Stale;
+  if (!Outcome.Winner)
+    Stale = {"best.json", "winner.cu", "winner.diff"};
+  if (!Outcome.Smallest)
+    Stale.insert(Stale.end(), {"smallest.cu", "smallest.diff"});
+  for (StringRef Name : Stale)
+    if (std::error_code EC = sys::fs::remove(pathIn(O.Output, Name)))
+      return createFileError(pathIn(O.Output, Name), EC);
+  return Error::success();
+}
+
 /// Re-tests the best candidates, until one holds on all that none has seen.
 Error Evolution::finish() {
   for (const EvolvedCandidate *C : Known.best(O.FinalCandidates))
@@ -586,6 +601,8 @@ Expected<EvolveOutcome> Evolution::run() {
       return std::move(E);
   }
   if (Error E = finish())
+    return std::move(E);
+  if (Error E = removeStale())
     return std::move(E);
   Outcome.Candidates = Known.all().size();
   Outcome.Verified = count_if(

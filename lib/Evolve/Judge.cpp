@@ -243,6 +243,12 @@ Error Judge::assessPower() {
   return Error::success();
 }
 
+/// Several launches have inputs that stay as recorded for the same reason.
+void Judge::noteUnperturbed(std::string Why) {
+  if (!is_contained(Unperturbed, Why))
+    Unperturbed.push_back(std::move(Why));
+}
+
 /// Draws inputs of a training instance. A launch that the recorded code does
 /// not verify on is of no use.
 /// \param Scalars  draw scalars, too, if others of this number have some.
@@ -278,7 +284,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
       consumeError(std::move(E));
       return draw(Number, Device, Scalars, /*MovesBuffers=*/false);
     }
-    Unperturbed.push_back(toString(std::move(E)));
+    noteUnperturbed(toString(std::move(E)));
     return nullptr;
   };
   Expected<std::unique_ptr<ReplayPlan>> Own = Farm->plans()[I]->vary(Options);
@@ -297,8 +303,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
     Written->Unchanged.push_back(
         (BufferDistances + ": the recorded code fails with others").str());
   for (const std::string &Why : Written->Unchanged)
-    if (!is_contained(Unperturbed, Why))
-      Unperturbed.push_back(Why);
+    noteUnperturbed(Why);
   DrawnLaunch L{Number,
                 I,
                 P.OnlyOrder,
@@ -398,9 +403,10 @@ Error Judge::chooseSchedules() {
     for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
       Some.push_back({Order, *O.Seed + N + 1});
     static constexpr ScheduleChecks Levels[] = {
-        {true, true}, {true, false}, {false, false}};
+        {true, true, true},   {true, true, false},  {true, false, true},
+        {true, false, false}, {false, false, true}, {false, false, false}};
     std::string Why;
-    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 2)) {
+    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
       Error E = Try(Some, C);
       if (E) {
         Why = toString(std::move(E));

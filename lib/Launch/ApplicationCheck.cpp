@@ -113,13 +113,30 @@ bool mneme::needsCudaDriver(const std::string &Path) {
   return StringRef(traceLibraries(Path)).contains("\tlibcuda.so.1 => ");
 }
 
+static Error refuseIfSlim(StringRef Path, ArrayRef<Payload> Payloads) {
+  if (Payloads.empty() ||
+      !all_of(Payloads, [](const Payload &P) { return P.IsSlim; }))
+    return Error::success();
+  return createStringError("'" + Path + "' " + SlimProblem);
+}
+
+Error mneme::refuseSlim(StringRef Path) {
+  if (!hasPayloadSection(Path))
+    return Error::success();
+  Expected<std::vector<Payload>> Payloads = readPayloads(Path);
+  if (Payloads)
+    return refuseIfSlim(Path, *Payloads);
+  consumeError(Payloads.takeError()); // the runtime reports it, if it is used
+  return Error::success();
+}
+
 /// Adds the architectures and kernels of the payloads in \p Path.
 static Error addPayloads(StringRef Path, ApplicationFacts &Facts) {
   Expected<std::vector<Payload>> Payloads = readPayloads(Path);
   if (!Payloads)
     return Payloads.takeError();
-  if (all_of(*Payloads, [](const Payload &P) { return P.IsSlim; }))
-    return createStringError("'" + Path + "' " + SlimProblem);
+  if (Error E = refuseIfSlim(Path, *Payloads))
+    return E;
   std::set<std::string> Archs(Facts.Archs.begin(), Facts.Archs.end());
   std::set<std::string> Kernels(Facts.Kernels.begin(), Facts.Kernels.end());
   for (const Payload &P : *Payloads) {

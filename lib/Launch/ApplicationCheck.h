@@ -43,6 +43,10 @@ Error checkExecutable(StringRef Path);
 Expected<ApplicationFacts> checkApplication(const std::string &Path,
                                             bool AnyExecutable);
 
+/// Returns an error if the program \p Path has kernels, but no device IR: it
+/// cannot run on the host device.
+Error refuseSlim(StringRef Path);
+
 /// \returns whether \p Path or a library that it links is linked to the CUDA
 /// driver, and therefore does not start without one.
 bool needsCudaDriver(const std::string &Path);

@@ -479,6 +479,9 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     Probe.reset();
   if (*Device != LaunchDevice::Host && IsLeftAlone)
     return becomeApplication(*Path, Options.Command);
+  if (*Device == LaunchDevice::Host)
+    if (Error E = refuseSlim(*Path))
+      return std::move(E);
   if (Error E = checkProfiling(Options, *Device))
     return std::move(E);
   auto Libraries = findLibraries(Options, *Device, *Path);
@@ -559,9 +562,14 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
     return 0;
   int ExitCode =
       WIFSIGNALED(Status) ? 128 + WTERMSIG(Status) : WEXITSTATUS(Status);
-  if (Error E = Records.checkSelection(Options.Selection.KernelRegex)) {
-    Options.ReportError(std::move(E));
-    return ExitCode ? ExitCode : 1;
-  }
-  return ExitCode;
+  Error Failed = Records.checkSelection(Options.Selection.KernelRegex);
+  if (*Device == LaunchDevice::Host && !S.missingCode().empty())
+    Failed = joinErrors(
+        std::move(Failed),
+        createStringError("the application ran without some of its kernels: " +
+                          S.missingCode()));
+  if (!Failed)
+    return ExitCode;
+  Options.ReportError(std::move(Failed));
+  return ExitCode ? ExitCode : 1;
 }

@@ -516,7 +516,8 @@ void RecordKeeper::print(raw_ostream &OS) const {
                   seconds(WriteTime), seconds(SyncTime));
   OS << '\n';
   if (Processes == 0)
-    OS << "mneme: no process of the application launched a kernel\n";
+    OS << "mneme: no process of the application launched a kernel, or it was "
+          "started without LD_PRELOAD and MNEME_* in its environment\n";
   else if (Reports < Processes)
     OS << "mneme: " << Processes - Reports << " of " << Processes
        << " processes ended without a report: their launches are not counted\n";

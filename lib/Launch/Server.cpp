@@ -157,7 +157,16 @@ void Server::takeMessage(Connection &C) {
     return;
   std::string Request = C.takeRequest();
   if (Error E = handle(C, C.type(), Request))
-    C.answerError(std::move(E));
+    answerError(C, std::move(E));
+}
+
+void Server::answerError(Connection &C, Error E) {
+  bool IsCode =
+      C.type() == MNEME_WIRE_HELLO || C.type() == MNEME_WIRE_LOAD_MODULE;
+  std::string Text = toString(std::move(E));
+  if (IsCode && MissingCode.empty())
+    MissingCode = Text;
+  C.answerError(createStringError(Text));
 }
 
 /// The beginning of every answer without an error.
@@ -589,7 +598,7 @@ void Server::finishJob(Connection &C) {
   else if (Result)
     Result = success(*Result);
   if (!Result)
-    return C.answerError(Result.takeError());
+    return answerError(C, Result.takeError());
   C.answer(*Result);
 }
 

@@ -81,6 +81,10 @@ public:
   /// distributed run; empty if none has.
   StringRef rankVariable() const { return RankVariable; }
 
+  /// Why a process did not get the device code that it asked for first; empty
+  /// if each one did.
+  StringRef missingCode() const { return MissingCode; }
+
   /// The profiles of all processes that have sent theirs, not yet finished.
   Profile &profile() { return Profiled; }
 
@@ -91,6 +95,7 @@ private:
   size_t countStrangers() const;
   void dropStrangers();
   void takeMessage(Connection &C);
+  void answerError(Connection &C, Error E);
   void finishJob(Connection &C);
 
   /// Answers immediately, or starts a job in \p C. Errors are answered, too.
@@ -128,6 +133,7 @@ private:
   WireListener Listener;
   bool IsHeld = false, IsRefusing = false;
   std::string RankVariable;
+  std::string MissingCode;
   Profile Profiled;
   std::vector<std::unique_ptr<Connection>> Connections;
   uint64_t ModuleBytes = 0; ///< Of all payloads.

@@ -369,6 +369,7 @@ Error ReplayPlan::planSchedule() {
           mneme::HostSchedule::parse(Options.HostSchedule).moveInto(Schedule))
     return E;
   Schedule.Strict = Options.StrictBarriers;
+  Schedule.Splits = Options.SplitsWarps;
   Options.Host.Interleave = Schedule.Order == mneme::HostSchedule::Random;
   HostStrategy Strategy = Options.Host.Strategy;
   if (Options.Host.Interleave &&

@@ -493,6 +493,7 @@ Expected<ReplayResult> mneme::replayScheduled(const ReplayPlan &Plan,
     Base.Passes =
         ("function(bounds-checking)," + Plan.compiler().pipeline()).str();
   Base.StrictBarriers = Checks.Barriers;
+  Base.SplitsWarps = Checks.Splits;
   std::vector<std::unique_ptr<ReplayPlan>> Plans;
   for (const HostSchedule &S : Schedules) {
     ReplayOptions O = Base;

@@ -20,6 +20,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/InlinePTX.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>
@@ -27,14 +28,40 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-/// Intrinsics that differ between launches of the same kernel, by prefix.
+/// Intrinsics that differ between launches of the same kernel, or between GPUs,
+/// by prefix. The host device's schedules vary llvm.nvvm.activemask.
 static constexpr StringLiteral Clocks[] = {
-    "llvm.nvvm.read.ptx.sreg.clock",  "llvm.nvvm.read.ptx.sreg.globaltimer",
-    "llvm.nvvm.read.ptx.sreg.smid",   "llvm.nvvm.read.ptx.sreg.nsmid",
-    "llvm.nvvm.read.ptx.sreg.warpid", "llvm.nvvm.read.ptx.sreg.gridid",
-    "llvm.nvvm.read.ptx.sreg.pm",     "llvm.readcyclecounter",
-    "llvm.readsteadycounter",         "llvm.amdgcn.s.memtime",
-    "llvm.amdgcn.s.memrealtime",      "llvm.amdgcn.s.getreg",
+    "llvm.nvvm.read.ptx.sreg.aggr_smem_size",
+    "llvm.nvvm.read.ptx.sreg.clock",
+    "llvm.nvvm.read.ptx.sreg.envreg",
+    "llvm.nvvm.read.ptx.sreg.globaltimer",
+    "llvm.nvvm.read.ptx.sreg.gridid",
+    "llvm.nvvm.read.ptx.sreg.nsmid",
+    "llvm.nvvm.read.ptx.sreg.nwarpid",
+    "llvm.nvvm.read.ptx.sreg.pm",
+    "llvm.nvvm.read.ptx.sreg.smid",
+    "llvm.nvvm.read.ptx.sreg.total_smem_size",
+    "llvm.nvvm.read.ptx.sreg.warpid",
+    "llvm.nvvm.clusterlaunchcontrol.",
+    "llvm.readcyclecounter",
+    "llvm.readsteadycounter",
+    "llvm.amdgcn.dispatch.id",
+    "llvm.amdgcn.s.barrier.signal.isfirst",
+    "llvm.amdgcn.s.get.barrier.state",
+    "llvm.amdgcn.s.get.named.barrier.state",
+    "llvm.amdgcn.s.getreg",
+    "llvm.amdgcn.s.memrealtime",
+    "llvm.amdgcn.s.memtime",
+    "llvm.amdgcn.s.sendmsg.rtn",
+};
+
+/// Intrinsics whose effect depends on the GPU: how long a thread waits, and
+/// which thread is elected.
+static constexpr StringLiteral Choices[] = {
+    "llvm.nvvm.elect.sync",
+    "llvm.nvvm.nanosleep",
+    "llvm.nvvm.griddepcontrol.launch.dependents",
+    "llvm.amdgcn.s.sleep",
 };
 
 /// Intrinsics that return where the thread's stack, its code or its registers
@@ -189,13 +216,20 @@ void Contents::visit(const Constant &C) {
 
 void Contents::visitCall(const CallBase &C) {
   if (const auto *Asm = dyn_cast<InlineAsm>(C.getCalledOperand())) {
-    Suspicious.insert("it has the inline assembly '" +
-                      std::string(Asm->getAsmString()) + "'");
+    auto IsPointer = [](const Type *T) { return T->isPtrOrPtrVectorTy(); };
+    bool MakesPointer =
+        IsPointer(C.getType()) || any_of(C.getType()->subtypes(), IsPointer) ||
+        any_of(C.args(), [&](const Use &A) { return IsPointer(A->getType()); });
+    if (MakesPointer || !isArithmeticPTX(*Asm))
+      Suspicious.insert("it has the inline assembly '" +
+                        std::string(Asm->getAsmString()) + "'");
     return;
   }
   const Function *F = C.getCalledFunction();
   if (F && beginsWithOneOf(F->getName(), Clocks))
     Suspicious.insert("it reads '" + F->getName().str() + "'");
+  if (F && beginsWithOneOf(F->getName(), Choices))
+    Suspicious.insert("it calls '" + F->getName().str() + "'");
   if (F && beginsWithOneOf(F->getName(), Places))
     Refused.insert("a call to '" + F->getName().str() +
                    "', which finds the thread's stack, code or registers");
@@ -378,12 +412,30 @@ static bool isOfBlock(const Value &Pointer) {
   return isa<AllocaInst>(Object) || (G && G->getAddressSpace() == 3);
 }
 
+/// Inline assembly that orders accesses, and does so for a block only.
+static constexpr StringLiteral AsmFences[] = {
+    "membar.", "fence.", ".acquire", ".release", "griddepcontrol.wait"};
+static constexpr StringLiteral AsmFencesOfBlock[] = {".cta", "membar.warp"};
+
+/// Returns true for what orders accesses for more threads than those of a
+/// block, such as those of the kernel before.
 static bool isWideFence(const Instruction &I) {
   if (const auto *F = dyn_cast<FenceInst>(&I))
     return !isNarrow(F->getSyncScopeID(), I.getContext());
-  const auto *II = dyn_cast<IntrinsicInst>(&I);
-  StringRef Name = II ? II->getCalledFunction()->getName() : "";
-  return Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys";
+  const auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call)
+    return false;
+  if (const auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand())) {
+    auto HasOneOf = [&](ArrayRef<StringLiteral> Words) {
+      return any_of(
+          Words, [&](StringRef W) { return Asm->getAsmString().contains(W); });
+    };
+    return HasOneOf(AsmFences) && !HasOneOf(AsmFencesOfBlock);
+  }
+  const Function *F = Call->getCalledFunction();
+  StringRef Name = F ? F->getName() : "";
+  return Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys" ||
+         Name == "llvm.nvvm.griddepcontrol.wait";
 }
 
 /// Counts what orders a thread's accesses for other blocks: the host device

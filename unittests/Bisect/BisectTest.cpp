@@ -910,6 +910,42 @@ TEST_F(BisectTest, AlmostAlwaysWithoutAPrefix) {
   }));
 }
 
+/// Half of the passes make it fail, in almost all launches.
+TEST_F(BisectTest, AnswersThatVaryMakeTheFaultRandom) {
+  FakeCompiler C(300);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    return any_of(R.set_bits(), [](unsigned I) { return I % 2; }) ? "Mismatch"
+                                                                  : "";
+  };
+  C.RateOf = [](const BitVector &R) { return R.count() == 300 ? 1 : 0.9; };
+  O.MaxSteps = 100;
+  BisectOutcome Out = succeed(C);
+  EXPECT_TRUE(Out.Random);
+  auto Varied = find_if(Lines, [](StringRef Line) {
+    return Line.starts_with("the answers vary: searching again");
+  });
+  ASSERT_NE(Varied, Lines.end());
+  EXPECT_THAT(*std::prev(Varied), HasSubstr("was good, then bad"));
+}
+
+TEST_F(BisectTest, AGoodSideThatTurnsBadEndsTheSearch) {
+  FakeCompiler C(300);
+  C.Fails = [&](const BitVector &R, const json::Object &) {
+    return R.any() || C.Launches > 60 ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_EQ(Out.End, BisectOutcome::NotFound);
+  EXPECT_THAT(Out.Reason,
+              HasSubstr("the answers vary: 1 of 1 questions that were asked "
+                        "again had another answer, lastly --run-passes=none "
+                        "was good, then bad; make the kernel's results "
+                        "repeatable"));
+  EXPECT_FALSE(Out.Complete);
+  EXPECT_LT(Out.Counts.Steps, 100u);
+  // What was found until then.
+  EXPECT_EQ(Out.FirstBad, 1u);
+}
+
 //===----------------------------------------------------------------------===//
 // Times and metrics
 //===----------------------------------------------------------------------===//
@@ -953,6 +989,26 @@ TEST_F(BisectTest, TwoThatMakeItSlow) {
       succeed(C, {json::Object(), json::Object{{"passes", "slow"}}});
   EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
   EXPECT_THAT(Out.SkipSet, ElementsAre(20, 141));
+}
+
+/// Nine of ten compilations give larger code.
+TEST_F(BisectTest, AMetricThatVariesNamesNoPass) {
+  FakeCompiler C(300);
+  setMetric("size");
+  unsigned Found = 0, Varied = 0;
+  for (unsigned Seed = 1; Seed <= 20; ++Seed) {
+    C.Random.seed(Seed);
+    C.Metrics = [&](const BitVector &R, const json::Object &,
+                    StringMap<double> &M) {
+      bool IsLarge = R.count() == 300 || (R.any() && C.Random() % 10);
+      M["code_size"] = IsLarge ? 1300 : 1000;
+    };
+    BisectOutcome Out = succeed(C);
+    Found += Out.found();
+    Varied += StringRef(Out.Reason).starts_with("the answers vary: 3 of ");
+  }
+  EXPECT_EQ(Found, 0u);
+  EXPECT_GE(Varied, 1u);
 }
 
 TEST_F(BisectTest, ADifferenceBelowTheThreshold) {

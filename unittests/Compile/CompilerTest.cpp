@@ -184,6 +184,15 @@ TEST_F(CompilerTest, ABrokenPipelineIsAnError) {
               HasSubstr("the pipeline left invalid IR: "));
 }
 
+TEST_F(CompilerTest, APipelineThatRemovesTheKernelIsAnError) {
+  auto M = parse(NVPTX);
+  auto C = KernelCompiler::create(*M, options("internalize,globaldce"));
+  ASSERT_THAT_EXPECTED(C, Succeeded());
+  CompileResult R;
+  EXPECT_THAT(toString(C->optimize(*M, R)),
+              HasSubstr("the pipeline removed kernel 'k': leave out "));
+}
+
 TEST_F(CompilerTest, SpecializesBeforeThePipeline) {
   auto M = parse(NVPTX);
   CompileOptions O = options();

@@ -311,6 +311,47 @@ TEST_F(HostDeviceTest, SchedulesOfInterleavedCodeDoTheSame) {
   }
 }
 
+TEST_F(HostDeviceTest, SchedulesSplitWarps) {
+  ASSERT_THAT_ERROR(Host->mapMemory(Base, PageSize), Succeeded());
+  std::string Text = std::string(NVPTXHead) + R"(
+declare i32 @llvm.nvvm.activemask()
+define ptx_kernel void @k(ptr %p) {
+  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %a = getelementptr i32, ptr %p, i32 %t
+  %m = call i32 @llvm.nvvm.activemask()
+  store i32 %m, ptr %a
+  ret void
+}
+)";
+  for (HostStrategy S : {HostStrategy::Fiber, HostStrategy::Coroutine}) {
+    HostOptions Options;
+    Options.Strategy = S;
+    Options.Interleave = true;
+    auto Kernel = load(Text, "k", Options);
+    ASSERT_TRUE(Kernel);
+    for (bool Splits : {false, true}) {
+      uint64_t Ptr = Base;
+      void *Args[] = {&Ptr};
+      LaunchConfig Config;
+      Config.Grid = {1, 1, 1};
+      Config.Block = {32, 1, 1};
+      Config.Schedule = {HostSchedule::Random, 1};
+      Config.Schedule.Splits = Splits;
+      Expected<LaunchOutcome> Outcome = Host->launch(*Kernel, Config, Args);
+      ASSERT_THAT_EXPECTED(Outcome, Succeeded());
+      EXPECT_EQ(Outcome->Status, LaunchStatus::Ok) << Outcome->Message;
+      std::vector<uint32_t> Masks = read<uint32_t>(Base, 32);
+      EXPECT_EQ(Masks[0] != ~0u, Splits);
+      // Threads are together with those that are together with them.
+      for (unsigned Lane = 0; Lane != 32; ++Lane) {
+        EXPECT_TRUE(Masks[Lane] >> Lane & 1);
+        for (unsigned Other = 0; Other != 32; ++Other)
+          EXPECT_EQ(Masks[Lane] >> Other & 1, Masks[Lane] == Masks[Other]);
+      }
+    }
+  }
+}
+
 TEST_F(HostDeviceTest, LoopThatDoesNotApplyFallsBackWithReason) {
   HostOptions Options;
   Options.Strategy = HostStrategy::Loop;

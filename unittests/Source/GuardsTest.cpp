@@ -106,6 +106,52 @@ TEST_F(GuardsTest, SuspectsClocksAssemblyAndPointers) {
               ElementsAre("it computes a pointer from an integer"));
 }
 
+TEST_F(GuardsTest, AcceptsArithmeticInAssembly) {
+  EXPECT_THAT(findBody("  %I = load i32, ptr %P\n"
+                       "  %V = call i32 asm \"bfind.shiftamt.u32 $0, $1;\", "
+                       "\"=r,r\"(i32 %I)\n"
+                       "  store i32 %V, ptr %P")
+                  .Suspicions,
+              IsEmpty());
+  for (StringRef Body :
+       {"  %V = call ptr asm \"mov.u64 $0, 4096;\", \"=l\"()\n"
+        "  store i32 1, ptr %V",
+        "  %V = call i64 asm \"mov.u64 $0, $1;\", \"=l,l\"(ptr %P)\n"
+        "  store i64 %V, ptr %P"})
+    EXPECT_THAT(findBody(Body).Suspicions,
+                Contains(HasSubstr("it has the inline assembly")));
+}
+
+TEST_F(GuardsTest, SuspectsWhatTheGPUChooses) {
+  for (StringRef Name : {"i32 @llvm.nvvm.read.ptx.sreg.nwarpid()",
+                         "i32 @llvm.nvvm.read.ptx.sreg.total_smem_size()",
+                         "i32 @llvm.nvvm.read.ptx.sreg.envreg3()",
+                         "i64 @llvm.amdgcn.dispatch.id()"})
+    EXPECT_THAT(
+        findBody(("  %V = call " + Name).str(), ("declare " + Name).str())
+            .Suspicions,
+        ElementsAre(HasSubstr("it reads 'llvm.")))
+        << Name.str();
+  EXPECT_THAT(findBody("  call void @llvm.nvvm.nanosleep(i32 100)",
+                       "declare void @llvm.nvvm.nanosleep(i32)")
+                  .Suspicions,
+              ElementsAre("it calls 'llvm.nvvm.nanosleep'"));
+  EXPECT_THAT(findBody("  %E = call {i32, i1} @llvm.nvvm.elect.sync(i32 -1)",
+                       "declare {i32, i1} @llvm.nvvm.elect.sync(i32)")
+                  .Suspicions,
+              ElementsAre("it calls 'llvm.nvvm.elect.sync'"));
+  // Functions of the position are not, and schedules vary the active threads.
+  for (StringRef Name : {"laneid", "lanemask.lt", "dynamic_smem_size"}) {
+    std::string Call = ("i32 @llvm.nvvm.read.ptx.sreg." + Name + "()").str();
+    EXPECT_THAT(findBody("  %V = call " + Call, "declare " + Call).Suspicions,
+                IsEmpty());
+  }
+  EXPECT_THAT(findBody("  %V = call i32 @llvm.nvvm.activemask()",
+                       "declare i32 @llvm.nvvm.activemask()")
+                  .Suspicions,
+              IsEmpty());
+}
+
 TEST_F(GuardsTest, SuspectsPointersOfOtherData) {
   // An integer that passes through a local variable is one after SROA.
   EXPECT_THAT(findBody("  %U = alloca i64\n"
@@ -216,6 +262,24 @@ TEST_F(GuardsTest, SuspectsNarrowAtomics) {
                    "  ret void\n}\n");
   EXPECT_THAT(findBody("").Suspicions,
               ElementsAre("it lacks fences of the recorded code"));
+}
+
+TEST_F(GuardsTest, SuspectsTheLackOfFencesInAssembly) {
+  for (StringRef Text :
+       {"membar.gl;", "fence.acq_rel.gpu;", "ld.acquire.gpu.u32 r, [p];",
+        "griddepcontrol.wait;"}) {
+    Recorded =
+        parse(("define void @k(ptr %P) {\n  call void asm sideeffect \"" +
+               Text + "\", \"~{memory}\"()\n  ret void\n}\n")
+                  .str());
+    EXPECT_THAT(findBody("").Suspicions,
+                ElementsAre("it lacks fences of the recorded code"))
+        << Text.str();
+  }
+  Recorded = parse("define void @k(ptr %P) {\n"
+                   "  call void asm sideeffect \"membar.cta;\", \"\"()\n"
+                   "  ret void\n}\n");
+  EXPECT_THAT(findBody("").Suspicions, IsEmpty());
 }
 
 TEST_F(GuardsTest, SuspectsAnotherOrder) {

@@ -368,6 +368,7 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Seed = Config.Schedule.Seed;
   Launch.Fill = Config.Fill;
   Launch.Strict = Config.Schedule.Strict;
+  Launch.Splits = Config.Schedule.Splits;
   Launch.Args = const_cast<void **>(Args.data());
   MnemeHostResult Result = {};
   Outcome.Status =

@@ -15,6 +15,7 @@
 #define MNEME_LIB_RUNTIME_BASE_ENVIRONMENT_H
 
 #include "Message.h"
+#include "Variables.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
@@ -28,7 +29,7 @@ namespace mneme {
 /// Reads an integer. \returns \p Default if \p Name is not set or empty, or,
 /// with a warning, if it is not an integer.
 inline uint64_t integerFromEnv(const char *Name, uint64_t Default) {
-  const char *S = getenv(Name);
+  const char *S = getVariable(Name);
   if (!S || !*S)
     return Default;
   char *End;

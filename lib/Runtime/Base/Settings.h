@@ -29,7 +29,7 @@ namespace mneme {
 template <size_t N>
 bool choose(const char *Name, const char *const (&Words)[N], uint32_t &Choice,
             bool Strict) {
-  const char *Text = secure_getenv(Name);
+  const char *Text = getSecureVariable(Name);
   if (!Text || !*Text)
     return true;
   std::string List;
@@ -49,7 +49,7 @@ bool choose(const char *Name, const char *const (&Words)[N], uint32_t &Choice,
 /// is not a number from 0 to \p Max.
 inline bool readNumber(const char *Name, double &Number, double Max,
                        bool Strict) {
-  const char *Text = secure_getenv(Name);
+  const char *Text = getSecureVariable(Name);
   if (!Text || !*Text)
     return true;
   char *End;

@@ -10,6 +10,7 @@
 #include "Descriptor.h"
 #include "Shortage.h"
 #include "Transfer.h"
+#include "Variables.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Runtime/Ranks.h"
 
@@ -200,7 +201,7 @@ std::string LauncherLink::connect() {
 }
 
 std::string LauncherLink::open() {
-  const char *Path = getenv(MNEME_ENV_SOCKET);
+  const char *Path = getVariable(MNEME_ENV_SOCKET);
   if (!Path || !*Path)
     return fail(MNEME_ENV_SOCKET " is not set: run the program under "
                                  "llvm-mneme-record");

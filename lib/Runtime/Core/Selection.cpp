@@ -31,7 +31,7 @@ using namespace mneme;
 //===----------------------------------------------------------------------===//
 
 static std::string textFromEnv(const char *Name) {
-  const char *S = getenv(Name);
+  const char *S = getVariable(Name);
   return S ? S : "";
 }
 

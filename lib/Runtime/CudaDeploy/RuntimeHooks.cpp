@@ -16,6 +16,7 @@
 #include "DriverKernels.h"
 #include "GpuDeployment.h"
 #include "LastError.h"
+#include "Variables.h"
 #include "Vendor.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
@@ -326,13 +327,13 @@ void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
 /// A recorder takes precedence: it records the application's own kernels. It
 /// may have been preloaded without its launcher.
 static bool findRecorder() {
-  const char *Launcher = secure_getenv(MNEME_ENV_SOCKET);
+  const char *Launcher = getSecureVariable(MNEME_ENV_SOCKET);
   if (Launcher && *Launcher)
     return true;
   // Only recorders export it.
   if (!dlsym(RTLD_DEFAULT, "__mneme_annotate"))
     return false;
-  const char *Packages = secure_getenv(MNEME_ENV_TUNED);
+  const char *Packages = getSecureVariable(MNEME_ENV_TUNED);
   if (Packages && *Packages)
     tell("mneme: warning: " MNEME_ENV_TUNED
          " is ignored: a recorder is in the process\n");

@@ -34,7 +34,7 @@ TunedKernels &TunedKernels::get() {
 }
 
 static bool isStrict() {
-  const char *Text = secure_getenv(MNEME_ENV_TUNED_STRICT);
+  const char *Text = getSecureVariable(MNEME_ENV_TUNED_STRICT);
   return Text && !strcmp(Text, "1");
 }
 
@@ -49,7 +49,7 @@ void TunedKernels::startIfStrict() {
 void TunedKernels::start() {
   if (Started.exchange(true))
     return;
-  const char *Paths = secure_getenv(MNEME_ENV_TUNED);
+  const char *Paths = getSecureVariable(MNEME_ENV_TUNED);
   if (Paths && !*Paths)
     return;
   Strict = isStrict();
@@ -77,7 +77,7 @@ void TunedKernels::start() {
         Ok &= readNumber(MNEME_ENV_TUNED_VERIFY_MEMORY, Limit, 1e15, Strict);
         Verifying.First = uint64_t(First);
         Verifying.Limit = uint64_t(Limit);
-        if (const char *Log = secure_getenv(MNEME_ENV_TUNED_VERIFY_LOG))
+        if (const char *Log = getSecureVariable(MNEME_ENV_TUNED_VERIFY_LOG))
           Verifying.Log = Log;
         Ok &= choose(MNEME_ENV_TUNED_DEVICE_MATCH, {"name", "arch"}, Match,
                      Strict);
@@ -89,7 +89,7 @@ void TunedKernels::start() {
         Policy.MaxGrade = MNEME_GRADE_PROVEN + Shape;
         Policy.MaxCode = Code;
         CapturesAll = Capture;
-        if (const char *Report = secure_getenv(MNEME_ENV_TUNED_REPORT))
+        if (const char *Report = getSecureVariable(MNEME_ENV_TUNED_REPORT))
           ReportPath = Report;
         if (Paths)
           open(Paths);

@@ -22,6 +22,7 @@
 #include <sched.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <utility>
 
 using namespace mneme;
 
@@ -46,7 +47,7 @@ Device::Device() {
   Cores = N > 0 ? N : 1;
   Workers = integerFromEnv("MNEME_HOST_WORKERS", 0);
   Profiles = integerFromEnv(MNEME_ENV_PROFILE, 0);
-  if (const char *S = getenv(MNEME_ENV_TIMEOUT))
+  if (const char *S = getVariable(MNEME_ENV_TIMEOUT))
     TimeoutSeconds = parseDecimal(S, nullptr);
   // A forked child has the memory but no worker threads.
   pthread_atfork(nullptr, nullptr, [] { Device::get().Forked = true; });
@@ -359,7 +360,9 @@ Module *Device::loadModule(const DeviceModule &Code) {
       release(reinterpret_cast<void *>(V.Address), 1u << KindVariable);
     throw;
   }
-  if (!M->Error.empty()) {
+  // Without the launcher, no module has code, for the same reason.
+  bool IsNew = std::exchange(LoadError, M->Error) != M->Error;
+  if (!M->Error.empty() && IsNew) {
     const MnemePayloadHeader *First = Code.Payloads.front();
     printError("cannot load device code of",
                reinterpret_cast<const char *>(First) + First->SourceOffset,

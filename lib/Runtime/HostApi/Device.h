@@ -251,6 +251,7 @@ private:
   std::map<std::string, uint64_t> ManagedVariables;
   Annotations Notes;
   std::map<DeviceModule::Key, std::unique_ptr<Module>> Modules;
+  std::string LoadError; ///< Of the last module.
   /// The next use of the device gives all variables their initial values.
   bool WasReset = false;
   /// By payload, object and name.

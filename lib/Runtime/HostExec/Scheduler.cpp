@@ -358,8 +358,10 @@ static uint64_t resolveMasked(MnemeHostThread *Warp, const WarpState &P,
 
 /// Performs the operation at the lowest site, among those without a mask, or
 /// among all if \p Any is set (for masks with lanes that never arrive).
+/// \param Splitter  Lanes that converge are any of those at the site.
 static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
-                                  unsigned WaveSize, bool Any) {
+                                  unsigned WaveSize, bool Any,
+                                  RandomSource *Splitter = nullptr) {
   uint64_t Group = 0;
   uint32_t Lowest = 0;
   forEachLane(P.Waiting, [&](unsigned Lane) {
@@ -373,6 +375,9 @@ static uint64_t resolveLowestSite(MnemeHostThread *Warp, const WarpState &P,
     if (T.Site == Lowest)
       Group |= bit(Lane);
   });
+  if (Splitter && Group && Warp[firstLane(Group)].Op == MNEME_OP_CONVERGE)
+    if (uint64_t Some = Group & Splitter->next())
+      Group = Some;
   if (Group)
     executeWarpOp(Warp, Group, WaveSize);
   return Group;
@@ -758,7 +763,8 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     MnemeHostThread *Warp = S.Block.Threads + K * WaveSize;
     uint64_t Run = P.Waiting ? resolveMasked(Warp, P, WaveSize) : 0;
     if (P.Waiting && !Run && !P.Runnable && !P.Yielded)
-      Run = resolveLowestSite(Warp, P, WaveSize, false);
+      Run = resolveLowestSite(Warp, P, WaveSize, false,
+                              W.Launch->Config->Splits ? &R : nullptr);
     P.Waiting &= ~Run;
     P.Runnable |= Run;
     Runnable |= P.Runnable != 0;

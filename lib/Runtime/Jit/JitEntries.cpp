@@ -14,6 +14,7 @@
 #include "PayloadKernels.h"
 #include "Program.h"
 #include "Shortage.h"
+#include "Variables.h"
 #include "llvm/Mneme/Runtime/JitEnvironment.h"
 
 #include <algorithm>
@@ -270,7 +271,7 @@ void *mneme::findJitFunction(const char *Name) {
 
 __attribute__((constructor)) static void attachAtStart() {
   // Kernels that need no annotation have no entries.
-  if (const char *Kernels = secure_getenv(MNEME_ENV_JIT_KERNELS);
+  if (const char *Kernels = getSecureVariable(MNEME_ENV_JIT_KERNELS);
       Kernels && *Kernels)
     Jit::get().start();
   attachLoadedJitEntries();

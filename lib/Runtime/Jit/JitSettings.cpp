@@ -20,7 +20,7 @@
 using namespace mneme;
 
 static const char *getText(const char *Name) {
-  const char *Text = secure_getenv(Name);
+  const char *Text = getSecureVariable(Name);
   return Text && *Text ? Text : nullptr;
 }
 
@@ -65,7 +65,7 @@ static uint32_t readSpecialize() {
       {"ranges", JitRanges},
       {"bounds", JitBounds}};
   uint32_t Result = 0;
-  if (const char *Text = secure_getenv(MNEME_ENV_JIT_SPECIALIZE)) {
+  if (const char *Text = getSecureVariable(MNEME_ENV_JIT_SPECIALIZE)) {
     split(Text, ',', [&](const std::string &Word) {
       for (auto [Name, Bit] : Words)
         if (Word == Name) {

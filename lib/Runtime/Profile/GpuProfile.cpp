@@ -16,6 +16,7 @@
 #include "LauncherLink.h"
 #include "Message.h"
 #include "Shortage.h"
+#include "Variables.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 #include "llvm/Mneme/Runtime/Cupti.h"
 
@@ -110,7 +111,7 @@ static void finish() {
 
 /// Called by the driver when the application initializes it.
 extern "C" __attribute__((visibility("default"))) int InitializeInjection() {
-  if (!getenv(MNEME_ENV_PROFILE))
+  if (!getVariable(MNEME_ENV_PROFILE))
     return 1;
   std::string Problem = MNEME_REASON_MEMORY;
   attempt([&] { Problem = start(); });

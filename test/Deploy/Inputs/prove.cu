@@ -34,6 +34,8 @@ static long countRuns(const char *Path) {
 
 int main(int Argc, char **Argv) {
   const char *Mode = Argc > 1 ? Argv[1] : "";
+  if (!strcmp(Mode, "clear"))
+    clearenv();
   int *D, H[128];
   OK(cudaMalloc(&D, sizeof(H)));
   OK(cudaMemset(D, 0, sizeof(H)));
@@ -52,7 +54,7 @@ int main(int Argc, char **Argv) {
     abort();
   if (!strcmp(Mode, "hang"))
     sleep(1000);
-  if (!strcmp(Mode, "silent"))
+  if (!strcmp(Mode, "silent") || !strcmp(Mode, "clear"))
     return H[40] == 6 ? 0 : 5;
   if (!strcmp(Mode, "file")) {
     FILE *F = fopen(Argv[2], "w");

@@ -182,6 +182,10 @@ def work(text, answers):
 def histogram(text, answers):
     barrier = "    __syncthreads();\n"
     make = lambda *changes: edit(text, *changes)
+    shuffled = lambda mask: make(("  for (int S = blockDim.x / 2; S > 0;", "  for (int S = blockDim.x / 2; S > 16;"),
+                                 ("  if (threadIdx.x == 0)\n    Sums[blockIdx.x] = Part[0];",
+                                  f"  float P = Part[threadIdx.x];\n  for (int S = 16; S > 0; S /= 2)\n    P += __shfl_down_sync({mask}, P, S);\n"
+                                  "  if (threadIdx.x == 0)\n    Sums[blockIdx.x] = P;"))
     cheats = {
         "not-atomic": make(("atomicAdd(&Bins[Keys[I]], 1)", "Bins[Keys[I]] += 1")),
         "block-scope": make(("atomicAdd(", "atomicAdd_block(")),
@@ -194,6 +198,8 @@ def histogram(text, answers):
                            ("  if (threadIdx.x == 0)\n    Sums[blockIdx.x] = Part[0];",
                             "  float P = Part[threadIdx.x];\n  for (int S = 16; S > 0; S /= 2)\n    P += __shfl_down_sync(0xffffffffu, P, S);\n"
                             "  if (threadIdx.x % 32 == 0)\n    Sums[blockIdx.x] = P;")),
+        # Right only while the threads of a warp happen to run together.
+        "together": shuffled("__activemask()"),
     }
     honest = {
         "unedited": text,
@@ -204,10 +210,10 @@ def histogram(text, answers):
                         ("    atomicAdd(&Bins[Keys[I]], 1);\n", "    atomicAdd(&Own[Keys[I]], 1);\n"),
                         ("  if (threadIdx.x == 0)\n    Sums", "  if (threadIdx.x < 64 && Own[threadIdx.x])\n"
                          "    atomicAdd(&Bins[threadIdx.x], Own[threadIdx.x]);\n  if (threadIdx.x == 0)\n    Sums")),
-        "shuffled": make(("  for (int S = blockDim.x / 2; S > 0;", "  for (int S = blockDim.x / 2; S > 16;"),
-                         ("  if (threadIdx.x == 0)\n    Sums[blockIdx.x] = Part[0];",
-                          "  float P = Part[threadIdx.x];\n  for (int S = 16; S > 0; S /= 2)\n    P += __shfl_down_sync(0xffffffffu, P, S);\n"
-                          "  if (threadIdx.x == 0)\n    Sums[blockIdx.x] = P;")),
+        "shuffled": shuffled("0xffffffffu"),
+        "aggregated": make(("    atomicAdd(&Bins[Keys[I]], 1);\n",
+                            "  {\n    unsigned M = __match_any_sync(__activemask(), Keys[I]);\n    if (threadIdx.x % 32 == __ffs(M) - 1)\n"
+                            "      atomicAdd(&Bins[Keys[I]], __popc(M));\n  }\n")),
     }
     return cheats, honest
 

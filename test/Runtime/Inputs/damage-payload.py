@@ -1,6 +1,6 @@
 """damage-payload.py PROGRAM SCRATCH COMMAND...: patches headers of the payload in copies of PROGRAM
-(PayloadFormat.h) and runs them by COMMAND. The program must end by itself, with exit code 0, and say
-that there was a launch."""
+(PayloadFormat.h) and runs them by COMMAND. The program must end by itself, and say that there was a
+launch. The exit code is 0, or 1 if it did not get its kernels."""
 import os
 import struct
 import subprocess
@@ -23,7 +23,7 @@ def run(patches):
     os.chmod(path, 0o755)
     done = subprocess.run(command + [path], stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
                           universal_newlines=True)
-    if done.returncode or "launch" not in done.stdout:
+    if done.returncode != ("ran without some of its kernels" in done.stdout) or "launch" not in done.stdout:
         sys.exit("%s: exit code %d: %s" % (patches, done.returncode, done.stdout))
     count += 1
 

@@ -128,8 +128,12 @@ public:
   Expected<std::vector<Answer>> ask(ArrayRef<json::Object> Configs);
   Expected<Answer> ask(const json::Object &Config);
   /// Judges a configuration again with \p Replays new replays, ignoring known
-  /// judgements. Same as ask() for metrics and for a single replay.
+  /// judgements. A time is measured once, however many there are.
   Expected<Judgement> askAgain(const json::Object &Config, unsigned Replays);
+
+  /// Judges a configuration again from a new compilation and launch, by as many
+  /// replays or measurements as ask(), whose judgement is kept.
+  Expected<Judgement> judgeAnew(const json::Object &Config);
 
   /// Compiles and verifies configurations once, without judging them, for those
   /// that are no steps of the search. Fails if the evaluator is lost.
@@ -146,7 +150,11 @@ public:
 
   /// Returns the judgement of a configuration passed to ask().
   const Judgement &get(const json::Object &Config) const;
+  /// The same; null if there is none, or it was discarded.
+  const Judgement *find(const json::Object &Config) const;
 
+  const json::Object &goodConfig() const { return GoodConfig; }
+  const json::Object &badConfig() const { return BadConfig; }
   const Judgement &good() const { return Good; }
   const Judgement &bad() const { return Bad; }
   const JudgeCounts &counts() const { return Counts; }

@@ -220,6 +220,7 @@ private:
   Error runTool(std::unique_ptr<Module> &M, PassGate &Gate,
                 double Seconds) const;
   Error runGated(Module &M, CompileResult &Result, PassGate *Gate) const;
+  Error checkKernel(const Module &M, const Twine &Who) const;
   Expected<std::shared_ptr<const PassListing>>
   findNumbers(const Module &M, bool CodeGen = false) const;
   std::string numbersKey(const Module &M) const;

@@ -69,6 +69,9 @@ struct HostSchedule {
   /// equally many barriers that a warp must execute as a whole. Kernels with
   /// threads that return before a barrier fail, too.
   bool Strict = false;
+  /// Random only: the threads of a warp are not together when they could be, so
+  /// __activemask() reports any of them.
+  bool Splits = false;
 
   /// Parses "parallel", "sequential", "shuffled:SEED" or "random:SEED"; empty
   /// means parallel.

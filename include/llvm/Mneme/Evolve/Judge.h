@@ -153,6 +153,7 @@ private:
   double estimate(const Evaluation &E, size_t Place);
   Error perturb();
   struct DrawnLaunch;
+  void noteUnperturbed(std::string Why);
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
                                               bool Scalars,
                                               bool MovesBuffers = true);

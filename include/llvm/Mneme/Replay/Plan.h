@@ -86,6 +86,7 @@ struct ReplayOptions : KernelConfig {
   /// each kind. One timed launch in four, chosen at random, is compared, too.
   bool Untrusted = false;
   bool StrictBarriers = false; ///< HostSchedule::Strict.
+  bool SplitsWarps = false;    ///< HostSchedule::Splits.
   bool Isolate = true; ///< Compile and run in a child process.
   /// The child process prints what the kernel prints, and crashes.
   bool ShowsOutput = true;

@@ -361,6 +361,7 @@ Expected<ReplayResult> runIsolated(const ReplayPlan &Plan, ReplayBody Body,
 struct ScheduleChecks {
   bool Bounds = false;   ///< Accesses to local and shared variables.
   bool Barriers = false; ///< HostSchedule::Strict.
+  bool Splits = false;   ///< HostSchedule::Splits.
 };
 
 /// Replays on the host device under several schedules, in one isolated process,

@@ -142,6 +142,8 @@ typedef struct MnemeHostLaunch {
   /// Random: fail if the threads of a warp do not execute equally many barriers
   /// that a warp must execute as a whole.
   uint32_t Strict;
+  /// Random: activemask reports any of the threads that could be together.
+  uint32_t Splits;
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {
