@@ -118,3 +118,10 @@ size_t mneme::sizeOfImage(const void *Image) {
                 (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
   return IsText ? strlen(Bytes) : 0;
 }
+
+std::string mneme::digestOfLoadedImage(const void *Image, size_t Size) {
+  const void *Data = unwrapImage(Image);
+  if (size_t Own = sizeOfImage(Data); Own && Own <= Size)
+    Size = Own;
+  return digestOfImage(Data, Size);
+}
