@@ -15,6 +15,8 @@
 #include "LaunchMessages.h"
 #include "Obstacles.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -166,8 +168,8 @@ static Expected<LaunchedKernel> describeWithoutIR(const LoadImageRequest &Q,
 // With registered IR
 //===----------------------------------------------------------------------===//
 
-static Error doesNotBelong(const LoadImageRequest &Q, const Twine &Why) {
-  return createStringError("the IR registered for kernel '" + Q.Kernel +
+static Error doesNotBelong(StringRef Kernel, const Twine &Why) {
+  return createStringError("the IR registered for kernel '" + Kernel +
                            "' does not belong to its image: " + Why);
 }
 
@@ -228,17 +230,16 @@ readRegistered(StringRef IR, StringRef Arch, LLVMContext &Context) {
   return All;
 }
 
-static Error checkParameters(const LoadImageRequest &Q,
-                             ArrayRef<KernelArg> Args,
+static Error checkParameters(StringRef Kernel, ArrayRef<KernelArg> Args,
                              ArrayRef<ImageParam> Params) {
   if (Args.size() != Params.size())
-    return doesNotBelong(Q, formatv("it has {0} parameters, the image {1}",
+    return doesNotBelong(Kernel, formatv("it has {0} parameters, the image {1}",
                                     Args.size(), Params.size()));
   for (const auto &[I, Pair] : enumerate(zip(Args, Params))) {
     const auto &[A, P] = Pair;
     if (A.Size != P.Size || A.Offset != P.Offset)
       return doesNotBelong(
-          Q, formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
+          Kernel, formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
                      "{4} in the image",
                      I, A.Size, A.Offset, P.Size, P.Offset));
   }
@@ -288,14 +289,14 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
   if (M->getTargetTriple().isAMDGPU() !=
           Triple(tripleOf(ImageArch)).isAMDGPU() ||
       !M->getTargetTriple().isGPU())
-    return doesNotBelong(Q, "it is for '" + M->getTargetTriple().str() + "'");
+    return doesNotBelong(Q.Kernel, "it is for '" + M->getTargetTriple().str() + "'");
   Function *F = M->getFunction(Q.Kernel);
   if (!F || F->isDeclaration())
-    return doesNotBelong(Q, "it does not define the kernel");
+    return doesNotBelong(Q.Kernel, "it does not define the kernel");
   if (!isKernel(*F))
-    return doesNotBelong(Q, "what it defines is not a kernel");
+    return doesNotBelong(Q.Kernel, "what it defines is not a kernel");
   K.Args = describeArgs(*M, Q.Kernel);
-  if (Error E = checkParameters(Q, K.Args, Params))
+  if (Error E = checkParameters(Q.Kernel, K.Args, Params))
     return std::move(E);
   K.Toolchain = findToolchain(*M);
   // Many compilers give the target to their code generator only.
@@ -344,4 +345,94 @@ llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
   K.Image = Image->Bytes;
   return Q.IR.empty() ? describeWithoutIR(Q, *Image, *Params, std::move(K))
                       : describeWithIR(Q, *Params, Image->Arch, std::move(K));
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries of the host device
+//===----------------------------------------------------------------------===//
+
+/// Runs a kernel of whatever architecture.
+static bool runsAll(StringRef) { return true; }
+
+static bool isIR(StringRef Image) {
+  auto *Bytes = reinterpret_cast<const unsigned char *>(Image.data());
+  return isBitcode(Bytes, Bytes + Image.size());
+}
+
+static StringRef kindOf(StringRef Image) {
+  return Image.starts_with("\x7f" "ELF")                     ? "a cubin"
+         : Image.starts_with(StringRef("\x50\xed\x55\xba", 4)) ? "a fat binary"
+                                                            : "PTX";
+}
+
+Expected<LoadedLibrary>
+llvm::mneme::loadLibrary(const LibraryImage &Library, const Digest128 &Hash) {
+  SmallString<48> Digests;
+  for (StringRef Part : {Library.Image, Library.IR, Library.Options}) {
+    Digest128 D = digest128(Part);
+    Digests.append(D.begin(), D.end());
+  }
+  if (digest128(Digests) != Hash)
+    return createStringError("library " + toHexString(Hash) +
+                             " has another hash");
+  StringRef IR = Library.IR;
+  if (IR.empty() && isIR(Library.Image))
+    IR = Library.Image;
+  if (IR.empty())
+    return createStringError(
+        "it is " + kindOf(Library.Image) +
+        " without IR, and the host device runs LLVM IR: register the IR of its "
+        "kernels before it is loaded (mneme/record.h)");
+  if (!Library.Options.empty())
+    if (Error E = checkRegisteredConfig(Library.Options))
+      return createStringError("the options registered for it: " +
+                               toString(std::move(E)));
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> Read = readRegistered(IR, "", Context);
+  if (!Read)
+    return createStringError("its IR cannot be read: " +
+                             toString(Read.takeError()));
+  Module &M = **Read;
+  if (!M.getTargetTriple().isGPU())
+    return createStringError("its IR is for '" + M.getTargetTriple().str() +
+                             "'");
+  LoadedLibrary L;
+  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
+  L.Bitcode.assign(Bitcode.begin(), Bitcode.end());
+  std::vector<std::string> Kernels;
+  for (const Function &F : M)
+    if (isKernel(F))
+      Kernels.push_back(F.getName().str());
+  ::mneme::WireWriter W;
+  Digest128 Unit = digest128(L.Bitcode);
+  W.bytes(Unit.data(), Unit.size());
+  W.u32(Kernels.size());
+  for (const std::string &Kernel : Kernels)
+    W.str(Kernel);
+  writeVariables(M, W);
+  L.Answer = W.body();
+  return L;
+}
+
+Error llvm::mneme::addLibraryCode(LaunchedKernel &K,
+                                  const LibraryImage &Library) {
+  K.Configuration = Library.Options;
+  if (isIR(Library.Image))
+    return Error::success();
+  // Code of the newest architecture.
+  Expected<KernelImage> Image =
+      selectKernelImage(Library.Image, K.Name, "sm_999", runsAll);
+  if (!Image)
+    return Image.takeError();
+  Expected<std::optional<std::vector<ImageParam>>> Params =
+      readParameters(*Image, K.Name);
+  if (!Params)
+    return Params.takeError();
+  if (*Params)
+    if (Error E = checkParameters(K.Name, K.Args, **Params))
+      return E;
+  K.ImageArch = Image->Arch;
+  K.IsPTX = Image->IsPTX;
+  K.Image = std::move(Image->Bytes);
+  return Error::success();
 }

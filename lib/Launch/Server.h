@@ -92,6 +92,11 @@ private:
   void dropStrangers();
   void takeMessage(Connection &C);
   void finishJob(Connection &C);
+  Expected<std::string> finishLoadModule(Connection &C, StringRef Answer);
+  Expected<std::string> finishLoadLibrary(Connection &C, StringRef Result);
+  /// \returns whether the module of the request is loaded, and answers then.
+  bool answerKnown(Connection &C, const Digest128 &Module);
+  Error checkModuleRoom(StringRef Body) const;
 
   /// Answers immediately, or starts a job in \p C. Errors are answered, too.
   Error handle(Connection &C, uint32_t Type, StringRef Body);
@@ -100,6 +105,7 @@ private:
   Error handleInitialize(Connection &C, StringRef Body);
   Error handleLoadKernel(Connection &C, StringRef Body);
   Error handleLoadImage(Connection &C, StringRef Body);
+  Error handleLoadLibrary(Connection &C, StringRef Body);
   Error handleLoadObject(Connection &C, StringRef Body);
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
@@ -130,10 +136,10 @@ private:
   std::string RankVariable;
   Profile Profiled;
   std::vector<std::unique_ptr<Connection>> Connections;
-  uint64_t ModuleBytes = 0; ///< Of all payloads.
-  /// Payloads that LoadModule has accepted, with its answer.
+  uint64_t ModuleBytes = 0; ///< Of all payloads and libraries.
+  /// Code that LoadModule or LoadLibrary has accepted, with its answer.
   struct LoadedModule {
-    std::vector<std::string> Payloads;
+    ModuleCode Code;
     std::string Answer;
     /// Payload and name of each kernel, in the order of the source.
     std::vector<std::pair<Hash, std::string>> Kernels;

@@ -61,6 +61,14 @@
 ///               its options
 ///     answer    as for LoadKernel, not for the host; then variables as for
 ///               LoadModule: those that the kernel may use
+///   LoadLibrary bytes hash(16), bytes image (cubin, PTX, fat binary or
+///               bitcode) that the program has loaded on the host device,
+///               string IR that it has registered for the image, or empty,
+///               string its options. The hash is the XXH3-128 of the XXH3-128
+///               of image, IR and options
+///     answer    bytes hash(16) of the payload that LoadKernel finds the kernels
+///               of this module in, u32 count, {string kernel}; then variables
+///               as for LoadModule
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, u32
 ///               cluster[3], string prologue, string epilogue (file names in
@@ -107,7 +115,7 @@
 #include <vector>
 
 #define MNEME_WIRE_MAGIC 0x314d4e4du /* "MNM1" */
-#define MNEME_WIRE_VERSION 12u
+#define MNEME_WIRE_VERSION 13u
 
 /// Environment variables from the launcher for the runtime; all are always set.
 #define MNEME_ENV_SOCKET "MNEME_SOCKET" /* path of the launcher's socket */
@@ -163,6 +171,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_LOAD_OBJECT = 8,
   MNEME_WIRE_LOAD_IMAGE = 9,
   MNEME_WIRE_PROFILE = 10,
+  MNEME_WIRE_LOAD_LIBRARY = 11,
 };
 
 struct MnemeWireHeader {
@@ -183,6 +192,7 @@ constexpr uint64_t maxRequest(uint32_t Type) {
     return MiB;
   case MNEME_WIRE_LOAD_MODULE:
   case MNEME_WIRE_LOAD_IMAGE:
+  case MNEME_WIRE_LOAD_LIBRARY:
     return 1024 * MiB;
   case MNEME_WIRE_SUMMARY: // A line for each launch, at worst.
   case MNEME_WIRE_PROFILE:
