@@ -221,10 +221,11 @@ static Error setTarget(Module &M, LaunchedKernel &K) {
              : Error::success();
 }
 
-Expected<LaunchedKernel>
-llvm::mneme::compileKernel(const ModuleCode &Code,
-                           const Digest128 &Unit, StringRef Kernel,
-                           const HostOptions *Host, bool RunsPipeline) {
+Expected<LaunchedKernel> llvm::mneme::compileKernel(const ModuleCode &Code,
+                                                    const Digest128 &Unit,
+                                                    StringRef Kernel,
+                                                    const HostOptions *Host,
+                                                    bool RunsPipeline) {
   LLVMContext Context;
   Expected<DeviceLink> Link = parseModule(Code, Context);
   if (!Link)

@@ -234,14 +234,15 @@ static Error checkParameters(StringRef Kernel, ArrayRef<KernelArg> Args,
                              ArrayRef<ImageParam> Params) {
   if (Args.size() != Params.size())
     return doesNotBelong(Kernel, formatv("it has {0} parameters, the image {1}",
-                                    Args.size(), Params.size()));
+                                         Args.size(), Params.size()));
   for (const auto &[I, Pair] : enumerate(zip(Args, Params))) {
     const auto &[A, P] = Pair;
     if (A.Size != P.Size || A.Offset != P.Offset)
       return doesNotBelong(
-          Kernel, formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
-                     "{4} in the image",
-                     I, A.Size, A.Offset, P.Size, P.Offset));
+          Kernel,
+          formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
+                  "{4} in the image",
+                  I, A.Size, A.Offset, P.Size, P.Offset));
   }
   return Error::success();
 }
@@ -289,7 +290,8 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
   if (M->getTargetTriple().isAMDGPU() !=
           Triple(tripleOf(ImageArch)).isAMDGPU() ||
       !M->getTargetTriple().isGPU())
-    return doesNotBelong(Q.Kernel, "it is for '" + M->getTargetTriple().str() + "'");
+    return doesNotBelong(Q.Kernel,
+                         "it is for '" + M->getTargetTriple().str() + "'");
   Function *F = M->getFunction(Q.Kernel);
   if (!F || F->isDeclaration())
     return doesNotBelong(Q.Kernel, "it does not define the kernel");
@@ -360,13 +362,15 @@ static bool isIR(StringRef Image) {
 }
 
 static StringRef kindOf(StringRef Image) {
-  return Image.starts_with("\x7f" "ELF")                     ? "a cubin"
+  return Image.starts_with("\x7f"
+                           "ELF")
+             ? "a cubin"
          : Image.starts_with(StringRef("\x50\xed\x55\xba", 4)) ? "a fat binary"
-                                                            : "PTX";
+                                                               : "PTX";
 }
 
-Expected<LoadedLibrary>
-llvm::mneme::loadLibrary(const LibraryImage &Library, const Digest128 &Hash) {
+Expected<LoadedLibrary> llvm::mneme::loadLibrary(const LibraryImage &Library,
+                                                 const Digest128 &Hash) {
   SmallString<48> Digests;
   for (StringRef Part : {Library.Image, Library.IR, Library.Options}) {
     Digest128 D = digest128(Part);

@@ -247,8 +247,7 @@ Error Server::handleLoadModule(Connection &C, StringRef Body) {
   C.JobModule = Q->Module;
   C.JobCode = {std::move(Q->Payloads), {}, ""};
   Expected<ChildTask> Job = Start(
-      CompilerName,
-      [&] { return loadModule(C.JobCode.Payloads, C.JobModule); },
+      CompilerName, [&] { return loadModule(C.JobCode.Payloads, C.JobModule); },
       {ReadSeconds});
   if (!Job)
     return Job.takeError();
@@ -293,12 +292,12 @@ Error Server::handleInitialize(Connection &C, StringRef Body) {
   auto It = Modules.find(Q->Module);
   if (It == Modules.end())
     return neverLoaded(Q->Module);
-  Expected<ChildTask> Job = Start(
-      CompilerName,
-      [&] {
-        return initializeModule(It->second->Code, Q->Names, Q->Addresses);
-      },
-      {ReadSeconds});
+  Expected<ChildTask> Job =
+      Start(CompilerName,
+            [&] {
+              return initializeModule(It->second->Code, Q->Names, Q->Addresses);
+            },
+            {ReadSeconds});
   if (!Job)
     return Job.takeError();
   C.Variables[{Q->Module, Q->Copy}] = std::move(Q->Addresses);
@@ -341,9 +340,9 @@ static Expected<std::string> compile(const ModuleCode &Code,
 /// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
 /// the address.
 static Expected<std::string>
-loadKernel(StringRef Cached, const ModuleCode &Code,
-           const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
-           bool RunsPipeline, uint64_t CodeBase, uint64_t CodeSize,
+loadKernel(StringRef Cached, const ModuleCode &Code, const Digest128 &Unit,
+           StringRef Kernel, const HostOptions *Options, bool RunsPipeline,
+           uint64_t CodeBase, uint64_t CodeSize,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
   if (Cached.empty())
@@ -425,8 +424,8 @@ Error Server::startKernel(Connection &C) {
       Start(CompilerName,
             [&, &Unit = Unit, &Kernel = Kernel, ForHost = ForHost] {
               return loadKernel(
-                  Cached == Compiled.end() ? "" : Cached->second, M.Code,
-                  Unit, Kernel, ForHost ? &Options : nullptr, RunsPipeline,
+                  Cached == Compiled.end() ? "" : Cached->second, M.Code, Unit,
+                  Kernel, ForHost ? &Options : nullptr, RunsPipeline,
                   C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed, Lookup);
             },
             {CompileSeconds, CompileBytes});

@@ -29,6 +29,9 @@ const void *unwrapImage(const void *Image);
 /// header.
 size_t sizeOfImage(const void *Image);
 
+/// The image in a file; empty if there is none. May throw.
+std::string readImageFile(const char *Path);
+
 /// XXH3-128, 16 bytes. May throw.
 std::string digestOfImage(const void *Data, size_t Size);
 /// The digest that an image of at most \p Size bytes has when it is loaded,

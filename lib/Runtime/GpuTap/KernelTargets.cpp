@@ -279,7 +279,9 @@ void KernelTargets::load(Target &T, const void *Stub) {
     KernelFacts F;
     std::string Answer;
     WireReader Rest(nullptr, 0);
-    Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
+    Problem =
+        requestKernel({Code.key(), hashOf(*T.Entry.Payload), T.Entry.Name},
+                      /*ForHost=*/false, F, Answer, Rest);
     if (Problem.empty())
       Problem = F.Obstacle;
     if (Problem.empty())

@@ -66,7 +66,8 @@
 ///               string IR that it has registered for the image, or empty,
 ///               string its options. The hash is the XXH3-128 of the XXH3-128
 ///               of image, IR and options
-///     answer    bytes hash(16) of the payload that LoadKernel finds the kernels
+///     answer    bytes hash(16) of the payload that LoadKernel finds the
+///     kernels
 ///               of this module in, u32 count, {string kernel}; then variables
 ///               as for LoadModule
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
