@@ -23,6 +23,8 @@
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -88,9 +90,11 @@ struct LoadedLibrary {
 };
 
 /// Reads the IR of a library, after checking that the library has the hash
-/// \p Hash. Fails if there is no IR.
-Expected<LoadedLibrary> loadLibrary(const LibraryImage &Library,
-                                    const Digest128 &Hash);
+/// \p Hash: what is registered, the image itself, or the first of \p Files that
+/// defines a kernel of the image. Fails if there is no IR.
+Expected<LoadedLibrary>
+loadLibrary(const LibraryImage &Library, const Digest128 &Hash,
+            ArrayRef<std::shared_ptr<MemoryBuffer>> Files);
 
 /// Adds the machine code of a library to its kernel \p K. Fails if the IR of
 /// the kernel has other parameters.

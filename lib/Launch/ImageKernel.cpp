@@ -353,7 +353,8 @@ llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
 // Libraries of the host device
 //===----------------------------------------------------------------------===//
 
-/// Runs a kernel of whatever architecture.
+/// Select the code of a kernel for the newest architecture.
+static constexpr StringLiteral AnyArch = "sm_999";
 static bool runsAll(StringRef) { return true; }
 
 static bool isIR(StringRef Image) {
@@ -369,8 +370,55 @@ static StringRef kindOf(StringRef Image) {
                                                                : "PTX";
 }
 
-Expected<LoadedLibrary> llvm::mneme::loadLibrary(const LibraryImage &Library,
-                                                 const Digest128 &Hash) {
+static Expected<std::unique_ptr<Module>> readLibraryIR(StringRef IR,
+                                                       LLVMContext &Context) {
+  Expected<std::unique_ptr<Module>> M = readRegistered(IR, "", Context);
+  if (!M)
+    return createStringError("its IR cannot be read: " +
+                             toString(M.takeError()));
+  if (!(*M)->getTargetTriple().isGPU())
+    return createStringError("its IR is for '" + (*M)->getTargetTriple().str() +
+                             "'");
+  return M;
+}
+
+/// \returns whether \p Image has code of a kernel of \p M.
+static bool hasKernelOf(StringRef Image, const Module &M) {
+  return any_of(M, [&](const Function &F) {
+    if (!isKernel(F))
+      return false;
+    Expected<KernelImage> Found =
+        selectKernelImage(Image, F.getName(), AnyArch, runsAll);
+    if (!Found)
+      consumeError(Found.takeError());
+    return bool(Found);
+  });
+}
+
+/// Finds the IR of a library that has none itself.
+static Expected<std::unique_ptr<Module>>
+findIR(StringRef Image, ArrayRef<std::shared_ptr<MemoryBuffer>> Files,
+       LLVMContext &Context) {
+  for (const std::shared_ptr<MemoryBuffer> &File : Files) {
+    Expected<std::unique_ptr<Module>> M =
+        readLibraryIR(File->getBuffer(), Context);
+    if (!M)
+      return createFileError(File->getBufferIdentifier(), M.takeError());
+    if (hasKernelOf(Image, **M))
+      return M;
+  }
+  if (!Files.empty())
+    return createStringError("it is " + kindOf(Image) +
+                             ", and no file of --ir has one of its kernels");
+  return createStringError(
+      "it is " + kindOf(Image) +
+      " without IR, and the host device runs LLVM IR: register the IR of its "
+      "kernels before it is loaded (mneme/record.h), or give it with --ir");
+}
+
+Expected<LoadedLibrary>
+llvm::mneme::loadLibrary(const LibraryImage &Library, const Digest128 &Hash,
+                         ArrayRef<std::shared_ptr<MemoryBuffer>> Files) {
   SmallString<48> Digests;
   for (StringRef Part : {Library.Image, Library.IR, Library.Options}) {
     Digest128 D = digest128(Part);
@@ -379,27 +427,18 @@ Expected<LoadedLibrary> llvm::mneme::loadLibrary(const LibraryImage &Library,
   if (digest128(Digests) != Hash)
     return createStringError("library " + toHexString(Hash) +
                              " has another hash");
-  StringRef IR = Library.IR;
-  if (IR.empty() && isIR(Library.Image))
-    IR = Library.Image;
-  if (IR.empty())
-    return createStringError(
-        "it is " + kindOf(Library.Image) +
-        " without IR, and the host device runs LLVM IR: register the IR of its "
-        "kernels before it is loaded (mneme/record.h)");
   if (!Library.Options.empty())
     if (Error E = checkRegisteredConfig(Library.Options))
       return createStringError("the options registered for it: " +
                                toString(std::move(E)));
   LLVMContext Context;
-  Expected<std::unique_ptr<Module>> Read = readRegistered(IR, "", Context);
+  Expected<std::unique_ptr<Module>> Read =
+      !Library.IR.empty()   ? readLibraryIR(Library.IR, Context)
+      : isIR(Library.Image) ? readLibraryIR(Library.Image, Context)
+                            : findIR(Library.Image, Files, Context);
   if (!Read)
-    return createStringError("its IR cannot be read: " +
-                             toString(Read.takeError()));
+    return Read.takeError();
   Module &M = **Read;
-  if (!M.getTargetTriple().isGPU())
-    return createStringError("its IR is for '" + M.getTargetTriple().str() +
-                             "'");
   LoadedLibrary L;
   SmallVector<char, 0> Bitcode = writeExactBitcode(M);
   L.Bitcode.assign(Bitcode.begin(), Bitcode.end());
@@ -423,9 +462,8 @@ Error llvm::mneme::addLibraryCode(LaunchedKernel &K,
   K.Configuration = Library.Options;
   if (isIR(Library.Image))
     return Error::success();
-  // Code of the newest architecture.
   Expected<KernelImage> Image =
-      selectKernelImage(Library.Image, K.Name, "sm_999", runsAll);
+      selectKernelImage(Library.Image, K.Name, AnyArch, runsAll);
   if (!Image)
     return Image.takeError();
   Expected<std::optional<std::vector<ImageParam>>> Params =

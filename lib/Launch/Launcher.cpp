@@ -499,6 +499,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host, Options.RunsPipeline, Options.Compiled);
+  S.setIR(Options.IR);
   S.setWanted([&](StringRef Symbol) {
     return Options.Selection.selects(Symbol) &&
            (Options.Selection.Shapes.empty() ||

@@ -268,7 +268,7 @@ Error Server::handleLoadLibrary(Connection &C, StringRef Body) {
   Expected<ChildTask> Job = Start(CompilerName,
                                   [&]() -> Expected<std::string> {
                                     Expected<LoadedLibrary> L = loadLibrary(
-                                        C.JobCode.Library, C.JobModule);
+                                        C.JobCode.Library, C.JobModule, IR);
                                     if (!L)
                                       return L.takeError();
                                     return L->encode();

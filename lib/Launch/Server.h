@@ -70,6 +70,8 @@ public:
   void setWanted(std::function<bool(StringRef Symbol)> Wanted) {
     IsWanted = std::move(Wanted);
   }
+  /// See LaunchOptions::IR.
+  void setIR(ArrayRef<std::shared_ptr<MemoryBuffer>> Files) { IR = Files; }
   /// From now on, tells processes that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
@@ -130,6 +132,7 @@ private:
   RecordKeeper &Records;
   HostOptions Options;
   bool RunsPipeline;
+  ArrayRef<std::shared_ptr<MemoryBuffer>> IR;
   StartFn Start;
   WireListener Listener;
   bool IsHeld = false, IsRefusing = false;

@@ -33,7 +33,7 @@
 // Without IR.
 // DEFINE: %{refused} = not llvm-mneme-record --device=host --any-executable --no-record -- %t/app %t/%{image} add 2>&1
 // RUN: %{refused} | FileCheck %s --check-prefix=PTX
-// PTX: mneme: error: cannot load an image: it is PTX without IR, and the host device runs LLVM IR: register the IR of its kernels before it is loaded (mneme/record.h)
+// PTX: mneme: error: cannot load an image: it is PTX without IR, and the host device runs LLVM IR: register the IR of its kernels before it is loaded (mneme/record.h), or give it with --ir
 // PTX-NEXT: cuModuleLoadData(&Module, Image.c_str()): 209
 // REDEFINE: %{image} = add.cubin
 // RUN: %{refused} | FileCheck %s --check-prefix=CUBIN

@@ -204,8 +204,7 @@ CudaError Device::findLibraryVariable(Library *L, const char *Name,
 //===----------------------------------------------------------------------===//
 
 /// Options of the vendor's compiler and loader have no meaning here.
-#define LIBRARY_OPTIONS                                                        \
-  int *, void **, unsigned, int *, void **, unsigned
+#define LIBRARY_OPTIONS int *, void **, unsigned, int *, void **, unsigned
 
 MNEME_API rt_cudaLibraryLoadData(Library **L, const void *Image,
                                  LIBRARY_OPTIONS) {

@@ -143,8 +143,7 @@ DRIVER_API cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockSize,
   int Most = 0;
   int Largest =
       Limit ? std::min(Limit, A.MaxThreadsPerBlock) : A.MaxThreadsPerBlock;
-  for (int Size = Largest; Size > 0;
-       Size = (Size - 1) / WarpSize * WarpSize) {
+  for (int Size = Largest; Size > 0; Size = (Size - 1) / WarpSize * WarpSize) {
     int Resident;
     if (int E = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
             &Resident, Func, Size, SharedOf ? SharedOf(Size) : Shared))
@@ -158,12 +157,9 @@ DRIVER_API cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockSize,
   return Most ? cudaSuccess : cudaErrorInvalidValue;
 }
 
-DRIVER_API cuOccupancyMaxPotentialBlockSizeWithFlags(int *Blocks,
-                                                     int *BlockSize,
-                                                     const void *Func,
-                                                     size_t (*SharedOf)(int),
-                                                     size_t Shared, int Limit,
-                                                     unsigned) {
+DRIVER_API cuOccupancyMaxPotentialBlockSizeWithFlags(
+    int *Blocks, int *BlockSize, const void *Func, size_t (*SharedOf)(int),
+    size_t Shared, int Limit, unsigned) {
   return cuOccupancyMaxPotentialBlockSize(Blocks, BlockSize, Func, SharedOf,
                                           Shared, Limit);
 }
