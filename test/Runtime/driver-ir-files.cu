@@ -5,7 +5,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t/add.bc
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -DOTHER -emit-llvm -c %s -o %t/other.bc
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -c %s -o %t/add.cubin
-// RUN: fatbinary --create=%t/add.fatbin --image3=kind=elf,sm=90,file=%t/add.cubin -64
+// RUN: %cuda_path/bin/fatbinary --create=%t/add.fatbin --image3=kind=elf,sm=90,file=%t/add.cubin -64
 // RUN: %cxx -std=c++17 -I%cuda_path/include -I%mneme_src/include %S/Cuda/Inputs/launch-image.cpp -o %t/app -L%cuda_path/lib64/stubs -lcuda
 // DEFINE: %{record} = llvm-mneme-record --any-executable -o %t/rec --device
 // RUN: %{record}=host --ir=%t/other.bc --ir=%t/add.bc -- %t/app %t/add.fatbin add 2>&1 | FileCheck %s
