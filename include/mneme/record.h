@@ -107,8 +107,8 @@ static inline void mneme_record_end(void) {
 ///                as a little-endian 64-bit number, and its bytes
 /// \param options JSON object of the settings with which the image was compiled
 ///                from the IR (llvm-mneme-replay --config); null: as clang does
-/// \returns 1 if the IR was noted; 0 if the program is neither being recorded nor
-/// on the host device. Whether the IR fits is reported at the first launch.
+/// \returns 1 if the IR was noted; 0 if the program is neither being recorded
+/// nor on the host device. Whether the IR fits is reported at the first launch.
 static inline int mneme_register_ir(const void *image, size_t image_size,
                                     const char *symbol, const void *ir,
                                     size_t ir_size, const char *options) {

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostDriver.h"
+#include "DriverTables.h"
 #include "Message.h"
 
 #include <atomic>
@@ -25,7 +26,6 @@ using namespace mneme;
 
 extern "C" {
 int cudaDeviceGetAttribute(int *Value, int Attribute, int Id);
-const char *cudaGetErrorString(int Code);
 int cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id);
 int cudaMemcpy(void *To, const void *From, size_t Size, int Kind);
 int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
@@ -321,38 +321,18 @@ DRIVER_API cuPointerGetAttributes(unsigned Count, const int *Attributes,
 // Errors and entry points
 //===----------------------------------------------------------------------===//
 
-/// Returns null for an invalid error number.
-static const char *nameError(int Code) {
-  switch (Code) {
-#define ERROR_NAME(Code, Name)                                                 \
-  case Code:                                                                   \
-    return #Name;
-#include "Errors.def"
-  default:
-    return nullptr;
-  }
-}
-
 DRIVER_API cuGetErrorName(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = nameError(Code);
+  *Text = nameDriverError(Code);
   return *Text ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 DRIVER_API cuGetErrorString(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = nameError(Code) ? cudaGetErrorString(Code) : nullptr;
+  *Text = nameDriverError(Code) ? describeDriverError(Code) : nullptr;
   return *Text ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-static bool isKnownTo(int Version, const std::string &Name) {
-#define SINCE(First, Versioned)                                                \
-  if (Name == #Versioned)                                                      \
-    return Version >= First;
-#include "Versions.def"
-  return true;
 }
 
 DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int Version,
@@ -360,12 +340,7 @@ DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int Version,
   if (!Name || !Function)
     return cudaErrorInvalidValue;
   static void *This = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  *Function = nullptr;
-  for (const char *Suffix : {"_v4", "_v3", "_v2", ""}) {
-    std::string Full = std::string(Name) + Suffix;
-    if (!*Function && isKnownTo(Version, Full))
-      *Function = dlsym(This, Full.c_str());
-  }
+  *Function = findEntryPoint(This, Name, Version, /*PerThread=*/false);
   if (Status)
     *Status = *Function ? 0 : 1; // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
   return *Function ? cudaSuccess : cudaErrorInvalidValue;

@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostDriver.h"
-#include "Message.h"
 
 #include <algorithm>
 #include <cstring>
@@ -168,22 +167,13 @@ DRIVER_API cuOccupancyMaxPotentialBlockSizeWithFlags(
 // Launches
 //===----------------------------------------------------------------------===//
 
-/// Points \p Args into the buffer of parameters that \p Extra names: pairs of a
-/// key and a pointer, up to a null. May throw.
+/// Points \p Args into the buffer of arguments that \p Extra names. May throw.
 static int readBuffer(const void *Func, void **Extra,
                       std::vector<void *> &Args) {
-  void *const Pointer = reinterpret_cast<void *>(1),
-              *const Size = reinterpret_cast<void *>(2);
-  char *Buffer = nullptr;
-  size_t Bytes = 0, At = 0, ParamSize = 0;
-  for (; *Extra; Extra += 2) {
-    if (*Extra == Pointer)
-      Buffer = static_cast<char *>(Extra[1]);
-    else if (*Extra == Size)
-      Bytes = *static_cast<size_t *>(Extra[1]);
-  }
+  size_t Size = 0, At = 0, ParamSize = 0;
+  char *Buffer = findBuffer(Extra, Size);
   for (size_t I = 0; !cudaFuncGetParamInfo(Func, I, &At, &ParamSize); ++I) {
-    if (!Buffer || At > Bytes || ParamSize > Bytes - At)
+    if (!Buffer || At > Size || ParamSize > Size - At)
       return cudaErrorInvalidValue;
     Args.push_back(Buffer + At);
   }

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+#include "ImageBytes.h"
 #include "llvm/Mneme/Support/Digest.h"
 
 #define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
@@ -363,7 +364,7 @@ API int hipModuleLoadData(CUmodule *M, const void *Image) {
   if (!E && !memcmp(Image, Magic, sizeof(Magic) - 1))
     emulated::log("library " + llvm::mneme::toHexString(llvm::mneme::digest128(
                                    {static_cast<const char *>(Image),
-                                    emulated::Module::sizeOf(Image)})));
+                                    sizeOfImage(Image)})));
   return done(E);
 }
 
