@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// What the driver of the host device and the tests' emulated driver know of any
-/// CUDA driver: errors, and the versions of functions.
+/// What the driver of the host device and the tests' emulated driver know of
+/// any CUDA driver: errors, and the versions of functions.
 ///
 //===----------------------------------------------------------------------===//
 

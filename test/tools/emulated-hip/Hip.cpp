@@ -362,9 +362,9 @@ API int hipModuleLoadData(CUmodule *M, const void *Image) {
   constexpr char Magic[] = "\x7f"
                            "ELF";
   if (!E && !memcmp(Image, Magic, sizeof(Magic) - 1))
-    emulated::log("library " + llvm::mneme::toHexString(llvm::mneme::digest128(
-                                   {static_cast<const char *>(Image),
-                                    sizeOfImage(Image)})));
+    emulated::log("library " +
+                  llvm::mneme::toHexString(llvm::mneme::digest128(
+                      {static_cast<const char *>(Image), sizeOfImage(Image)})));
   return done(E);
 }
 
