@@ -304,7 +304,8 @@ void KernelTargets::load(Target &T, const void *Stub) {
 
 void KernelTargets::countLaunches() {
   for (const auto &[Key, T] : Targets)
-    if (uint64_t N = T->Launches)
+    // Null if memory was short.
+    if (uint64_t N = T ? T->Launches.load() : 0)
       T->Selected ? Records.countSkipped("the device had failed before", N)
                   : Records.countUnselected(T->Name, N);
 }
