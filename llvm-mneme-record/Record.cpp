@@ -164,6 +164,11 @@ static cl::opt<std::string> Finish(
     cl::desc("Optimization of the CPU code on the host device: O3, O1, min "
              "or none (default O3)"),
     cl::value_desc("O3|O1|min|none"), cl::init("O3"), cl::cat(DeviceCategory));
+static cl::list<std::string> IRFiles(
+    "ir",
+    cl::desc("LLVM IR of kernels that the application loads as a cubin, "
+             "PTX or fat binary on the host device (repeatable)"),
+    cl::value_desc("file"), cl::cat(DeviceCategory));
 static cl::opt<double>
     Timeout("timeout",
             cl::desc("End a launch that runs longer, 0 for never (default 0)"),
@@ -265,7 +270,8 @@ static Error checkTogether() {
       &Pick,        &Ranks, &Regions,    &Reachable,        &Epilogue,
       &MaxBytes,    &Wait,  &WaitLimit,  &StopWhenRecorded, &RequireIR,
       &Ipc,         &Cover, &FromProfile};
-  const cl::Option *OfHost[] = {&Strategy, &Finish, &Timeout, &CheckSeconds};
+  const cl::Option *OfHost[] = {&Strategy, &Finish, std::addressof(IRFiles),
+                                &Timeout, &CheckSeconds};
   auto Given = [](const cl::Option *O) { return O->getNumOccurrences() != 0; };
   if (auto It = find_if(OfRecordings, Given);
       Given(&NoRecord) && NoRecord && It != std::end(OfRecordings))
@@ -439,6 +445,12 @@ Expected<int> llvm::mneme::runRecord(ToolArgs Args) {
   if (!F)
     return F.takeError();
   Options.Host = {*S, *F};
+  for (const std::string &Path : IRFiles) {
+    Expected<std::unique_ptr<MemoryBuffer>> File = readFile(Path);
+    if (!File)
+      return File.takeError();
+    Options.IR.push_back(std::move(*File));
+  }
   Options.Command.assign(Command.begin(), Command.end());
   // The default folder must belong to the user, because the user did not choose
   // it.

@@ -22,11 +22,11 @@
 /// by other threads.
 ///
 /// A program that compiles kernels itself, or whose compiler is not clang,
-/// registers their LLVM IR before it launches them:
+/// registers their LLVM IR before it loads them:
 ///
 /// \code
-///   cuModuleLoadData(&Module, Cubin);
 ///   mneme_register_ir(Cubin, CubinSize, "kernel", IR, IRSize, 0);
+///   cuModuleLoadData(&Module, Cubin);
 /// \endcode
 ///
 //===----------------------------------------------------------------------===//
@@ -96,8 +96,9 @@ static inline void mneme_record_end(void) {
 
 /// Binds LLVM IR to a kernel of an image that the program loads through the
 /// driver (cuModuleLoadData, cuLibraryLoadData). From then on its launches are
-/// recorded with this IR. Call it before the first launch. The image is
-/// identified by its digest: loading equal bytes again needs no call.
+/// recorded with this IR; the host device runs it. Call it before the image is
+/// loaded; on a GPU, before the first launch. The image is identified by its
+/// digest: loading equal bytes again needs no call.
 /// \param image   cubin, PTX or fat binary, as passed to the driver
 /// \param symbol  the kernel's name in image and IR; null: any that the IR
 ///                defines
@@ -106,8 +107,8 @@ static inline void mneme_record_end(void) {
 ///                as a little-endian 64-bit number, and its bytes
 /// \param options JSON object of the settings with which the image was compiled
 ///                from the IR (llvm-mneme-replay --config); null: as clang does
-/// \returns 1 if the IR was noted; 0 if the program is not being recorded on a
-/// GPU. Whether the IR fits is reported at the first launch.
+/// \returns 1 if the IR was noted; 0 if the program is neither being recorded
+/// nor on the host device. Whether the IR fits is reported at the first launch.
 static inline int mneme_register_ir(const void *image, size_t image_size,
                                     const char *symbol, const void *ir,
                                     size_t ir_size, const char *options) {

@@ -38,6 +38,10 @@ template <typename V> static void visitFields(V &Visit, KernelArg &A) {
   Visit(A.Size, A.Offset, A.Kind, A.Name, A.Type);
 }
 
+template <typename V> static void visitFields(V &Visit, LoadedLibrary &L) {
+  Visit(L.Bitcode, L.Answer);
+}
+
 template <typename V> static void visitFields(V &Visit, LaunchedKernel &K) {
   Visit(K.Name, K.StaticHash, K.Triple, K.Arch, K.OptLevel, K.Toolchain, K.Args,
         K.Globals, K.Obstacle, K.Handles, K.Bitcode, K.Image, K.ImageArch,
@@ -47,18 +51,30 @@ template <typename V> static void visitFields(V &Visit, LaunchedKernel &K) {
 } // namespace mneme
 } // namespace llvm
 
-std::string LaunchedKernel::encode() const {
+template <typename T> static std::string encodeFields(const T &Value) {
   WireWriter W;
-  writeFields(W, *this);
+  writeFields(W, Value);
   return W.body();
 }
 
-std::optional<LaunchedKernel> LaunchedKernel::decode(StringRef Text) {
+template <typename T> static std::optional<T> decodeFields(StringRef Text) {
   WireReader R(Text.data(), Text.size());
-  LaunchedKernel K;
-  if (!readFields(R, K) || !R.atEnd())
+  T Value;
+  if (!readFields(R, Value) || !R.atEnd())
     return std::nullopt;
-  return K;
+  return Value;
+}
+
+std::string LaunchedKernel::encode() const { return encodeFields(*this); }
+
+std::optional<LaunchedKernel> LaunchedKernel::decode(StringRef Text) {
+  return decodeFields<LaunchedKernel>(Text);
+}
+
+std::string LoadedLibrary::encode() const { return encodeFields(*this); }
+
+std::optional<LoadedLibrary> LoadedLibrary::decode(StringRef Text) {
+  return decodeFields<LoadedLibrary>(Text);
 }
 
 //===----------------------------------------------------------------------===//
@@ -77,12 +93,35 @@ readUnits(ArrayRef<std::string> Payloads) {
   return Units;
 }
 
-static Expected<DeviceLink> parseModule(ArrayRef<std::string> Payloads,
+/// The registered IR of a library is what its compiler gave to LLVM.
+static Payload makeUnit(const ModuleCode &Library) {
+  Payload P;
+  P.Source = "library";
+  P.OptLevel = '3';
+  P.Hash = toHexString(digest128(Library.Bitcode));
+  P.Bitcode = Library.Bitcode;
+  return P;
+}
+
+static Expected<DeviceLink> parseModule(const ModuleCode &Code,
                                         LLVMContext &Context) {
-  Expected<std::vector<Payload>> Units = readUnits(Payloads);
+  if (Code.isLibrary())
+    return DeviceLink::create({makeUnit(Code)}, Context);
+  Expected<std::vector<Payload>> Units = readUnits(Code.Payloads);
   if (!Units)
     return Units.takeError();
   return DeviceLink::create(std::move(*Units), Context);
+}
+
+void llvm::mneme::writeVariables(const Module &M, WireWriter &W) {
+  std::vector<HostVariable> Variables = findHostVariables(M);
+  W.u32(Variables.size());
+  for (const HostVariable &V : Variables) {
+    W.str(V.Name);
+    W.u64(V.Size);
+    W.u64(V.Alignment);
+    W.u32(V.Constant);
+  }
 }
 
 Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
@@ -107,24 +146,17 @@ Expected<std::string> llvm::mneme::loadModule(ArrayRef<std::string> Payloads,
   Expected<std::unique_ptr<Module>> M = Link->linkVariables();
   if (!M)
     return M.takeError();
-  std::vector<HostVariable> Variables = findHostVariables(**M);
   WireWriter W;
-  W.u32(Variables.size());
-  for (const HostVariable &V : Variables) {
-    W.str(V.Name);
-    W.u64(V.Size);
-    W.u64(V.Alignment);
-    W.u32(V.Constant);
-  }
+  writeVariables(**M, W);
   return W.body();
 }
 
 Expected<std::string>
-llvm::mneme::initializeModule(ArrayRef<std::string> Payloads,
+llvm::mneme::initializeModule(const ModuleCode &Code,
                               ArrayRef<std::string> Names,
                               const StringMap<uint64_t> &Addresses) {
   LLVMContext Context;
-  Expected<DeviceLink> Link = parseModule(Payloads, Context);
+  Expected<DeviceLink> Link = parseModule(Code, Context);
   if (!Link)
     return Link.takeError();
   Expected<std::unique_ptr<Module>> M = Link->linkVariables();
@@ -176,12 +208,26 @@ static Error runPipeline(std::unique_ptr<Module> &M, const LaunchedKernel &K) {
   return Compiler->optimize(M, Ignored);
 }
 
-Expected<LaunchedKernel>
-llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
-                           const Digest128 &Unit, StringRef Kernel,
-                           const HostOptions *Host, bool RunsPipeline) {
+/// Many compilers give the target of a library to their code generator only.
+static Error setTarget(Module &M, LaunchedKernel &K) {
+  K.Triple = M.getTargetTriple().str();
+  Function *F = M.getFunction(K.Name);
+  if (!F->hasFnAttribute("target-cpu"))
+    F->addFnAttr("target-cpu", StringRef(K.ImageArch).split(':').first);
+  K.Arch = F->getFnAttribute("target-cpu").getValueAsString().str();
+  return K.Arch.empty()
+             ? createStringError("its IR does not say for which GPU it is "
+                                 "(\"target-cpu\")")
+             : Error::success();
+}
+
+Expected<LaunchedKernel> llvm::mneme::compileKernel(const ModuleCode &Code,
+                                                    const Digest128 &Unit,
+                                                    StringRef Kernel,
+                                                    const HostOptions *Host,
+                                                    bool RunsPipeline) {
   LLVMContext Context;
-  Expected<DeviceLink> Link = parseModule(Payloads, Context);
+  Expected<DeviceLink> Link = parseModule(Code, Context);
   if (!Link)
     return Link.takeError();
   const Payload *P = llvm::find_if(Link->units(), [&](const Payload &P) {
@@ -201,12 +247,18 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
 
   LaunchedKernel K;
   K.Name = Kernel.str();
-  K.StaticHash = *parseDigest128(computeStaticHash(**M));
   K.Triple = P->Triple;
   K.Arch = P->Arch;
   K.OptLevel = std::string(1, P->OptLevel);
   K.Toolchain = findToolchain(**M);
   K.Args = describeArgs(**M, Kernel);
+  if (Code.isLibrary()) {
+    if (Error E = addLibraryCode(K, Code.Library))
+      return std::move(E);
+    if (Error E = setTarget(**M, K))
+      return std::move(E);
+  }
+  K.StaticHash = *parseDigest128(computeStaticHash(**M));
   K.Globals = findReachedVariables(**M, Kernel);
   K.Obstacle = findObstacle(**M, Kernel, /*ForHost=*/Host, K.Handles);
   SmallVector<char, 0> Bitcode = writeExactBitcode(**M);
@@ -220,7 +272,8 @@ llvm::mneme::compileKernel(ArrayRef<std::string> Payloads,
     if (!M)
       return M.takeError();
   }
-  if (RunsPipeline)
+  // A library's IR may have passed the pipeline of its compiler.
+  if (RunsPipeline && !Code.isLibrary())
     if (Error E = runPipeline(*M, K))
       return std::move(E);
   // Lowering consumes the module.

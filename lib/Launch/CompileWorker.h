@@ -23,6 +23,8 @@
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,6 +32,22 @@
 namespace llvm {
 class Module;
 namespace mneme {
+
+/// An image that the program has loaded on the host device.
+struct LibraryImage {
+  std::string Image;
+  std::string IR, Options; ///< Registered; empty if not.
+};
+
+/// The code of a module.
+struct ModuleCode {
+  /// Payloads of the application, as in the executable; none of a library.
+  std::vector<std::string> Payloads;
+  LibraryImage Library;
+  std::string Bitcode; ///< The IR of Library, linked.
+
+  bool isLibrary() const { return Payloads.empty(); }
+};
 
 /// Properties and code of one kernel of one payload, for every device.
 struct LaunchedKernel {
@@ -63,8 +81,31 @@ struct LaunchedKernel {
 Expected<std::string> loadModule(ArrayRef<std::string> Payloads,
                                  const Digest128 &Hash);
 
+/// A library and the answer to LoadLibrary.
+struct LoadedLibrary {
+  std::string Bitcode, Answer;
+
+  std::string encode() const;
+  static std::optional<LoadedLibrary> decode(StringRef Text);
+};
+
+/// Reads the IR of a library, after checking that the library has the hash
+/// \p Hash: what is registered, the image itself, or the first of \p Files that
+/// defines a kernel of the image. Fails if there is no IR.
+Expected<LoadedLibrary>
+loadLibrary(const LibraryImage &Library, const Digest128 &Hash,
+            ArrayRef<std::shared_ptr<MemoryBuffer>> Files);
+
+/// Adds the machine code of a library to its kernel \p K. Fails if the IR of
+/// the kernel has other parameters.
+Error addLibraryCode(LaunchedKernel &K, const LibraryImage &Library);
+
+/// Writes the variables of a module for the answers to LoadModule and
+/// LoadLibrary.
+void writeVariables(const Module &M, ::mneme::WireWriter &W);
+
 /// Returns the answer to Initialize, with variables in the order of \p Names.
-Expected<std::string> initializeModule(ArrayRef<std::string> Payloads,
+Expected<std::string> initializeModule(const ModuleCode &Code,
                                        ArrayRef<std::string> Names,
                                        const StringMap<uint64_t> &Addresses);
 
@@ -80,7 +121,7 @@ std::string findToolchain(const Module &M);
 /// Extracts \p Kernel from the payload with hash \p Unit. With \p Host, also
 /// compiles it for the host device; with \p RunsPipeline, after clang's
 /// pipeline.
-Expected<LaunchedKernel> compileKernel(ArrayRef<std::string> Payloads,
+Expected<LaunchedKernel> compileKernel(const ModuleCode &Code,
                                        const Digest128 &Unit, StringRef Kernel,
                                        const HostOptions *Host,
                                        bool RunsPipeline = false);

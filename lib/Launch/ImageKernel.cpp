@@ -15,6 +15,8 @@
 #include "LaunchMessages.h"
 #include "Obstacles.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
+#include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -166,8 +168,8 @@ static Expected<LaunchedKernel> describeWithoutIR(const LoadImageRequest &Q,
 // With registered IR
 //===----------------------------------------------------------------------===//
 
-static Error doesNotBelong(const LoadImageRequest &Q, const Twine &Why) {
-  return createStringError("the IR registered for kernel '" + Q.Kernel +
+static Error doesNotBelong(StringRef Kernel, const Twine &Why) {
+  return createStringError("the IR registered for kernel '" + Kernel +
                            "' does not belong to its image: " + Why);
 }
 
@@ -228,19 +230,19 @@ readRegistered(StringRef IR, StringRef Arch, LLVMContext &Context) {
   return All;
 }
 
-static Error checkParameters(const LoadImageRequest &Q,
-                             ArrayRef<KernelArg> Args,
+static Error checkParameters(StringRef Kernel, ArrayRef<KernelArg> Args,
                              ArrayRef<ImageParam> Params) {
   if (Args.size() != Params.size())
-    return doesNotBelong(Q, formatv("it has {0} parameters, the image {1}",
-                                    Args.size(), Params.size()));
+    return doesNotBelong(Kernel, formatv("it has {0} parameters, the image {1}",
+                                         Args.size(), Params.size()));
   for (const auto &[I, Pair] : enumerate(zip(Args, Params))) {
     const auto &[A, P] = Pair;
     if (A.Size != P.Size || A.Offset != P.Offset)
       return doesNotBelong(
-          Q, formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
-                     "{4} in the image",
-                     I, A.Size, A.Offset, P.Size, P.Offset));
+          Kernel,
+          formatv("parameter {0} has {1} bytes at offset {2}, and {3} at "
+                  "{4} in the image",
+                  I, A.Size, A.Offset, P.Size, P.Offset));
   }
   return Error::success();
 }
@@ -288,14 +290,15 @@ static Expected<LaunchedKernel> describeWithIR(const LoadImageRequest &Q,
   if (M->getTargetTriple().isAMDGPU() !=
           Triple(tripleOf(ImageArch)).isAMDGPU() ||
       !M->getTargetTriple().isGPU())
-    return doesNotBelong(Q, "it is for '" + M->getTargetTriple().str() + "'");
+    return doesNotBelong(Q.Kernel,
+                         "it is for '" + M->getTargetTriple().str() + "'");
   Function *F = M->getFunction(Q.Kernel);
   if (!F || F->isDeclaration())
-    return doesNotBelong(Q, "it does not define the kernel");
+    return doesNotBelong(Q.Kernel, "it does not define the kernel");
   if (!isKernel(*F))
-    return doesNotBelong(Q, "what it defines is not a kernel");
+    return doesNotBelong(Q.Kernel, "what it defines is not a kernel");
   K.Args = describeArgs(*M, Q.Kernel);
-  if (Error E = checkParameters(Q, K.Args, Params))
+  if (Error E = checkParameters(Q.Kernel, K.Args, Params))
     return std::move(E);
   K.Toolchain = findToolchain(*M);
   // Many compilers give the target to their code generator only.
@@ -344,4 +347,134 @@ llvm::mneme::describeImageKernel(const LoadImageRequest &Q) {
   K.Image = Image->Bytes;
   return Q.IR.empty() ? describeWithoutIR(Q, *Image, *Params, std::move(K))
                       : describeWithIR(Q, *Params, Image->Arch, std::move(K));
+}
+
+//===----------------------------------------------------------------------===//
+// Libraries of the host device
+//===----------------------------------------------------------------------===//
+
+/// Select the code of a kernel for the newest architecture.
+static constexpr StringLiteral AnyArch = "sm_999";
+static bool runsAll(StringRef) { return true; }
+
+static bool isIR(StringRef Image) {
+  auto *Bytes = reinterpret_cast<const unsigned char *>(Image.data());
+  return isBitcode(Bytes, Bytes + Image.size());
+}
+
+static StringRef kindOf(StringRef Image) {
+  return Image.starts_with("\x7f"
+                           "ELF")
+             ? "a cubin"
+         : Image.starts_with(StringRef("\x50\xed\x55\xba", 4)) ? "a fat binary"
+                                                               : "PTX";
+}
+
+static Expected<std::unique_ptr<Module>> readLibraryIR(StringRef IR,
+                                                       LLVMContext &Context) {
+  Expected<std::unique_ptr<Module>> M = readRegistered(IR, "", Context);
+  if (!M)
+    return createStringError("its IR cannot be read: " +
+                             toString(M.takeError()));
+  if (!(*M)->getTargetTriple().isGPU())
+    return createStringError("its IR is for '" + (*M)->getTargetTriple().str() +
+                             "'");
+  return M;
+}
+
+/// \returns whether \p Image has code of a kernel of \p M.
+static bool hasKernelOf(StringRef Image, const Module &M) {
+  return any_of(M, [&](const Function &F) {
+    if (!isKernel(F))
+      return false;
+    Expected<KernelImage> Found =
+        selectKernelImage(Image, F.getName(), AnyArch, runsAll);
+    if (!Found)
+      consumeError(Found.takeError());
+    return bool(Found);
+  });
+}
+
+/// Finds the IR of a library that has none itself.
+static Expected<std::unique_ptr<Module>>
+findIR(StringRef Image, ArrayRef<std::shared_ptr<MemoryBuffer>> Files,
+       LLVMContext &Context) {
+  for (const std::shared_ptr<MemoryBuffer> &File : Files) {
+    Expected<std::unique_ptr<Module>> M =
+        readLibraryIR(File->getBuffer(), Context);
+    if (!M)
+      return createFileError(File->getBufferIdentifier(), M.takeError());
+    if (hasKernelOf(Image, **M))
+      return M;
+  }
+  if (!Files.empty())
+    return createStringError("it is " + kindOf(Image) +
+                             ", and no file of --ir has one of its kernels");
+  return createStringError(
+      "it is " + kindOf(Image) +
+      " without IR, and the host device runs LLVM IR: register the IR of its "
+      "kernels before it is loaded (mneme/record.h), or give it with --ir");
+}
+
+Expected<LoadedLibrary>
+llvm::mneme::loadLibrary(const LibraryImage &Library, const Digest128 &Hash,
+                         ArrayRef<std::shared_ptr<MemoryBuffer>> Files) {
+  SmallString<48> Digests;
+  for (StringRef Part : {Library.Image, Library.IR, Library.Options}) {
+    Digest128 D = digest128(Part);
+    Digests.append(D.begin(), D.end());
+  }
+  if (digest128(Digests) != Hash)
+    return createStringError("library " + toHexString(Hash) +
+                             " has another hash");
+  if (!Library.Options.empty())
+    if (Error E = checkRegisteredConfig(Library.Options))
+      return createStringError("the options registered for it: " +
+                               toString(std::move(E)));
+  LLVMContext Context;
+  Expected<std::unique_ptr<Module>> Read =
+      !Library.IR.empty()   ? readLibraryIR(Library.IR, Context)
+      : isIR(Library.Image) ? readLibraryIR(Library.Image, Context)
+                            : findIR(Library.Image, Files, Context);
+  if (!Read)
+    return Read.takeError();
+  Module &M = **Read;
+  LoadedLibrary L;
+  SmallVector<char, 0> Bitcode = writeExactBitcode(M);
+  L.Bitcode.assign(Bitcode.begin(), Bitcode.end());
+  std::vector<std::string> Kernels;
+  for (const Function &F : M)
+    if (isKernel(F))
+      Kernels.push_back(F.getName().str());
+  ::mneme::WireWriter W;
+  Digest128 Unit = digest128(L.Bitcode);
+  W.bytes(Unit.data(), Unit.size());
+  W.u32(Kernels.size());
+  for (const std::string &Kernel : Kernels)
+    W.str(Kernel);
+  writeVariables(M, W);
+  L.Answer = W.body();
+  return L;
+}
+
+Error llvm::mneme::addLibraryCode(LaunchedKernel &K,
+                                  const LibraryImage &Library) {
+  K.Configuration = Library.Options;
+  if (isIR(Library.Image))
+    return Error::success();
+  Expected<KernelImage> Image =
+      selectKernelImage(Library.Image, K.Name, AnyArch, runsAll);
+  if (!Image)
+    return Image.takeError();
+  Expected<std::optional<std::vector<ImageParam>>> Params =
+      readParameters(*Image, K.Name);
+  if (!Params)
+    return Params.takeError();
+  if (*Params)
+    if (Error E = checkParameters(K.Name, K.Args, **Params))
+      return E;
+  K.ImageArch = Image->Arch;
+  K.IsPTX = Image->IsPTX;
+  K.Image = std::move(Image->Bytes);
+  return Error::success();
 }

@@ -163,6 +163,18 @@ Expected<LoadImageRequest> LoadImageRequest::decode(StringRef Body) {
   return Q;
 }
 
+Expected<LoadLibraryRequest> LoadLibraryRequest::decode(StringRef Body) {
+  WireReader R(Body.data(), Body.size());
+  LoadLibraryRequest Q;
+  bool Ok = readHash(R, Q.Module);
+  Q.Library.Image = R.str();
+  Q.Library.IR = R.str();
+  Q.Library.Options = R.str();
+  if (!Ok || !R.ok() || !R.atEnd() || Q.Library.Image.empty())
+    return malformed();
+  return Q;
+}
+
 /// Reads a grid or block. \returns false if a dimension is 0.
 static bool readDims(WireReader &R, Dim3 &D) {
   D.X = R.u32();

@@ -75,6 +75,12 @@ struct LoadImageRequest {
   static Expected<LoadImageRequest> decode(StringRef Body);
 };
 
+struct LoadLibraryRequest {
+  Digest128 Module;
+  LibraryImage Library;
+  static Expected<LoadLibraryRequest> decode(StringRef Body);
+};
+
 struct RecordedRequest {
   RecordedLaunch Launch;
   std::string Prologue, Epilogue; ///< Names in the staging folder.

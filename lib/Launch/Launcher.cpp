@@ -355,7 +355,8 @@ static bool includesThisRank(const LaunchSelection &Selection) {
 }
 
 /// \returns the libraries to load: the runtime and, on the host device, a
-/// CUDA driver if the application at \p Path does not start without one.
+/// CUDA driver if the application at \p Path does not start without one, or may
+/// open it.
 static Expected<std::vector<std::string>>
 findLibraries(const LaunchOptions &Options, LaunchDevice Device,
               const std::string &Path) {
@@ -364,7 +365,8 @@ findLibraries(const LaunchOptions &Options, LaunchDevice Device,
       : Device == LaunchDevice::Cuda ? Options.CudaRuntimePath
       : Device == LaunchDevice::Hip  ? Options.HipRuntimePath
                                      : Options.RuntimePath};
-  if (Device == LaunchDevice::Host && needsCudaDriver(Path))
+  if (Device == LaunchDevice::Host &&
+      (Options.AnyExecutable || needsCudaDriver(Path)))
     Libraries.push_back(Options.DriverPath);
   for (const std::string &Library : Libraries)
     if (!sys::fs::exists(Library))
@@ -500,6 +502,7 @@ Expected<int> llvm::mneme::launchApplication(const LaunchOptions &Given) {
   if (!Env)
     return Env.takeError();
   Server S(Records, Options.Host, Options.RunsPipeline, Options.Compiled);
+  S.setIR(Options.IR);
   S.setWanted([&](StringRef Symbol) {
     return Options.Selection.selects(Symbol) &&
            (Options.Selection.Shapes.empty() ||

@@ -71,7 +71,7 @@ struct Server::Connection final : WirePeer {
   uint32_t JobCopy = 0;
   /// JobKernel is being compiled ahead.
   std::optional<WirePeer::Clock::time_point> WaitsSince;
-  std::vector<std::string> JobPayloads;
+  ModuleCode JobCode;
 };
 
 Server::Server(RecordKeeper &Records, const HostOptions &Options,
@@ -196,6 +196,8 @@ Error Server::handle(Connection &C, uint32_t Type, StringRef Body) {
     return handleLoadObject(C, Body);
   case MNEME_WIRE_LOAD_IMAGE:
     return handleLoadImage(C, Body);
+  case MNEME_WIRE_LOAD_LIBRARY:
+    return handleLoadLibrary(C, Body);
   case MNEME_WIRE_RECORDED:
     return handleRecorded(C, Body);
   case MNEME_WIRE_SUMMARY:
@@ -229,23 +231,58 @@ Error Server::handleHello(Connection &C, StringRef Body) {
   return Error::success();
 }
 
+bool Server::answerKnown(Connection &C, const Digest128 &Module) {
+  auto It = Modules.find(Module);
+  if (It != Modules.end())
+    C.answer(success(It->second->Answer));
+  return It != Modules.end();
+}
+
+Error Server::checkModuleRoom(StringRef Body) const {
+  if (Body.size() <= MaxModuleBytes - ModuleBytes)
+    return Error::success();
+  return createStringError("the application has more device code than the "
+                           "launcher can keep");
+}
+
 Error Server::handleLoadModule(Connection &C, StringRef Body) {
   Expected<LoadModuleRequest> Q = LoadModuleRequest::decode(Body);
   if (!Q)
     return Q.takeError();
-  auto It = Modules.find(Q->Module);
-  if (It != Modules.end()) {
-    C.answer(success(It->second->Answer));
+  if (answerKnown(C, Q->Module))
     return Error::success();
-  }
-  if (Body.size() > MaxModuleBytes - ModuleBytes)
-    return createStringError("the application has more device code than the "
-                             "launcher can keep");
+  if (Error E = checkModuleRoom(Body))
+    return E;
   C.JobModule = Q->Module;
-  C.JobPayloads = std::move(Q->Payloads);
+  C.JobCode = {std::move(Q->Payloads), {}, ""};
   Expected<ChildTask> Job = Start(
-      CompilerName, [&] { return loadModule(C.JobPayloads, C.JobModule); },
+      CompilerName, [&] { return loadModule(C.JobCode.Payloads, C.JobModule); },
       {ReadSeconds});
+  if (!Job)
+    return Job.takeError();
+  C.Job = std::move(*Job);
+  return Error::success();
+}
+
+Error Server::handleLoadLibrary(Connection &C, StringRef Body) {
+  Expected<LoadLibraryRequest> Q = LoadLibraryRequest::decode(Body);
+  if (!Q)
+    return Q.takeError();
+  if (answerKnown(C, Q->Module))
+    return Error::success();
+  if (Error E = checkModuleRoom(Body))
+    return E;
+  C.JobModule = Q->Module;
+  C.JobCode = {{}, std::move(Q->Library), ""};
+  Expected<ChildTask> Job = Start(CompilerName,
+                                  [&]() -> Expected<std::string> {
+                                    Expected<LoadedLibrary> L = loadLibrary(
+                                        C.JobCode.Library, C.JobModule, IR);
+                                    if (!L)
+                                      return L.takeError();
+                                    return L->encode();
+                                  },
+                                  {ReadSeconds});
   if (!Job)
     return Job.takeError();
   C.Job = std::move(*Job);
@@ -264,12 +301,12 @@ Error Server::handleInitialize(Connection &C, StringRef Body) {
   auto It = Modules.find(Q->Module);
   if (It == Modules.end())
     return neverLoaded(Q->Module);
-  Expected<ChildTask> Job = Start(
-      CompilerName,
-      [&] {
-        return initializeModule(It->second->Payloads, Q->Names, Q->Addresses);
-      },
-      {ReadSeconds});
+  Expected<ChildTask> Job =
+      Start(CompilerName,
+            [&] {
+              return initializeModule(It->second->Code, Q->Names, Q->Addresses);
+            },
+            {ReadSeconds});
   if (!Job)
     return Job.takeError();
   C.Variables[{Q->Module, Q->Copy}] = std::move(Q->Addresses);
@@ -298,12 +335,12 @@ linkObject(StringRef Object, StringRef Entry, uint64_t CodeBase,
 }
 
 /// Runs in the worker. \returns the encoded kernel.
-static Expected<std::string> compile(ArrayRef<std::string> Payloads,
+static Expected<std::string> compile(const ModuleCode &Code,
                                      const Digest128 &Unit, StringRef Kernel,
                                      const HostOptions *Options,
                                      bool RunsPipeline) {
   Expected<LaunchedKernel> K =
-      compileKernel(Payloads, Unit, Kernel, Options, RunsPipeline);
+      compileKernel(Code, Unit, Kernel, Options, RunsPipeline);
   if (!K)
     return K.takeError();
   return K->encode();
@@ -312,13 +349,13 @@ static Expected<std::string> compile(ArrayRef<std::string> Payloads,
 /// Runs LoadKernel in the worker. \returns the encoded kernel and its code for
 /// the address.
 static Expected<std::string>
-loadKernel(StringRef Cached, ArrayRef<std::string> Payloads,
-           const Digest128 &Unit, StringRef Kernel, const HostOptions *Options,
-           bool RunsPipeline, uint64_t CodeBase, uint64_t CodeSize,
+loadKernel(StringRef Cached, const ModuleCode &Code, const Digest128 &Unit,
+           StringRef Kernel, const HostOptions *Options, bool RunsPipeline,
+           uint64_t CodeBase, uint64_t CodeSize,
            function_ref<uint64_t(StringRef)> Lookup) {
   std::string Encoded = Cached.str();
   if (Cached.empty())
-    if (Error E = compile(Payloads, Unit, Kernel, Options, RunsPipeline)
+    if (Error E = compile(Code, Unit, Kernel, Options, RunsPipeline)
                       .moveInto(Encoded))
       return std::move(E);
   WireWriter W;
@@ -396,8 +433,8 @@ Error Server::startKernel(Connection &C) {
       Start(CompilerName,
             [&, &Unit = Unit, &Kernel = Kernel, ForHost = ForHost] {
               return loadKernel(
-                  Cached == Compiled.end() ? "" : Cached->second, M.Payloads,
-                  Unit, Kernel, ForHost ? &Options : nullptr, RunsPipeline,
+                  Cached == Compiled.end() ? "" : Cached->second, M.Code, Unit,
+                  Kernel, ForHost ? &Options : nullptr, RunsPipeline,
                   C.CodeBase + C.CodeUsed, C.CodeSize - C.CodeUsed, Lookup);
             },
             {CompileSeconds, CompileBytes});
@@ -430,7 +467,7 @@ void Server::compileAhead(LoadedModule &M, const Hash &Module, bool ForHost) {
     Expected<ChildTask> Job =
         Start(CompilerName,
               [&, &Unit = Unit, &Kernel = Kernel] {
-                return compile(M.Payloads, Unit, Kernel,
+                return compile(M.Code, Unit, Kernel,
                                ForHost ? &Options : nullptr, RunsPipeline);
               },
               {CompileSeconds, CompileBytes});
@@ -571,25 +608,48 @@ Expected<std::string> Server::finishLoadKernel(Connection &C,
   return W.body();
 }
 
+Expected<std::string> Server::finishLoadModule(Connection &C,
+                                               StringRef Answer) {
+  auto M = std::make_shared<LoadedModule>();
+  M->Code = std::move(C.JobCode);
+  M->Answer = Answer.str();
+  for (const std::string &Bytes : M->Code.Payloads) {
+    ModuleBytes += Bytes.size();
+    if (Expected<Payload> P = parsePayload(Bytes, "payload"))
+      for (PayloadKernel &K : P->Kernels)
+        M->Kernels.emplace_back(*parseDigest128(P->Hash), std::move(K.Name));
+    else
+      consumeError(P.takeError());
+  }
+  Modules[C.JobModule] = std::move(M);
+  return success(Answer);
+}
+
+Expected<std::string> Server::finishLoadLibrary(Connection &C,
+                                                StringRef Result) {
+  std::optional<LoadedLibrary> L = LoadedLibrary::decode(Result);
+  if (!L)
+    return malformed();
+  auto M = std::make_shared<LoadedModule>();
+  M->Code = std::move(C.JobCode);
+  M->Code.Bitcode = std::move(L->Bitcode);
+  M->Answer = std::move(L->Answer);
+  ModuleBytes += M->Code.Bitcode.size() + M->Code.Library.Image.size() +
+                 M->Code.Library.IR.size();
+  std::string Answer = success(M->Answer);
+  Modules[C.JobModule] = std::move(M);
+  return Answer;
+}
+
 void Server::finishJob(Connection &C) {
   Expected<std::string> Result = C.Job->finish();
   Records.addCompilation(C.Job->elapsedNanoseconds());
   C.Job.reset();
-  if (Result && C.type() == MNEME_WIRE_LOAD_MODULE) {
-    auto M = std::make_shared<LoadedModule>();
-    M->Payloads = std::move(C.JobPayloads);
-    M->Answer = *Result;
-    for (const std::string &Bytes : M->Payloads) {
-      ModuleBytes += Bytes.size();
-      if (Expected<Payload> P = parsePayload(Bytes, "payload"))
-        for (PayloadKernel &K : P->Kernels)
-          M->Kernels.emplace_back(*parseDigest128(P->Hash), std::move(K.Name));
-      else
-        consumeError(P.takeError());
-    }
-    Modules[C.JobModule] = std::move(M);
-  }
-  if (Result && C.type() == MNEME_WIRE_LOAD_KERNEL)
+  if (Result && C.type() == MNEME_WIRE_LOAD_MODULE)
+    Result = finishLoadModule(C, *Result);
+  else if (Result && C.type() == MNEME_WIRE_LOAD_LIBRARY)
+    Result = finishLoadLibrary(C, *Result);
+  else if (Result && C.type() == MNEME_WIRE_LOAD_KERNEL)
     Result = finishLoadKernel(C, *Result);
   else if (Result && C.type() == MNEME_WIRE_LOAD_OBJECT)
     Result = finishLoadObject(C, *Result);

@@ -70,6 +70,8 @@ public:
   void setWanted(std::function<bool(StringRef Symbol)> Wanted) {
     IsWanted = std::move(Wanted);
   }
+  /// See LaunchOptions::IR.
+  void setIR(ArrayRef<std::shared_ptr<MemoryBuffer>> Files) { IR = Files; }
   /// From now on, tells processes that nothing is to be recorded.
   void refuseRecordings() { IsRefusing = true; }
 
@@ -97,6 +99,11 @@ private:
   void takeMessage(Connection &C);
   void answerError(Connection &C, Error E);
   void finishJob(Connection &C);
+  Expected<std::string> finishLoadModule(Connection &C, StringRef Answer);
+  Expected<std::string> finishLoadLibrary(Connection &C, StringRef Result);
+  /// \returns whether the module of the request is loaded, and answers then.
+  bool answerKnown(Connection &C, const Digest128 &Module);
+  Error checkModuleRoom(StringRef Body) const;
 
   /// Answers immediately, or starts a job in \p C. Errors are answered, too.
   Error handle(Connection &C, uint32_t Type, StringRef Body);
@@ -105,6 +112,7 @@ private:
   Error handleInitialize(Connection &C, StringRef Body);
   Error handleLoadKernel(Connection &C, StringRef Body);
   Error handleLoadImage(Connection &C, StringRef Body);
+  Error handleLoadLibrary(Connection &C, StringRef Body);
   Error handleLoadObject(Connection &C, StringRef Body);
   Error handleRecorded(Connection &C, StringRef Body);
   Error handleWithdraw(Connection &C, StringRef Body);
@@ -129,6 +137,7 @@ private:
   RecordKeeper &Records;
   HostOptions Options;
   bool RunsPipeline;
+  ArrayRef<std::shared_ptr<MemoryBuffer>> IR;
   StartFn Start;
   WireListener Listener;
   bool IsHeld = false, IsRefusing = false;
@@ -136,10 +145,10 @@ private:
   std::string MissingCode;
   Profile Profiled;
   std::vector<std::unique_ptr<Connection>> Connections;
-  uint64_t ModuleBytes = 0; ///< Of all payloads.
-  /// Payloads that LoadModule has accepted, with its answer.
+  uint64_t ModuleBytes = 0; ///< Of all payloads and libraries.
+  /// Code that LoadModule or LoadLibrary has accepted, with its answer.
   struct LoadedModule {
-    std::vector<std::string> Payloads;
+    ModuleCode Code;
     std::string Answer;
     /// Payload and name of each kernel, in the order of the source.
     std::vector<std::pair<Hash, std::string>> Kernels;

@@ -115,11 +115,12 @@ int main() {
   FINE(((CUresult(*)(CUdevice *, CUcontext))Function)(&Current, C));
   CHECK(Current == D);
 
-  CUmodule M;
-  // CHECK: mneme: error: cuModuleLoadData is not available on the host device
-  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&M, ""));
+  CUarray A;
+  CUDA_ARRAY_DESCRIPTOR Of = {4, 4, CU_AD_FORMAT_FLOAT, 1};
+  // CHECK: mneme: error: cuArrayCreate_v2 is not available on the host device
+  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&A, &Of));
   // CHECK-NEXT: all as it should be
-  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuModuleLoadData(&M, ""));
+  DRIVER(CUDA_ERROR_NOT_SUPPORTED, cuArrayCreate(&A, &Of));
   printf("all as it should be\n");
 }
 // CHECK: mneme: 1 launch seen, 1 recorded

@@ -16,6 +16,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/YAMLTraits.h"
 #include "llvm/Testing/Support/Error.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
 using namespace llvm;
@@ -124,4 +125,41 @@ TEST(ImageKernel, ImagesWithoutTheKernelsCode) {
       describeImageKernel(Q),
       FailedWithMessage("the image of kernel 'add' is for sm_90, and the "
                         "device is sm_80"));
+}
+
+/// The request of a runtime for a library.
+static Digest128 hashLibrary(const LibraryImage &Library) {
+  std::string Digests;
+  for (StringRef Part : {Library.Image, Library.IR, Library.Options}) {
+    Digest128 D = digest128(Part);
+    Digests.append(D.begin(), D.end());
+  }
+  return digest128(Digests);
+}
+
+TEST(Library, MustHaveItsHash) {
+  LibraryImage Library = {".version 8.0\n.target sm_90\n", "", ""};
+  EXPECT_THAT_EXPECTED(
+      loadLibrary(Library, digest128("other"), {}),
+      FailedWithMessage(testing::HasSubstr("has another hash")));
+  EXPECT_THAT_EXPECTED(
+      loadLibrary(Library, hashLibrary(Library), {}),
+      FailedWithMessage(testing::HasSubstr("it is PTX without IR")));
+}
+
+TEST(Library, HasTheKernelsOfItsIR) {
+  LibraryImage Library = {".version 8.0\n.target sm_90\n",
+                          "target triple = \"nvptx64-nvidia-cuda\"\n"
+                          "define ptx_kernel void @add(ptr %P) { ret void }\n"
+                          "define void @other() { ret void }\n",
+                          ""};
+  Expected<LoadedLibrary> L = loadLibrary(Library, hashLibrary(Library), {});
+  ASSERT_THAT_EXPECTED(L, Succeeded());
+  ::mneme::WireReader R(L->Answer.data(), L->Answer.size());
+  Digest128 Unit = digest128(L->Bitcode);
+  EXPECT_EQ(R.str(), std::string(Unit.begin(), Unit.end()));
+  EXPECT_EQ(R.u32(), 1u);
+  EXPECT_EQ(R.str(), "add");
+  EXPECT_EQ(R.u32(), 0u); // Variables.
+  EXPECT_TRUE(R.ok() && R.atEnd());
 }

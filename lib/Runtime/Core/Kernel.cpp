@@ -49,15 +49,32 @@ bool mneme::readModuleVariables(WireReader &R,
   return R.ok();
 }
 
-std::string mneme::requestKernel(const DeviceModule &Module,
-                                 const IndexEntry &Entry, bool ForHost,
+std::string mneme::bringLibrary(const LibraryRequest &Q, LibraryFacts &Facts) {
+  WireWriter Request;
+  Request.str(Q.Hash);
+  Request.str(*Q.Image);
+  Request.str(Q.IR ? *Q.IR : "");
+  Request.str(Q.Options ? *Q.Options : "");
+  std::string Answer;
+  std::string Error = LauncherLink::get().request(
+      MNEME_WIRE_LOAD_LIBRARY, Request, Answer, MaxLongAnswer);
+  if (!Error.empty())
+    return Error;
+  WireReader R = LauncherLink::reader(Answer);
+  Facts.Payload = R.str();
+  for (uint32_t N = R.u32(); N && R.ok(); --N)
+    Facts.Kernels.push_back(R.str());
+  return readModuleVariables(R, Facts.Variables) && R.atEnd() ? "" : Malformed;
+}
+
+std::string mneme::requestKernel(const KernelRequest &Q, bool ForHost,
                                  KernelFacts &Facts, std::string &Answer,
                                  WireReader &Rest) {
   WireWriter Request;
-  Request.str(Module.Hash);
-  Request.u32(Module.Copy);
-  Request.bytes(Entry.Payload->Hash, sizeof(Entry.Payload->Hash));
-  Request.str(Entry.Name);
+  Request.str(Q.Module.first);
+  Request.u32(Q.Module.second);
+  Request.str(Q.Payload);
+  Request.str(Q.Name);
   Request.u32(ForHost);
   std::string Error = LauncherLink::get().request(
       MNEME_WIRE_LOAD_KERNEL, Request, Answer, MaxLongAnswer);

@@ -71,11 +71,35 @@ struct ModuleVariable {
 std::string bringModule(const DeviceModule &Module,
                         std::vector<ModuleVariable> &Variables);
 
-/// Requests a kernel of a module that was sent with bringModule(). \p Answer
-/// holds the answer, of which \p Rest reads the part after the facts. \returns
-/// an error message; empty on success.
-std::string requestKernel(const DeviceModule &Module, const IndexEntry &Entry,
-                          bool ForHost, KernelFacts &Facts, std::string &Answer,
+/// An image that the program has loaded on the host device.
+struct LibraryRequest {
+  std::string Hash; ///< As for LoadLibrary, 16 bytes.
+  const std::string *Image;
+  const std::string *IR, *Options; ///< If registered; else null.
+};
+
+/// The launcher's facts about such an image.
+struct LibraryFacts {
+  std::string Payload; ///< The hash of what contains the kernels, 16 bytes.
+  std::vector<std::string> Kernels;
+  std::vector<ModuleVariable> Variables;
+};
+
+/// Sends a library to the launcher. \returns an error message; empty on
+/// success.
+std::string bringLibrary(const LibraryRequest &Q, LibraryFacts &Facts);
+
+/// A kernel of a module that was sent with bringModule() or bringLibrary().
+struct KernelRequest {
+  DeviceModule::Key Module;
+  std::string Payload; ///< The hash of the payload that has it, 16 bytes.
+  std::string Name;
+};
+
+/// Requests a kernel. \p Answer holds the answer, of which \p Rest reads the
+/// part after the facts. \returns an error message; empty on success.
+std::string requestKernel(const KernelRequest &Q, bool ForHost,
+                          KernelFacts &Facts, std::string &Answer,
                           WireReader &Rest);
 
 /// A parameter of a kernel in an image, in bytes.

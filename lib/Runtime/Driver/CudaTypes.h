@@ -258,6 +258,23 @@ struct CudaLaunchConfig {
   uint32_t NumAttributes;
 };
 
+/// Finds the buffer of arguments in the \p Extra of a launch: pairs of a key
+/// and a pointer, up to another key. \returns null if there is none.
+inline char *findBuffer(void *const *Extra, size_t &Size) {
+  constexpr uintptr_t BufferPointer = 1, BufferSize = 2;
+  char *Buffer = nullptr;
+  for (; Extra; Extra += 2) {
+    auto Key = reinterpret_cast<uintptr_t>(*Extra);
+    if (Key == BufferPointer)
+      Buffer = static_cast<char *>(Extra[1]);
+    else if (Key == BufferSize)
+      Size = *static_cast<const size_t *>(Extra[1]);
+    else
+      break;
+  }
+  return Buffer;
+}
+
 struct CudaPitchedPtr {
   void *Ptr;
   size_t Pitch, XSize, YSize;

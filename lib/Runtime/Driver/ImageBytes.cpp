@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "ImageBytes.h"
+#include "Descriptor.h"
 #include "Vendor.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 
@@ -17,6 +18,9 @@
 #include <cstdint>
 #include <cstring>
 #include <elf.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 using namespace mneme;
 
@@ -44,6 +48,7 @@ struct FatbinHeader {
 static constexpr uint32_t FatbinMagic = 0xba55ed50;
 static constexpr char BundleMagic[] = "__CLANG_OFFLOAD_BUNDLE__";
 static constexpr char CompressedMagic[] = "CCOB";
+static constexpr char BitcodeMagic[] = "BC\xc0\xde";
 
 const void *mneme::unwrapImage(const void *Image) {
   uint32_t Magic;
@@ -93,8 +98,27 @@ static size_t sizeOfCompressed(const char *Bundle) {
                           : 0;
 }
 
+/// LLVM bitcode: blocks, each with its size in words. The last one has the
+/// symbols' names.
+static size_t sizeOfBitcode(const char *Bitcode) {
+  constexpr size_t Word = 4;
+  constexpr uint32_t EnterBlock = 1, NamesBlock = 23, MaxBlock = 26;
+  for (size_t At = Word;;) {
+    uint32_t Block[2]; // 2 bits of the kind, 8 of the number, padding; the size
+    memcpy(Block, Bitcode + At, sizeof(Block));
+    uint32_t Number = Block[0] >> 2 & 0xff;
+    if ((Block[0] & 3) != EnterBlock || Number > MaxBlock)
+      return 0;
+    At += sizeof(Block) + Word * size_t(Block[1]);
+    if (Number == NamesBlock)
+      return At;
+  }
+}
+
 size_t mneme::sizeOfImage(const void *Image) {
   auto *Bytes = static_cast<const char *>(Image);
+  if (!strncmp(Bytes, BitcodeMagic, sizeof(BitcodeMagic) - 1))
+    return sizeOfBitcode(Bytes);
   // Byte by byte: a text may be shorter than a header.
   if (Bytes[0] == ELFMAG0 && !strncmp(Bytes + 1, &ELFMAG[1], SELFMAG - 1)) {
     Elf64_Ehdr H;
@@ -117,4 +141,39 @@ size_t mneme::sizeOfImage(const void *Image) {
   bool IsText = Bytes[0] == '/' || Bytes[0] == '.' ||
                 (Bytes[0] > 0 && strchr(" \t\r\n", Bytes[0]));
   return IsText ? strlen(Bytes) : 0;
+}
+
+std::string mneme::digestOfLoadedImage(const void *Image, size_t Size) {
+  const void *Data = unwrapImage(Image);
+  if (size_t Own = sizeOfImage(Data); Own && Own <= Size)
+    Size = Own;
+  return digestOfImage(Data, Size);
+}
+
+static std::string readWholeFile(const char *Path) {
+  std::string Bytes;
+  OwnedDescriptor FD(open(Path, O_RDONLY | O_CLOEXEC));
+  struct stat S;
+  if (FD < 0 || fstat(FD, &S) || !S_ISREG(S.st_mode))
+    return Bytes;
+  Bytes.resize(S.st_size);
+  size_t Done = 0;
+  while (Done != Bytes.size()) {
+    ssize_t N = pread(FD, &Bytes[Done], Bytes.size() - Done, Done);
+    if (N <= 0)
+      break;
+    Done += N;
+  }
+  Bytes.resize(Done);
+  return Bytes;
+}
+
+std::string mneme::readImageFile(const char *Path) {
+  constexpr size_t MinSize = 64; // What sizeOfImage() reads.
+  std::string Bytes = readWholeFile(Path);
+  // sizeOfImage() relies on a terminator, and takes off what follows.
+  Bytes.resize(Bytes.size() > MinSize
+                   ? std::min(Bytes.size(), sizeOfImage(Bytes.data()))
+                   : 0);
+  return Bytes;
 }

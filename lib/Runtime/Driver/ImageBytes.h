@@ -29,8 +29,14 @@ const void *unwrapImage(const void *Image);
 /// header.
 size_t sizeOfImage(const void *Image);
 
+/// The image in a file; empty if there is none. May throw.
+std::string readImageFile(const char *Path);
+
 /// XXH3-128, 16 bytes. May throw.
 std::string digestOfImage(const void *Data, size_t Size);
+/// The digest that an image of at most \p Size bytes has when it is loaded,
+/// where only its headers give its size. May throw.
+std::string digestOfLoadedImage(const void *Image, size_t Size);
 
 } // namespace mneme
 

@@ -7,14 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "DriverImages.h"
-#include "Descriptor.h"
 #include "Shortage.h"
 
-#include <algorithm>
-#include <cstring>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 using namespace mneme;
 
@@ -25,24 +19,6 @@ using namespace mneme;
 const std::string &LoadedImage::digest() {
   std::call_once(Hashed, [this] { Digest = digestOfImage(Data, Size); });
   return Digest;
-}
-
-static std::string readWholeFile(const char *Path) {
-  std::string Bytes;
-  OwnedDescriptor FD(open(Path, O_RDONLY | O_CLOEXEC));
-  struct stat S;
-  if (FD < 0 || fstat(FD, &S) || !S_ISREG(S.st_mode))
-    return Bytes;
-  Bytes.resize(S.st_size);
-  size_t Done = 0;
-  while (Done != Bytes.size()) {
-    ssize_t N = pread(FD, &Bytes[Done], Bytes.size() - Done, Done);
-    if (N <= 0)
-      break;
-    Done += N;
-  }
-  Bytes.resize(Done);
-  return Bytes;
 }
 
 //===----------------------------------------------------------------------===//
@@ -81,11 +57,7 @@ void DriverImages::noteModuleFile(CUmodule M, const char *Path) {
   if (TapState::Forked || !Path)
     return;
   attempt([&] {
-    std::string Bytes = readWholeFile(Path);
-    // sizeOfImage() relies on a terminator, and takes off what follows.
-    Bytes.resize(Bytes.size() > 64
-                     ? std::min(Bytes.size(), sizeOfImage(Bytes.data()))
-                     : 0);
+    std::string Bytes = readImageFile(Path);
     if (!Bytes.empty())
       add(M, {std::make_shared<LoadedImage>(std::move(Bytes)), M, nullptr});
   });
@@ -108,10 +80,7 @@ void DriverImages::noteLibraryFile(CUlibrary L, const char *Path) {
   if (TapState::Forked || !Path)
     return;
   attempt([&] {
-    std::string Bytes = readWholeFile(Path);
-    Bytes.resize(Bytes.size() > 64
-                     ? std::min(Bytes.size(), sizeOfImage(Bytes.data()))
-                     : 0);
+    std::string Bytes = readImageFile(Path);
     if (!Bytes.empty())
       add(L, {std::make_shared<LoadedImage>(std::move(Bytes)), nullptr, L});
   });
@@ -232,41 +201,4 @@ CUresult DriverImages::findVariable(const DriverFunction &F,
   if (F.Module)
     return Driver->ModuleGetGlobal(&Address, &Size, F.Module, Name.c_str());
   return Driver->LibraryGetGlobal(&Address, &Size, F.Library, Name.c_str());
-}
-
-//===----------------------------------------------------------------------===//
-// Registered IR
-//===----------------------------------------------------------------------===//
-
-void DriverImages::registerIR(const void *Image, size_t Size,
-                              const std::string &Symbol, RegisteredIR IR) {
-  // As the image is found when it is loaded, where only its headers give its
-  // size.
-  const void *Data = unwrapImage(Image);
-  if (size_t Own = sizeOfImage(Data); Own && Own <= Size)
-    Size = Own;
-  std::string Digest = digestOfImage(Data, Size);
-  std::lock_guard<std::mutex> Guard(Lock);
-  // The first registration stays: a kernel that is loaded refers to it.
-  Registered.try_emplace({std::move(Digest), Symbol}, std::move(IR));
-}
-
-const RegisteredIR *DriverImages::findIR(LoadedImage &Image,
-                                         const std::string &Symbol) {
-  const std::string &Digest = Image.digest();
-  std::lock_guard<std::mutex> Guard(Lock);
-  for (const std::string &Name : {Symbol, std::string()}) {
-    auto I = Registered.find({Digest, Name});
-    if (I != Registered.end())
-      return &I->second;
-  }
-  return nullptr;
-}
-
-bool DriverImages::isRegistered(const std::string &Symbol) {
-  std::lock_guard<std::mutex> Guard(Lock);
-  for (const auto &[Key, IR] : Registered)
-    if (Key.second == Symbol)
-      return true;
-  return false;
 }

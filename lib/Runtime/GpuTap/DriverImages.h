@@ -7,8 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The images that the program loads through the driver, their kernels, and the
-/// IR that the program registers for them.
+/// The images that the program loads through the driver, and their kernels.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -26,7 +25,6 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <utility>
 
 namespace mneme {
 
@@ -70,11 +68,6 @@ struct FunctionStub {
   const void *Stub;
 };
 
-/// IR that the program has bound to kernels of an image.
-struct RegisteredIR {
-  std::string IR, Options;
-};
-
 /// Has a lock of its own, which is taken under the session's: the driver loads
 /// images while a launch is recorded. Thread-safe. Functions that note
 /// something throw nothing; what they cannot note is unknown later.
@@ -100,18 +93,9 @@ public:
   /// \returns whether \p F is the function of a launch stub.
   bool findStub(const void *F, FunctionStub &S);
 
-  /// Binds IR to the kernel \p Symbol of the image; to all kernels that the IR
-  /// defines if \p Symbol is empty. May throw.
-  void registerIR(const void *Image, size_t Size, const std::string &Symbol,
-                  RegisteredIR IR);
-
   /// Looks up a handle of a function or kernel. \returns false if its image is
   /// not known. May throw.
   bool find(const void *Handle, DriverFunction &F);
-  /// The IR for a kernel of an image, or null. Lives as long as the process.
-  const RegisteredIR *findIR(LoadedImage &Image, const std::string &Symbol);
-  /// Whether IR is registered for kernels of this name, of whichever image.
-  bool isRegistered(const std::string &Symbol);
   /// The address and size of a variable on the current context's device.
   /// \returns the driver's error.
   CUresult findVariable(const DriverFunction &F, const std::string &Name,
@@ -141,8 +125,6 @@ private:
   std::map<const void *, Function> Functions;
   std::map<const void *, FunctionStub> Stubs;
   std::atomic<bool> HasStubs{false};
-  /// By digest of the image and symbol.
-  std::map<std::pair<std::string, std::string>, RegisteredIR> Registered;
   std::atomic<unsigned> Generation{1};
 };
 

@@ -9,6 +9,7 @@
 #include "KernelTargets.h"
 #include "LauncherLink.h"
 #include "Message.h"
+#include "RegisteredIR.h"
 #include "Shortage.h"
 
 #include <algorithm>
@@ -107,8 +108,9 @@ Target &KernelTargets::lookUpFunction(const void *Handle) {
   std::unique_ptr<Target> &T = Targets[{F.Image->digest(), 0, F.Name}];
   if (!T) {
     auto New = std::make_unique<Target>();
-    New->Selected = selects(F.Name) && (!Selection::get().requiresIR() ||
-                                        Images.findIR(*F.Image, F.Name));
+    New->Selected = selects(F.Name) &&
+                    (!Selection::get().requiresIR() ||
+                     RegisteredIRs::get().find(F.Image->digest(), F.Name));
     New->Name = F.Name;
     New->Image = F.Image;
     T = std::move(New);
@@ -219,10 +221,11 @@ KernelTargets::loadImage(Target &T, const void *Handle, Kernel &K,
   Q.Kernel = T.Name;
   Q.Arch = G->Facts.Arch;
   Q.HasLayout = readLayout(*Driver, Handle, F.IsKernel, Q.Layout);
-  if (const RegisteredIR *IR = Images.findIR(*T.Image, T.Name)) {
+  RegisteredIRs &Registered = RegisteredIRs::get();
+  if (const RegisteredIR *IR = Registered.find(T.Image->digest(), T.Name)) {
     Q.IR = &IR->IR;
     Q.Options = &IR->Options;
-  } else if (Images.isRegistered(T.Name)) {
+  } else if (Registered.isRegistered(T.Name)) {
     tell("mneme: warning: kernel '%s' is recorded without IR: the IR that is "
          "registered for its name is bound to another image; register it with "
          "the bytes that the program passes to the driver\n",
@@ -276,7 +279,9 @@ void KernelTargets::load(Target &T, const void *Stub) {
     KernelFacts F;
     std::string Answer;
     WireReader Rest(nullptr, 0);
-    Problem = requestKernel(Code, T.Entry, /*ForHost=*/false, F, Answer, Rest);
+    Problem =
+        requestKernel({Code.key(), hashOf(*T.Entry.Payload), T.Entry.Name},
+                      /*ForHost=*/false, F, Answer, Rest);
     if (Problem.empty())
       Problem = F.Obstacle;
     if (Problem.empty())
@@ -299,7 +304,8 @@ void KernelTargets::load(Target &T, const void *Stub) {
 
 void KernelTargets::countLaunches() {
   for (const auto &[Key, T] : Targets)
-    if (uint64_t N = T->Launches)
+    // Null if memory was short.
+    if (uint64_t N = T ? T->Launches.load() : 0)
       T->Selected ? Records.countSkipped("the device had failed before", N)
                   : Records.countUnselected(T->Name, N);
 }

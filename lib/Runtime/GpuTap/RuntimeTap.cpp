@@ -16,6 +16,7 @@
 #include "DriverTap.h"
 #include "LastError.h"
 #include "Message.h"
+#include "RegisteredIR.h"
 #include "Shortage.h"
 #include "TapSession.h"
 
@@ -800,8 +801,8 @@ MNEME_EXPORT int __mneme_register_ir(const void *Image, size_t ImageSize,
       !Selection::get().includesRank())
     return 0;
   bool IsDone = attempt([&] {
-    TapSession::get().images().registerIR(
-        Image, ImageSize, Symbol ? Symbol : "",
+    RegisteredIRs::get().add(
+        digestOfLoadedImage(Image, ImageSize), Symbol ? Symbol : "",
         {std::string(static_cast<const char *>(IR), IRSize),
          Options ? Options : ""});
   });

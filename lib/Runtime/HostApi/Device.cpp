@@ -349,17 +349,12 @@ static uint64_t defaultDynamicShared(const HostKernel &K) {
 }
 
 Module *Device::loadModule(const DeviceModule &Code) {
-  std::unique_ptr<Module> &Slot = Modules[Code.key()];
-  if (Slot)
-    return Slot.get();
-  auto M = std::make_unique<Module>();
-  try {
-    fillModule(*M, Code);
-  } catch (...) {
-    for (const auto &[Name, V] : M->Variables)
-      release(reinterpret_cast<void *>(V.Address), 1u << KindVariable);
-    throw;
-  }
+  auto Known = Modules.find(Code.key());
+  if (Known != Modules.end())
+    return Known->second.get();
+  std::vector<ModuleVariable> Variables;
+  std::string Error = bringModule(Code, Variables);
+  Module *M = addModule(Code.key(), std::move(Error), Variables);
   // Without the launcher, no module has code, for the same reason.
   bool IsNew = std::exchange(LoadError, M->Error) != M->Error;
   if (!M->Error.empty() && IsNew) {
@@ -368,27 +363,38 @@ Module *Device::loadModule(const DeviceModule &Code) {
                reinterpret_cast<const char *>(First) + First->SourceOffset,
                M->Error);
   }
-  Slot = std::move(M);
-  return Slot.get();
+  return M;
 }
 
-void Device::fillModule(Module &M, const DeviceModule &Code) {
-  std::vector<ModuleVariable> Told;
-  M.Error = bringModule(Code, Told);
-  if (!M.Error.empty())
-    return;
-
-  for (const ModuleVariable &T : Told) {
-    Variable &V = M.Variables[T.Name];
-    void *Ptr = nullptr;
-    // A variable of zero bytes still has an address.
-    if (allocate(&Ptr, std::max<uint64_t>(T.Size, 1), KindVariable))
-      throw std::bad_alloc();
-    V = {T.Name, reinterpret_cast<uint64_t>(Ptr), T.Size};
-    std::lock_guard<std::mutex> Guard(MemoryLock);
-    Memory.find(V.Address)->Owner = &V;
+/// Gives the variables of a module memory and their initial values.
+Module *Device::addModule(const DeviceModule::Key &Key, std::string Error,
+                          const std::vector<ModuleVariable> &Variables) {
+  auto M = std::make_unique<Module>();
+  M->Error = std::move(Error);
+  try {
+    for (const ModuleVariable &T : Variables) {
+      Variable &V = M->Variables[T.Name];
+      void *Ptr = nullptr;
+      // A variable of zero bytes still has an address.
+      if (allocate(&Ptr, std::max<uint64_t>(T.Size, 1), KindVariable))
+        throw std::bad_alloc();
+      V = {T.Name, reinterpret_cast<uint64_t>(Ptr), T.Size};
+      std::lock_guard<std::mutex> Guard(MemoryLock);
+      Memory.find(V.Address)->Owner = &V;
+    }
+    if (M->Error.empty())
+      initialize(*M, Key);
+    return (Modules[Key] = std::move(M)).get();
+  } catch (...) {
+    if (M)
+      releaseVariables(*M);
+    throw;
   }
-  initialize(M, Code.key());
+}
+
+void Device::releaseVariables(const Module &M) {
+  for (const auto &[Name, V] : M.Variables)
+    release(reinterpret_cast<void *>(V.Address), 1u << KindVariable);
 }
 
 /// Gives the variables their initial values.
@@ -518,22 +524,30 @@ CudaError Device::loadKernel(const void *Stub, const IndexEntry &Entry,
   Module *M = loadModule(Code);
   if (!M->Error.empty()) // Reported by loadModule.
     return cudaErrorInvalidDeviceFunction;
+  CudaError E =
+      loadCode({Code.key(), hashOf(*Entry.Payload), Entry.Name}, *M, K);
+  if (E)
+    return E;
+  findJit(K, Stub, Entry, Code, *M);
+  return cudaSuccess;
+}
 
+CudaError Device::loadCode(const KernelRequest &Q, const Module &M,
+                           HostKernel &K) {
   KernelFacts Facts;
   std::string Answer;
   WireReader R(nullptr, 0);
-  std::string Error =
-      requestKernel(Code, Entry, /*ForHost=*/true, Facts, Answer, R);
+  std::string Error = requestKernel(Q, /*ForHost=*/true, Facts, Answer, R);
   if (!Error.empty()) {
-    printError("kernel", Entry.Name, Error);
+    printError("kernel", Q.Name, Error);
     return cudaErrorInvalidDeviceFunction;
   }
   K.StaticHash = std::move(Facts.StaticHash);
   K.Args = std::move(Facts.Args);
   K.Obstacle = std::move(Facts.Obstacle);
   for (const std::string &Name : Facts.Reached) {
-    auto I = M->Variables.find(Name);
-    if (I != M->Variables.end())
+    auto I = M.Variables.find(Name);
+    if (I != M.Variables.end())
       K.Reached.push_back(&I->second);
   }
   K.Host = readHostKernel(R);
@@ -541,12 +555,11 @@ CudaError Device::loadKernel(const void *Stub, const IndexEntry &Entry,
   if (placeSegments(R, Error) && !isSane(K.Host))
     Error = "the launcher sent a malformed answer";
   if (!Error.empty()) {
-    printError("kernel", Entry.Name, Error);
+    printError("kernel", Q.Name, Error);
     return cudaErrorInvalidDeviceFunction;
   }
   K.Records = &Records.recordsOf(K, Facts.HeldLaunches);
-  findTuned(K, Code);
-  findJit(K, Stub, Entry, Code, *M);
+  findTuned(K, Q.Module);
   K.MaxDynamicShared = defaultDynamicShared(K);
   return cudaSuccess;
 }
@@ -571,6 +584,8 @@ HostKernel *Device::lookUpKernel(const void *Stub) {
   auto Known = KernelsByStub.find(Stub);
   if (Known != KernelsByStub.end())
     return Known->second;
+  if (HostKernel *K = lookUpLibraryKernel(Stub))
+    return KernelsByStub[Stub] = K;
   IndexEntry Entry;
   bool Indexed = Program::get().find(Stub, MNEME_INDEX_KERNEL, Entry);
   std::string Name = Indexed ? Entry.Name : Program::get().registeredName(Stub);

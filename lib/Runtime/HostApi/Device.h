@@ -21,6 +21,7 @@
 #include "JitSite.h"
 #include "Kernel.h"
 #include "LaunchProfile.h"
+#include "Library.h"
 #include "Program.h"
 #include "Recorder.h"
 #include "TunedKernels.h"
@@ -164,6 +165,18 @@ public:
   /// Implements cudaFuncSetAttribute.
   CudaError setMaxDynamicShared(const void *Stub, int64_t Bytes);
   CudaError launch(const void *Stub, const LaunchShape &Shape, void **Args);
+
+  /// Loads code that the program passes: an image whose IR is registered, or
+  /// bitcode. Prints why it cannot be loaded.
+  CudaError loadLibrary(std::string Image, Library *&L);
+  CudaError unloadLibrary(Library *L);
+  /// Sets \p Handle to what stands for a kernel instead of a stub. The kernel
+  /// is compiled when it is first used.
+  CudaError findLibraryKernel(Library *L, const char *Name,
+                              const void *&Handle);
+  CudaError findLibraryVariable(Library *L, const char *Name, Variable &V);
+  /// Sets \p Handles to those of all kernels, in the order of the IR.
+  CudaError listLibraryKernels(Library *L, std::vector<const void *> &Handles);
   /// Implements cudaDeviceReset, except for memory: it remains allocated, as
   /// programs reset the device when they are about to end. A sticky error
   /// remains, too: according to the CUDA manual, it requires a new process.
@@ -191,11 +204,18 @@ private:
   bool ensureArena();
   // On lack of memory, these throw std::bad_alloc without effect.
   Module *loadModule(const DeviceModule &Code);
-  void fillModule(Module &M, const DeviceModule &Code);
+  Module *addModule(const DeviceModule::Key &Key, std::string Error,
+                    const std::vector<ModuleVariable> &Variables);
   void initialize(Module &M, const DeviceModule::Key &Key);
+  void releaseVariables(const Module &M);
   CudaError renewModules();
   CudaError loadKernel(const void *Stub, const IndexEntry &Entry,
                        HostKernel &K);
+  CudaError loadCode(const KernelRequest &Q, const Module &M, HostKernel &K);
+  CudaError addLibraryCode(Library &L, const RegisteredIR *IR);
+  HostKernel *lookUpLibraryKernel(const void *Handle);
+  template <typename Fn> CudaError withLibrary(Library *L, Fn F);
+  void forgetCode(const Library &L);
   bool placeSegments(WireReader &R, std::string &Error);
   HostKernel *lookUpKernel(const void *Stub);
   CudaError lookUpVariable(const void *Shadow, Variable &V);
@@ -209,7 +229,7 @@ private:
                    const MnemeHostLaunch &L);
   bool fits(const MnemeHostKernel &Code, const LaunchShape &Shape,
             const MnemeHostLaunch &L) const;
-  void findTuned(HostKernel &K, const DeviceModule &Code);
+  void findTuned(HostKernel &K, const DeviceModule::Key &Module);
   CudaError runTuned(HostKernel &K, const LaunchShape &Shape,
                      const MnemeHostLaunch &L);
   bool findExtent(uint64_t Address, MemoryExtent &E);
@@ -259,6 +279,8 @@ private:
            std::unique_ptr<HostKernel>>
       Kernels;
   std::unordered_map<const void *, HostKernel *> KernelsByStub;
+  std::map<Library *, std::unique_ptr<Library>> Libraries;
+  uint32_t NumLibraries = 0; ///< That were loaded so far.
   unsigned Generation = 0; ///< The program's, for which KernelsByStub is valid.
   std::atomic<int> Sticky{0};
   std::atomic<bool> Forked{false};

@@ -40,6 +40,7 @@ using namespace mneme;
 #include "Functions.def"
 
 extern "C" void __mneme_annotate();
+extern "C" void __mneme_register_ir();
 
 namespace {
 struct Function {
@@ -57,6 +58,7 @@ void *mneme::lookupFunction(const char *Name) {
 #define ALIAS(Name, Target) {#Name, rt_##Target},
 #include "Functions.def"
       {"__mneme_annotate", __mneme_annotate},
+      {"__mneme_register_ir", __mneme_register_ir},
   };
   static const bool IsSorted =
       (std::sort(std::begin(Table), std::end(Table), isBefore), true);

@@ -25,20 +25,6 @@ MNEME_API rt_cudaMemcpy3D(const CudaMemcpy3DParms *P);
 // Describing work
 //===----------------------------------------------------------------------===//
 
-/// Parses the elements of CUDA_KERNEL_NODE_PARAMS::extra.
-static const char *findBuffer(void *const *Extra, size_t &Size) {
-  const uintptr_t BufferPointer = 1, BufferSize = 2;
-  const char *Buffer = nullptr;
-  for (; *Extra; Extra += 2) {
-    auto Key = reinterpret_cast<uintptr_t>(Extra[0]);
-    if (Key == BufferPointer)
-      Buffer = static_cast<const char *>(Extra[1]);
-    else if (Key == BufferSize)
-      Size = *static_cast<const size_t *>(Extra[1]);
-  }
-  return Buffer;
-}
-
 CudaError mneme::describeKernel(GraphWork &W, const CudaKernelNodeParams *P) {
   HostKernel *K;
   if (!P)
@@ -46,7 +32,7 @@ CudaError mneme::describeKernel(GraphWork &W, const CudaKernelNodeParams *P) {
   if (CudaError E = Device::get().findKernel(P->Func, K))
     return E;
   size_t Size = 0;
-  const char *Buffer = P->Extra ? findBuffer(P->Extra, Size) : nullptr;
+  const char *Buffer = findBuffer(P->Extra, Size);
   if (!K->Args.empty() && !P->Args && !Buffer)
     return cudaErrorInvalidValue;
   std::vector<std::vector<char>> Args;

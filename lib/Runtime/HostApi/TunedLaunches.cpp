@@ -28,7 +28,7 @@ __attribute__((constructor)) static void checkPackages() {
 }
 
 /// May throw.
-void Device::findTuned(HostKernel &K, const DeviceModule &Code) {
+void Device::findTuned(HostKernel &K, const DeviceModule::Key &Module) {
   // A recorder takes precedence: it records the application's own kernels.
   if (!TunedKernels::get().isActive() ||
       !LauncherLink::get().directory().empty())
@@ -36,7 +36,7 @@ void Device::findTuned(HostKernel &K, const DeviceModule &Code) {
   std::vector<MnemePackageArg> Args;
   for (const KernelArg &A : K.Args)
     Args.push_back({A.Size, A.Offset});
-  K.Module = Code.key();
+  K.Module = Module;
   K.Tuned = &TunedKernels::get().addStub(K.StaticHash, Args);
 }
 

@@ -8,12 +8,12 @@
 ///
 /// \file
 /// The CUDA driver API on the host device. Functions that the runtime also has
-/// call the runtime. Modules and their launches are missing: the host cannot
-/// run GPU machine code or PTX.
+/// call the runtime.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CudaTypes.h"
+#include "HostDriver.h"
+#include "DriverTables.h"
 #include "Message.h"
 
 #include <atomic>
@@ -24,39 +24,26 @@
 
 using namespace mneme;
 
-#define DRIVER_API extern "C" __attribute__((visibility("default"))) int
-
-// Errors of driver and runtime have the same numbers.
 extern "C" {
 int cudaDeviceGetAttribute(int *Value, int Attribute, int Id);
-const char *cudaGetErrorString(int Code);
 int cudaGetDeviceProperties(CudaDeviceProp13 *P, int Id);
 int cudaMemcpy(void *To, const void *From, size_t Size, int Kind);
 int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
                     void *Stream);
 int cudaMemGetInfo(size_t *Free, size_t *Total);
-int cudaGetLastError();
-int cudaPeekAtLastError();
+int cudaPointerGetAttributes(CudaPointerAttributes *Attributes,
+                             const void *Ptr);
+int cudaStreamGetCaptureInfo(CudaStream *S, int *Status, unsigned long long *Id,
+                             void **Graph, const void **Dependencies,
+                             const void **EdgeData, size_t *Count);
+int cudaStreamQuery(CudaStream *S);
 }
-
-namespace {
-/// Prevents failures of the driver from becoming the runtime's last error.
-class KeepLastError {
-  bool WasSuccess = cudaPeekAtLastError() == cudaSuccess;
-
-public:
-  ~KeepLastError() {
-    if (WasSuccess)
-      cudaGetLastError();
-  }
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Forwarded and missing functions
 //===----------------------------------------------------------------------===//
 
-// Parameters are integers and pointers in registers; no function has more than
+// Parameters are integers and pointers in registers; no target uses more than
 // six. Declaring the target under another name spares its real declaration.
 #define FORWARD(Name, Target)                                                  \
   extern "C" int target_##Name(uintptr_t, uintptr_t, uintptr_t, uintptr_t,     \
@@ -64,7 +51,7 @@ public:
   DRIVER_API Name(uintptr_t A, uintptr_t B, uintptr_t C, uintptr_t D,          \
                   uintptr_t E, uintptr_t F) {                                  \
     KeepLastError Keep;                                                        \
-    return target_##Name(A, B, C, D, E, F);                                    \
+    return toDriver(target_##Name(A, B, C, D, E, F));                          \
   }
 #include "Functions.def"
 
@@ -145,6 +132,8 @@ DRIVER_API cuDeviceComputeCapability(int *Major, int *Minor, int Device) {
 
 static char Context;
 
+void *mneme::hostContext() { return &Context; }
+
 DRIVER_API cuCtxGetCurrent(void **To) {
   if (!To)
     return cudaErrorInvalidValue;
@@ -191,6 +180,42 @@ DRIVER_API cuCtxGetApiVersion(void *, unsigned *Version) {
   return cudaSuccess;
 }
 
+DRIVER_API cuCtxGetId(void *, unsigned long long *Id) {
+  if (!Id)
+    return cudaErrorInvalidValue;
+  *Id = 1;
+  return cudaSuccess;
+}
+
+//===----------------------------------------------------------------------===//
+// Streams
+//===----------------------------------------------------------------------===//
+
+DRIVER_API cuStreamGetCtx(CudaStream *S, void **To) {
+  KeepLastError Keep;
+  int E = cudaStreamQuery(S);
+  return E ? E : cuCtxGetCurrent(To);
+}
+DRIVER_ALIAS(cuStreamGetCtx_ptsz, cuStreamGetCtx);
+
+/// No stream belongs to a green context.
+DRIVER_API cuStreamGetCtx_v2(CudaStream *S, void **To, void **Green) {
+  if (Green)
+    *Green = nullptr;
+  return cuStreamGetCtx(S, To);
+}
+DRIVER_ALIAS(cuStreamGetCtx_v2_ptsz, cuStreamGetCtx_v2);
+
+DRIVER_API cuStreamGetCaptureInfo_v3(CudaStream *S, int *Status,
+                                     unsigned long long *Id, void **Graph,
+                                     const void **Dependencies,
+                                     const void **EdgeData, size_t *Count) {
+  KeepLastError Keep;
+  return cudaStreamGetCaptureInfo(S, Status, Id, Graph, Dependencies, EdgeData,
+                                  Count);
+}
+DRIVER_ALIAS(cuStreamGetCaptureInfo_v3_ptsz, cuStreamGetCaptureInfo_v3);
+
 //===----------------------------------------------------------------------===//
 // Memory: the address determines the kind of memory
 //===----------------------------------------------------------------------===//
@@ -229,42 +254,85 @@ DRIVER_API cuMemcpyDtoDAsync_v2(void *To, const void *From, size_t Size,
   return cuMemcpyAsync(To, From, Size, Stream);
 }
 
+/// CUpointer_attribute.
+enum PointerAttribute {
+  PointerContext = 1,
+  PointerMemoryType = 2,
+  PointerDevice = 3,
+  PointerHost = 4,
+  PointerIsManaged = 8,
+  PointerDeviceOrdinal = 9,
+};
+
+/// \returns false for attributes that the host device does not have.
+static bool readAttribute(const CudaPointerAttributes &P, int Attribute,
+                          void *To) {
+  bool IsHost = P.Type == cudaMemoryTypeHost;
+  auto Set = [&](auto Value) { return memcpy(To, &Value, sizeof(Value)); };
+  switch (Attribute) {
+  case PointerContext:
+    return Set(hostContext());
+  case PointerMemoryType: // Managed memory is the device's.
+    return Set(IsHost ? cudaMemoryTypeHost : cudaMemoryTypeDevice);
+  case PointerDevice:
+    return Set(P.DevicePointer);
+  case PointerHost:
+    return Set(P.HostPointer);
+  case PointerIsManaged:
+    return Set(unsigned(P.Type == cudaMemoryTypeManaged));
+  case PointerDeviceOrdinal:
+    return Set(P.Device);
+  default:
+    return false;
+  }
+}
+
+DRIVER_API cuPointerGetAttribute(void *To, int Attribute, const void *Ptr) {
+  KeepLastError Keep;
+  CudaPointerAttributes P;
+  if (!To)
+    return cudaErrorInvalidValue;
+  if (int E = cudaPointerGetAttributes(&P, Ptr))
+    return E;
+  if (P.Type == cudaMemoryTypeUnregistered)
+    return cudaErrorInvalidValue;
+  return readAttribute(P, Attribute, To) ? cudaSuccess : cudaErrorNotSupported;
+}
+
+/// As the manual says, attributes of memory that is not the device's are null.
+DRIVER_API cuPointerGetAttributes(unsigned Count, const int *Attributes,
+                                  void **To, const void *Ptr) {
+  KeepLastError Keep;
+  CudaPointerAttributes P;
+  if (!Count || !Attributes || !To)
+    return cudaErrorInvalidValue;
+  if (int E = cudaPointerGetAttributes(&P, Ptr))
+    return E;
+  for (unsigned I = 0; I != Count; ++I) {
+    static const CudaPointerAttributes None = {};
+    bool IsKnown = P.Type != cudaMemoryTypeUnregistered;
+    if (!readAttribute(IsKnown ? P : None, Attributes[I], To[I]))
+      return cudaErrorNotSupported;
+  }
+  return cudaSuccess;
+}
+
 //===----------------------------------------------------------------------===//
 // Errors and entry points
 //===----------------------------------------------------------------------===//
 
-/// Returns null for an invalid error number.
-static const char *nameError(int Code) {
-  switch (Code) {
-#define ERROR_NAME(Code, Name)                                                 \
-  case Code:                                                                   \
-    return #Name;
-#include "Errors.def"
-  default:
-    return nullptr;
-  }
-}
-
 DRIVER_API cuGetErrorName(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = nameError(Code);
+  *Text = nameDriverError(Code);
   return *Text ? cudaSuccess : cudaErrorInvalidValue;
 }
 
 DRIVER_API cuGetErrorString(int Code, const char **Text) {
   if (!Text)
     return cudaErrorInvalidValue;
-  *Text = nameError(Code) ? cudaGetErrorString(Code) : nullptr;
+  *Text = nameDriverError(Code) ? describeDriverError(Code) : nullptr;
   return *Text ? cudaSuccess : cudaErrorInvalidValue;
-}
-
-static bool isKnownTo(int Version, const std::string &Name) {
-#define SINCE(First, Versioned)                                                \
-  if (Name == #Versioned)                                                      \
-    return Version >= First;
-#include "Versions.def"
-  return true;
 }
 
 DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int Version,
@@ -272,12 +340,7 @@ DRIVER_API cuGetProcAddress_v2(const char *Name, void **Function, int Version,
   if (!Name || !Function)
     return cudaErrorInvalidValue;
   static void *This = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  *Function = nullptr;
-  for (const char *Suffix : {"_v4", "_v3", "_v2", ""}) {
-    std::string Full = std::string(Name) + Suffix;
-    if (!*Function && isKnownTo(Version, Full))
-      *Function = dlsym(This, Full.c_str());
-  }
+  *Function = findEntryPoint(This, Name, Version, /*PerThread=*/false);
   if (Status)
     *Status = *Function ? 0 : 1; // CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND
   return *Function ? cudaSuccess : cudaErrorInvalidValue;

@@ -26,7 +26,7 @@
 // BASELINE: baseline
 // RUN: llvm-mneme-record check %t/rec
 //
-// Without a recorder, and on the host device, nothing is registered.
+// Without a recorder, nothing is registered.
 // RUN: %{gpu} %t/app %t/add.cubin add %t/add.bc | FileCheck %s --check-prefix=PLAIN
 // PLAIN: registered 0
 //

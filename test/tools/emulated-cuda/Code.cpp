@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+#include "ImageBytes.h"
 #include "llvm/BinaryFormat/ELF.h"
 #include "llvm/BinaryFormat/MsgPackDocument.h"
 #include "llvm/IR/LLVMContext.h"
@@ -535,18 +536,6 @@ static bool isForAMD(const void *Image) {
   return Header.e_machine == ELF::EM_AMDGPU;
 }
 
-size_t emulated::Module::sizeOf(const void *Image) {
-  if (!isElf(Image))
-    return std::strlen(static_cast<const char *>(Image));
-  // The section headers come last, or the program headers after them.
-  Elf::Elf_Ehdr Header;
-  std::memcpy(&Header, Image, sizeof(Header));
-  return std::max<uint64_t>(
-      {Header.e_shoff + uint64_t(Header.e_shnum) * Header.e_shentsize,
-       Header.e_phoff + uint64_t(Header.e_phnum) * Header.e_phentsize,
-       sizeof(Header)});
-}
-
 CUresult emulated::Module::load(CUdevice Device, const void *Image,
                                 Module *&Result) {
   constexpr uint32_t FatbinMagic = 0xba55ed50;
@@ -559,10 +548,10 @@ CUresult emulated::Module::load(CUdevice Device, const void *Image,
     R = M->readCompressed(Bytes);
   } else if (isElf(Image) && isForAMD(Image)) {
     // Whether it is aligned is not the driver's concern.
-    M->Copy.assign(Bytes, sizeOf(Image));
+    M->Copy.assign(Bytes, sizeOfImage(Image));
     R = M->readCodeObject(M->Copy);
   } else if (isElf(Image)) {
-    R = M->readCubin({Bytes, sizeOf(Image)});
+    R = M->readCubin({Bytes, sizeOfImage(Image)});
   } else if (support::endian::read32le(Bytes) == FatbinMagic) {
     M->AnyName = true;
   } else if (Bytes[0] == '/' || Bytes[0] == '.' || Bytes[0] == '\n') {

@@ -13,7 +13,10 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "CudaTypes.h"
+#include "DriverTables.h"
 #include "Emulator.h"
+#include "ImageBytes.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/ADT/Twine.h"
 #include "llvm/Mneme/Support/Digest.h"
@@ -451,69 +454,14 @@ CUresult cuDriverGetVersion(int *Version) {
   return CUDA_SUCCESS;
 }
 
-namespace {
-struct ErrorText {
-  CUresult Code;
-  const char *Name, *Text;
-};
-} // namespace
-
-static const ErrorText ErrorTexts[] = {
-    {CUDA_SUCCESS, "CUDA_SUCCESS", "no error"},
-    {CUDA_ERROR_INVALID_VALUE, "CUDA_ERROR_INVALID_VALUE", "invalid argument"},
-    {CUDA_ERROR_OUT_OF_MEMORY, "CUDA_ERROR_OUT_OF_MEMORY", "out of memory"},
-    {CUDA_ERROR_NOT_INITIALIZED, "CUDA_ERROR_NOT_INITIALIZED",
-     "initialization error"},
-    {CUDA_ERROR_NO_DEVICE, "CUDA_ERROR_NO_DEVICE",
-     "no CUDA-capable device is detected"},
-    {CUDA_ERROR_INVALID_DEVICE, "CUDA_ERROR_INVALID_DEVICE",
-     "invalid device ordinal"},
-    {CUDA_ERROR_INVALID_IMAGE, "CUDA_ERROR_INVALID_IMAGE",
-     "device kernel image is invalid"},
-    {CUDA_ERROR_INVALID_CONTEXT, "CUDA_ERROR_INVALID_CONTEXT",
-     "invalid device context"},
-    {CUDA_ERROR_ALREADY_MAPPED, "CUDA_ERROR_ALREADY_MAPPED",
-     "resource already mapped"},
-    {CUDA_ERROR_NO_BINARY_FOR_GPU, "CUDA_ERROR_NO_BINARY_FOR_GPU",
-     "no kernel image is available for execution on the device"},
-    {CUDA_ERROR_INVALID_PTX, "CUDA_ERROR_INVALID_PTX",
-     "a PTX JIT compilation failed"},
-    {CUDA_ERROR_INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE",
-     "invalid resource handle"},
-    {CUDA_ERROR_NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
-    {CUDA_ERROR_NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
-    {CUDA_ERROR_ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS",
-     "an illegal memory access was encountered"},
-    {CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES",
-     "too many resources requested for launch"},
-    {CUDA_ERROR_ASSERT, "CUDA_ERROR_ASSERT", "device-side assert triggered"},
-    {CUDA_ERROR_ILLEGAL_INSTRUCTION, "CUDA_ERROR_ILLEGAL_INSTRUCTION",
-     "an illegal instruction was encountered"},
-    {CUDA_ERROR_LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED",
-     "unspecified launch failure"},
-    {CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE,
-     "CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE",
-     "too many blocks in cooperative launch"},
-    {CUDA_ERROR_NOT_SUPPORTED, "CUDA_ERROR_NOT_SUPPORTED",
-     "operation not supported"},
-};
-
-static const ErrorText *findError(CUresult Code) {
-  auto *I = std::find_if(std::begin(ErrorTexts), std::end(ErrorTexts),
-                         [&](const ErrorText &E) { return E.Code == Code; });
-  return I == std::end(ErrorTexts) ? nullptr : I;
-}
-
 CUresult cuGetErrorName(CUresult Code, const char **Name) {
-  const ErrorText *E = findError(Code);
-  *Name = E ? E->Name : nullptr;
-  return E ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  *Name = nameDriverError(Code);
+  return *Name ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuGetErrorString(CUresult Code, const char **Text) {
-  const ErrorText *E = findError(Code);
-  *Text = E ? E->Text : nullptr;
-  return E ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
+  *Text = nameDriverError(Code) ? describeDriverError(Code) : nullptr;
+  return *Text ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
 CUresult cuDeviceGetCount(int *Count) {
@@ -547,62 +495,43 @@ CUresult cuDeviceTotalMem_v2(size_t *Bytes, CUdevice Device) {
   return CUDA_SUCCESS;
 }
 
+static CudaDeviceProp13 describe(CUdevice Device) {
+  CudaDeviceProp13 P = {};
+  P.maxThreadsPerBlock = P.maxThreadsDim[0] = P.maxThreadsDim[1] = 1024;
+  P.maxThreadsDim[2] = 64;
+  P.maxGridSize[0] = 0x7fffffff;
+  P.maxGridSize[1] = P.maxGridSize[2] = 65535;
+  P.sharedMemPerBlock = 48 << 10;
+  P.totalConstMem = 64 << 10;
+  P.warpSize = 32;
+  P.regsPerBlock = P.regsPerMultiprocessor = RegistersPerMultiprocessor;
+  P.multiProcessorCount = NumMultiprocessors;
+  P.memoryBusWidth = 128;
+  P.l2CacheSize = 1 << 20;
+  P.maxThreadsPerMultiProcessor = ThreadsPerMultiprocessor;
+  P.maxBlocksPerMultiProcessor = BlocksPerMultiprocessor;
+  P.sharedMemPerMultiprocessor = SharedPerMultiprocessor;
+  P.sharedMemPerBlockOptin = SharedPerBlock;
+  P.reservedSharedMemPerBlock = ReservedSharedPerBlock;
+  P.major = archOf(Device) / 10;
+  P.minor = archOf(Device) % 10;
+  P.unifiedAddressing = P.managedMemory = P.pageableMemoryAccess =
+      P.concurrentManagedAccess = P.canUseHostPointerForRegisteredMem =
+          P.cooperativeLaunch = P.memoryPoolsSupported = 1;
+  return P;
+}
+
 static int getDeviceAttribute(int Attribute, CUdevice Device) {
+  constexpr int VirtualMemoryManagement = 102;
+  CudaDeviceProp13 P = describe(Device);
+  auto clockRate = [] { return 1000000; }; // kHz
   switch (Attribute) {
-  case 1: // MAX_THREADS_PER_BLOCK
-  case 2: // MAX_BLOCK_DIM_X
-  case 3: // MAX_BLOCK_DIM_Y
-    return 1024;
-  case 4: // MAX_BLOCK_DIM_Z
-    return 64;
-  case 5: // MAX_GRID_DIM_X
-    return 0x7fffffff;
-  case 6: // MAX_GRID_DIM_Y
-  case 7: // MAX_GRID_DIM_Z
-    return 65535;
-  case 8: // MAX_SHARED_MEMORY_PER_BLOCK
-    return 48 << 10;
-  case 9: // TOTAL_CONSTANT_MEMORY
-    return 64 << 10;
-  case 10: // WARP_SIZE
-    return 32;
-  case 12: // MAX_REGISTERS_PER_BLOCK
-  case 82: // MAX_REGISTERS_PER_MULTIPROCESSOR
-    return RegistersPerMultiprocessor;
-  case 13: // CLOCK_RATE, kHz
-  case 36: // MEMORY_CLOCK_RATE
-    return 1000000;
-  case 16: // MULTIPROCESSOR_COUNT
-    return NumMultiprocessors;
-  case 37: // GLOBAL_MEMORY_BUS_WIDTH
-    return 128;
-  case 38: // L2_CACHE_SIZE
-    return 1 << 20;
-  case 39: // MAX_THREADS_PER_MULTIPROCESSOR
-    return ThreadsPerMultiprocessor;
-  case 41: // UNIFIED_ADDRESSING
-  case 83: // MANAGED_MEMORY
-  case 88: // PAGEABLE_MEMORY_ACCESS
-  case 89: // CONCURRENT_MANAGED_ACCESS
-  case 91: // CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM
-  case 95: // COOPERATIVE_LAUNCH
-  case 102: // VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED
-  case 115: // MEMORY_POOLS_SUPPORTED
-    return 1;
-  case 75: // COMPUTE_CAPABILITY_MAJOR
-    return archOf(Device) / 10;
-  case 76: // COMPUTE_CAPABILITY_MINOR
-    return archOf(Device) % 10;
-  case 81: // MAX_SHARED_MEMORY_PER_MULTIPROCESSOR
-    return SharedPerMultiprocessor;
-  case 97: // MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
-    return SharedPerBlock;
-  case 106: // MAX_BLOCKS_PER_MULTIPROCESSOR
-    return BlocksPerMultiprocessor;
-  case 111: // RESERVED_SHARED_MEMORY_PER_BLOCK
-    return ReservedSharedPerBlock;
+#define DEVICE_ATTRIBUTE(Number, Result)                                       \
+  case Number:                                                                 \
+    return int(Result);
+#include "CudaDeviceAttributes.def"
   default:
-    return 0;
+    return Attribute == VirtualMemoryManagement;
   }
 }
 
@@ -1007,7 +936,7 @@ CUresult cuLibraryLoadData(CUlibrary *Result, const void *Image, int *, void **,
                            unsigned, int *, void **, unsigned) {
   CHECK_CONTEXT();
   CHECK_CAPTURE();
-  size_t Size = emulated::Module::sizeOf(Image);
+  size_t Size = sizeOfImage(Image);
   auto L = std::make_unique<CodeLibrary>();
   L->Image.assign(static_cast<const char *>(Image), Size);
   emulated::Module *&M = L->Modules[Current->Device];
@@ -1227,15 +1156,8 @@ static CUresult readArguments(const Function &F, void **Args, void **Extra,
                   F.Parameters[I].Size);
     return CUDA_SUCCESS;
   }
-  // Pairs of a key (1: the buffer, 2: its size) and a pointer, up to a 0.
-  const void *Buffer = nullptr;
   size_t BufferSize = 0;
-  for (void **E = Extra; E && *E; E += 2) {
-    if (*E == reinterpret_cast<void *>(1))
-      Buffer = E[1];
-    else if (*E == reinterpret_cast<void *>(2))
-      BufferSize = *static_cast<size_t *>(E[1]);
-  }
+  const char *Buffer = findBuffer(Extra, BufferSize);
   if (!Buffer || BufferSize < Size)
     return CUDA_ERROR_INVALID_VALUE;
   std::memcpy(Bytes.data(), Buffer, Size);
@@ -1849,19 +1771,8 @@ CUresult cuModuleLoad(CUmodule *Result, const char *Path) {
 /// Finds the version of a function that a program of CUDA \p Version wants.
 CUresult cuGetProcAddress_v2(const char *Symbol, void **Function, int Version,
                              uint64_t Flags, int *Status) {
-  // cuGetProcAddress itself exists since CUDA 11.3, and in this form since 12.
-  std::string Name = Symbol;
-  *Function = nullptr;
   static void *const Own = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
-  for (const char *Suffix : {"_v2_ptsz", "_ptsz", "_v2", ""}) {
-    bool IsOfThread = std::strstr(Suffix, "ptsz");
-    if (IsOfThread != (Flags == 2) && IsOfThread)
-      continue;
-    if (!*Function && (Version >= 12000 || Name != "cuGetProcAddress"))
-      *Function = dlsym(Own, (Name + Suffix).c_str());
-    else if (!*Function && !*Suffix)
-      *Function = dlsym(Own, Name.c_str());
-  }
+  *Function = findEntryPoint(Own, Symbol, Version, /*PerThread=*/Flags == 2);
   if (Status)
     *Status = *Function ? 0 : 1;
   return *Function ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

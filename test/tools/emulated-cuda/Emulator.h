@@ -274,8 +274,6 @@ void noteLaunch(const Function &F, const llvm::mneme::LaunchConfig &Config,
 class Module {
 public:
   static CUresult load(CUdevice Device, const void *Image, Module *&Result);
-  /// The size of an image, as far as that says it itself.
-  static size_t sizeOf(const void *Image);
   ~Module();
 
   const std::vector<std::unique_ptr<Function>> &functions() const {

@@ -15,6 +15,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
+#include "ImageBytes.h"
 #include "llvm/Mneme/Support/Digest.h"
 
 #define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
@@ -361,9 +362,9 @@ API int hipModuleLoadData(CUmodule *M, const void *Image) {
   constexpr char Magic[] = "\x7f"
                            "ELF";
   if (!E && !memcmp(Image, Magic, sizeof(Magic) - 1))
-    emulated::log("library " + llvm::mneme::toHexString(llvm::mneme::digest128(
-                                   {static_cast<const char *>(Image),
-                                    emulated::Module::sizeOf(Image)})));
+    emulated::log("library " +
+                  llvm::mneme::toHexString(llvm::mneme::digest128(
+                      {static_cast<const char *>(Image), sizeOfImage(Image)})));
   return done(E);
 }
 

@@ -20,8 +20,10 @@
 #include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 #include "llvm/Support/Error.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -98,6 +100,9 @@ struct LaunchOptions {
   /// starts while the driver is still listing its GPUs.
   std::string CudaNode = "/dev/nvidiactl";
   HostOptions Host;
+  /// Files with IR for images that the application loads on the host device
+  /// without registering their IR.
+  std::vector<std::shared_ptr<MemoryBuffer>> IR;
   /// Run clang's pipeline at the application's -O level on kernels for the host
   /// device, like the baseline of a study. Otherwise, no GPU pass runs.
   bool RunsPipeline = false;

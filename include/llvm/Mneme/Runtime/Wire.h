@@ -61,6 +61,15 @@
 ///               its options
 ///     answer    as for LoadKernel, not for the host; then variables as for
 ///               LoadModule: those that the kernel may use
+///   LoadLibrary bytes hash(16), bytes image (cubin, PTX, fat binary or
+///               bitcode) that the program has loaded on the host device,
+///               string IR that it has registered for the image, or empty,
+///               string its options. The hash is the XXH3-128 of the XXH3-128
+///               of image, IR and options
+///     answer    bytes hash(16) of the payload that LoadKernel finds the
+///     kernels
+///               of this module in, u32 count, {string kernel}; then variables
+///               as for LoadModule
 ///   Recorded    bytes static hash, u64 dynamic hash, u32 grid[3], u32
 ///               block[3], u64 dynamic shared, u32 cooperative, u32
 ///               cluster[3], string prologue, string epilogue (file names in
@@ -163,6 +172,7 @@ enum MnemeWireType : uint32_t {
   MNEME_WIRE_LOAD_OBJECT = 8,
   MNEME_WIRE_LOAD_IMAGE = 9,
   MNEME_WIRE_PROFILE = 10,
+  MNEME_WIRE_LOAD_LIBRARY = 11,
 };
 
 struct MnemeWireHeader {
@@ -183,6 +193,7 @@ constexpr uint64_t maxRequest(uint32_t Type) {
     return MiB;
   case MNEME_WIRE_LOAD_MODULE:
   case MNEME_WIRE_LOAD_IMAGE:
+  case MNEME_WIRE_LOAD_LIBRARY:
     return 1024 * MiB;
   case MNEME_WIRE_SUMMARY: // A line for each launch, at worst.
   case MNEME_WIRE_PROFILE:
