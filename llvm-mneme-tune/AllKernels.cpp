@@ -157,6 +157,7 @@ private:
   Error prepareFolder();
   Error runRecorder(std::vector<std::string> Options, StringRef Output) const;
   Error record();
+  void warnOfDifferences(StringRef File) const;
   Error read();
   Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
                                                  const RecordedInstance &I,
@@ -276,10 +277,34 @@ Error ApplicationStudy::record() {
         "the application was not recorded: " + toString(std::move(E)) + "; '" +
         Output + "' has the application's output");
   RunSeconds = (steadySeconds() - Start) / 2;
+  warnOfDifferences(Output);
   if (O.Budget && !O.Quiet)
     printNote(formatv("after recording, {0:F0} s of --budget are left",
                       std::max(0.0, secondsLeft())));
   return Error::success();
+}
+
+/// Says before the time is spent that there will be no proof, if the profiled
+/// and the recorded run, whose outputs \p File has, did not print the same.
+void ApplicationStudy::warnOfDifferences(StringRef File) const {
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(File);
+  if (!Text)
+    return consumeError(Text.takeError());
+  StringRef All = (*Text)->getBuffer(), First = All;
+  size_t Lines = All.count('\n');
+  if (!O.Application->Check.empty() ||
+      !sys::fs::exists(pathIn(O.Database, RecordedProfile)))
+    return;
+  for (size_t I = 0, At = 0; I != Lines / 2; ++I) {
+    At = All.find('\n', At) + 1;
+    First = All.take_front(At);
+  }
+  std::string Why = explainOutputs(First, All.drop_front(First.size()),
+                                   O.Application->IgnoreLines);
+  if (!Why.empty())
+    printWarning("the application can be tuned, but not proven, as two runs "
+                 "print different results: " +
+                 Why);
 }
 
 Error ApplicationStudy::read() {

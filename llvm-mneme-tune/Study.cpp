@@ -444,8 +444,15 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
   Result.IsExhausted = Outcome->End == StudyEnd::Exhausted;
   if (Outcome->TimeIsObjective)
     Result.Best = getBestSpeedup(T.trials(), *Outcome);
-  if (Outcome->Final.isSignificant())
-    Result.Speedup = Outcome->Final.Confirmed->Speedup;
+  if (Outcome->Final.isSignificant()) {
+    const RetestedTrial &Winner = *Outcome->Final.Confirmed;
+    RatioEstimate Speedup = Winner.Speedup;
+    if (const auto &Other = Winner.OtherCacheSpeedup) {
+      Speedup.Low = std::min(Speedup.Low, Other->Low);
+      Speedup.High = std::max(Speedup.High, Other->High);
+    }
+    Result.Speedup = Speedup;
+  }
   return Result;
 }
 

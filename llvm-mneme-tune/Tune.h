@@ -153,7 +153,9 @@ struct StudyResult {
   /// The search's estimate of the best trial's speed-up, 1 if nothing was
   /// faster; unset if time is no objective.
   std::optional<double> Best;
-  /// Of the winner, in the re-test; unset without a winner.
+  /// Of the winner, in the re-test; unset without a winner. The interval spans
+  /// cold and warm caches if both were measured: the application's kernels find
+  /// some of their data in the cache.
   std::optional<RatioEstimate> Speedup;
   bool IsPackaged = false;
   std::string NoPackage; ///< Why the winner could not be packed.

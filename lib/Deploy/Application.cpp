@@ -125,16 +125,10 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
 /// Returns a regular expression for the lines that differ between the standard
 /// outputs of two runs, by their texts before the first digit; "REGEX" if that
 /// does not tell them from others.
-static std::string suggestIgnored(const ApplicationRun &A,
-                                  const ApplicationRun &B) {
+static std::string suggestIgnored(StringRef A, StringRef B) {
   SmallVector<StringRef, 0> Lines[2];
-  std::unique_ptr<MemoryBuffer> Texts[2];
-  for (auto [Run, Text, Own] :
-       zip_equal(ArrayRef<const ApplicationRun *>{&A, &B}, Texts, Lines)) {
-    if (errorToBool(readFile(Run->Folder.pathOf("stdout")).moveInto(Text)))
-      return "REGEX";
-    Text->getBuffer().split(Own, '\n');
-  }
+  A.split(Lines[0], '\n');
+  B.split(Lines[1], '\n');
   if (Lines[0].size() != Lines[1].size())
     return "REGEX";
   SmallVector<StringRef, 4> Beginnings;
@@ -158,6 +152,25 @@ static std::string suggestIgnored(const ApplicationRun &A,
     Escaped.push_back(Regex::escape(B));
   std::string Any = join(Escaped, "|");
   return quoteWord(Escaped.size() == 1 ? "^" + Any : "^(" + Any + ")");
+}
+
+static std::string adviseOn(StringRef A, StringRef B) {
+  return "leave lines out with --ignore-lines=" + suggestIgnored(A, B) +
+         ", if they are no results, or judge the results with --check=COMMAND";
+}
+
+std::string mneme::explainOutputs(StringRef A, StringRef B,
+                                  const std::string &IgnoreLines) {
+  // With all lines, the advice has those of IgnoreLines, too.
+  std::string Kept[] = {A.str(), B.str()};
+  if (!IgnoreLines.empty())
+    for (std::string &Text : Kept)
+      Text = dropLines(Text, Regex(IgnoreLines));
+  if (Kept[0] == Kept[1])
+    return "";
+  return describeDifference(Kept[0], Kept[1],
+                            IgnoreLines.empty() ? "line" : "compared line") +
+         "; " + adviseOn(A, B);
 }
 
 //===----------------------------------------------------------------------===//
@@ -496,10 +509,14 @@ Error Application::comparePlain(const ApplicationRun &R) {
     return createStringError(
         "two runs without packages are not the same: " + *Difference +
         "; --check must accept two plain runs");
+  std::unique_ptr<MemoryBuffer> Texts[2];
+  for (auto [Run, Text] :
+       zip_equal(ArrayRef<const ApplicationRun *>{&Reference, &R}, Texts))
+    if (Error E = readFile(Run->Folder.pathOf("stdout")).moveInto(Text))
+      return E;
   return createStringError(
-      "two runs without packages are not the same: " + *Difference +
-      "; leave lines out with --ignore-lines=" + suggestIgnored(Reference, R) +
-      ", if they are no results, or judge the results with --check=COMMAND");
+      "two runs without packages are not the same: " + *Difference + "; " +
+      adviseOn(Texts[0]->getBuffer(), Texts[1]->getBuffer()));
 }
 
 Error Application::prepare() {

@@ -97,6 +97,12 @@ struct PackageUse {
 /// Adds up the reports (MNEME_TUNED_REPORT) report.*.json in a folder.
 Expected<PackageUse> readPackageUse(StringRef Folder);
 
+/// Returns how the lines of two texts differ that the regular expression
+/// \p IgnoreLines does not match, and which ones to ignore in addition; empty
+/// if they do not differ.
+std::string explainOutputs(StringRef A, StringRef B,
+                           const std::string &IgnoreLines);
+
 /// The launches to serve, in the words of the environment. Empty: the default.
 struct ServeSettings {
   std::string Scope, LaunchShape, Code, DeviceMatch;
