@@ -268,6 +268,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   P.Seed = *O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
   P.Scalars = Number >= 2 && Scalars;
+  P.RoundScalars = Number / Training.size() % 2 == 0;
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
@@ -309,6 +310,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                 P.OnlyOrder,
                 std::move(Written->Changed),
                 std::move(Written->Partly),
+                std::move(Written->Unread),
                 std::move(Written->Unchanged),
                 nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
@@ -363,7 +365,8 @@ Error Judge::perturb() {
   erase_if(Unperturbed, [&](StringRef Why) {
     return any_of(Perturbed, [&](const std::unique_ptr<DrawnLaunch> &L) {
       StringRef Input = Why.split(": ").first;
-      return is_contained(L->Changed, Input) || is_contained(L->Partly, Input);
+      return is_contained(L->Changed, Input) ||
+             is_contained(L->Partly, Input) || is_contained(L->Unread, Input);
     });
   });
   if (!O.Schedules || !O.Perturbed)
@@ -497,6 +500,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         continue;
       States.push_back(&(*L)->Plan->state());
       Changed.insert((*L)->Changed.begin(), (*L)->Changed.end());
+      Changed.insert((*L)->Unread.begin(), (*L)->Unread.end());
       for (StringRef Why : (*L)->Unchanged) {
         auto [Input, Reason] = Why.split(": ");
         Unchanged.insert_or_assign(Input, Reason);

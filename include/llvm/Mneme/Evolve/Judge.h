@@ -204,6 +204,7 @@ private:
     bool OnlyOrder;                   ///< Other values would be other work.
     std::vector<std::string> Changed; ///< Inputs, with other values.
     std::vector<std::string> Partly;  ///< Inputs, in another order.
+    std::vector<std::string> Unread;  ///< As Changed, of unread memory.
     std::vector<std::string> Unchanged; ///< With the reasons.
     std::unique_ptr<ReplayPlan> Plan;   ///< Of the recorded code.
   };
