@@ -42,6 +42,9 @@ static constexpr double UnseenShare = 0.5;
 static constexpr uint64_t ScheduledThreads = 1 << 21;
 static constexpr unsigned MinSchedules = 8;
 
+/// Launches with drawn inputs have other scalars from this number on.
+static constexpr unsigned FirstScalars = 2;
+
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
 
@@ -249,6 +252,17 @@ void Judge::noteUnperturbed(std::string Why) {
     Unperturbed.push_back(std::move(Why));
 }
 
+/// Returns the options of a launch that is not measured.
+ReplayOptions Judge::makeTestOptions(StringRef Device) const {
+  ReplayOptions Options = O.Farm.Base;
+  Options.RecordId.clear();
+  Options.Device = Device.str();
+  Options.Iterations = 0;
+  Options.Warmup = 0;
+  Options.Resources = false;
+  return Options;
+}
+
 /// Draws inputs of a training instance. A launch that the recorded code does
 /// not verify on is of no use.
 /// \param Scalars  draw scalars, too, if others of this number have some.
@@ -258,16 +272,11 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                                                           bool Scalars,
                                                           bool MovesBuffers) {
   unsigned I = Training[Number % Training.size()];
-  ReplayOptions Options = O.Farm.Base;
-  Options.RecordId.clear();
-  Options.Device = Device.str();
-  Options.Iterations = 0;
-  Options.Warmup = 0;
-  Options.Resources = false;
+  ReplayOptions Options = makeTestOptions(Device);
   PerturbOptions P;
   P.Seed = *O.Seed + Number + 1;
   P.OnlyOrder = Number == 0;
-  P.Scalars = Number >= 2 && Scalars;
+  P.Scalars = Number >= FirstScalars && Scalars;
   P.RoundScalars = Number / Training.size() % 2 == 0;
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
@@ -275,9 +284,9 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
   // Each instance gets launches of each kind: not in step with the instances.
-  if (Number >= 2) {
+  if (Number >= FirstScalars) {
     unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
-    P.Values = Ranges[(Number - 2 + Shift) % std::size(Ranges)];
+    P.Values = Ranges[(Number - FirstScalars + Shift) % std::size(Ranges)];
   }
   bool IsMoved = false;
   auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
@@ -371,60 +380,107 @@ Error Judge::perturb() {
   });
   if (!O.Schedules || !O.Perturbed)
     return Error::success();
-  // Races show on the host device, also those of a GPU's kernel.
-  if (Device != "host")
-    if (Error E = draw(1, "host", !O.FixedScalars).moveInto(OnHost))
-      return E;
-  return chooseSchedules();
+  std::vector<const DrawnLaunch *> Launches;
+  if (Error E = chooseScheduled(Device).moveInto(Launches))
+    return E;
+  return chooseSchedules(Launches);
 }
 
-/// Chooses the schedules under which the recorded code verifies.
-Error Judge::chooseSchedules() {
-  if (OnHost)
-    Scheduled = OnHost.get();
-  else if (!Perturbed.empty() && getFirstDevice(*Farm) == "host")
-    Scheduled = Perturbed[Perturbed.size() > 1].get();
-  if (!Scheduled) {
+/// Returns a recorded launch.
+Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::makeRecorded(unsigned I) {
+  auto L = std::make_unique<DrawnLaunch>();
+  L->Instance = I;
+  if (Error E =
+          Farm->plans()[I]->vary(makeTestOptions("host")).moveInto(L->Plan))
+    return std::move(E);
+  return std::move(L);
+}
+
+/// Races show on the host device, also those of a GPU's kernel. They may show
+/// in one launch only: each instance has one with the recorded scalars.
+Expected<std::vector<const Judge::DrawnLaunch *>>
+Judge::chooseScheduled(StringRef Device) {
+  // A GPU's results are not those of the host device.
+  constexpr unsigned MostOfGPU = 4;
+  bool IsHost = Device == "host";
+  for (unsigned N = 1; !IsHost && N <= std::min(O.Perturbed, MostOfGPU); ++N) {
+    Expected<std::unique_ptr<DrawnLaunch>> L = draw(N, "host", !O.FixedScalars);
+    if (!L)
+      return L.takeError();
+    if (*L)
+      OnHost.push_back(std::move(*L));
+  }
+  std::vector<const DrawnLaunch *> Launches;
+  std::set<unsigned> WithRecordedScalars;
+  for (const std::unique_ptr<DrawnLaunch> &L : IsHost ? Perturbed : OnHost) {
+    if (L->OnlyOrder)
+      continue;
+    Launches.push_back(L.get());
+    if (L->Number < FirstScalars || O.FixedScalars)
+      WithRecordedScalars.insert(L->Instance);
+  }
+  for (unsigned I = 0; IsHost && I != Farm->plans().size(); ++I)
+    if (!WithRecordedScalars.count(I)) {
+      Expected<std::unique_ptr<DrawnLaunch>> L = makeRecorded(I);
+      if (!L)
+        return L.takeError();
+      OnHost.push_back(std::move(*L));
+      Launches.insert(Launches.begin(), OnHost.back().get());
+    }
+  return std::move(Launches);
+}
+
+/// Chooses the schedules under which the recorded code verifies, of as many
+/// launches as there are schedules.
+Error Judge::chooseSchedules(ArrayRef<const DrawnLaunch *> Launches) {
+  if (Launches.empty())
     Unscheduled.push_back(
         "no launch with drawn inputs runs on the host device");
-    return Error::success();
-  }
-  auto Try = [&](ArrayRef<HostSchedule> Some, ScheduleChecks C) -> Error {
-    Expected<ReplayResult> R = replayScheduled(*Scheduled->Plan, Some, C);
-    if (!R)
-      return R.takeError();
-    return R->verified() ? Error::success() : createStringError(R->Error);
-  };
-  uint64_t Threads =
-      Scheduled->Plan->grid().count() * Scheduled->Plan->block().count();
-  unsigned Count = std::min<uint64_t>(
-      O.Schedules,
-      std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
-  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
-    bool IsRandom = Order == HostSchedule::Random;
-    std::vector<HostSchedule> Some;
-    for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
-      Some.push_back({Order, *O.Seed + N + 1});
-    static constexpr ScheduleChecks Levels[] = {
-        {true, true, true},   {true, true, false},  {true, false, true},
-        {true, false, false}, {false, false, true}, {false, false, false}};
-    std::string Why;
-    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
-      Error E = Try(Some, C);
-      if (E) {
-        Why = toString(std::move(E));
+  Launches = Launches.take_front(O.Schedules);
+  uint64_t Seed = *O.Seed;
+  for (const DrawnLaunch *L : Launches) {
+    uint64_t Threads = L->Plan->grid().count() * L->Plan->block().count();
+    uint64_t Count = std::min<uint64_t>(
+        O.Schedules,
+        std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
+    for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
+      bool IsRandom = Order == HostSchedule::Random;
+      // The order of blocks is random, too, under random schedules.
+      if (!IsRandom && L != Launches.back())
         continue;
-      }
-      if (IsRandom)
-        Checks = C;
-      append_range(Schedules, Some);
-      Why.clear();
-      break;
+      ScheduledLaunch S = {L, {}, {}};
+      for (uint64_t N = IsRandom ? divideCeil(Count, Launches.size())
+                                 : divideCeil(Count, 4u);
+           N; --N)
+        S.Schedules.push_back({Order, ++Seed});
+      Expected<bool> Passes = findChecks(S);
+      if (!Passes)
+        return Passes.takeError();
+      if (*Passes)
+        Scheduled.push_back(std::move(S));
     }
-    if (!Why.empty())
-      Unscheduled.push_back(Why);
   }
   return Error::success();
+}
+
+/// Sets the checks that the recorded code stands.
+/// \returns false if it does not verify.
+Expected<bool> Judge::findChecks(ScheduledLaunch &S) {
+  static constexpr ScheduleChecks Levels[] = {
+      {true, true, true},   {true, true, false},  {true, false, true},
+      {true, false, false}, {false, false, true}, {false, false, false}};
+  bool IsRandom = S.Schedules.front().Order == HostSchedule::Random;
+  std::string Why;
+  for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
+    S.Checks = C;
+    Expected<ReplayResult> R = replayScheduled(*S.Launch->Plan, S.Schedules, C);
+    if (R && R->verified())
+      return true;
+    Why = R ? R->Error : toString(R.takeError());
+  }
+  if (!is_contained(Unscheduled, Why))
+    Unscheduled.push_back(Why);
+  return false;
 }
 
 TestSetting Judge::makeSetting(unsigned Rounds, double MinEffect) {
@@ -461,9 +517,10 @@ json::Object Judge::describe(bool IsOver) const {
         {"launch", Farm->plans()[L->Instance]->instance().DynamicHash},
         {"changed", std::move(Changed)}});
   }
-  for (const HostSchedule &S : Schedules)
-    if (IsOver)
-      Orders.push_back(S.toString());
+  for (const ScheduledLaunch &L : Scheduled)
+    for (const HostSchedule &S : L.Schedules)
+      if (IsOver)
+        Orders.push_back(S.toString());
   return json::Object{
       {"training", Ids(Training)},
       {"held_out", Ids(HeldOut)},
@@ -805,25 +862,16 @@ Error Judge::testDrawn(const CandidateConfig &Config, Judgement &J) {
 }
 
 Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
-  if (Schedules.empty())
-    return Error::success();
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*Scheduled, Config);
-  if (Plan && !*Plan)
-    Plan = makePlan(*Farm->plans()[Scheduled->Instance], *Scheduled, Config,
-                    /*WillCompile=*/true);
-  if (!Plan)
-    return Plan.takeError();
-  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
-    std::vector<HostSchedule> Some;
-    copy_if(Schedules, std::back_inserter(Some),
-            [&](const HostSchedule &S) { return S.Order == Order; });
-    if (Some.empty())
-      continue;
+  for (const ScheduledLaunch &S : Scheduled) {
     if (isStopped(J))
       return Error::success();
-    Expected<ReplayResult> R = replayScheduled(
-        **Plan, Some,
-        Order == HostSchedule::Random ? Checks : ScheduleChecks());
+    Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*S.Launch, Config);
+    if (Plan && !*Plan)
+      Plan = makePlan(*Farm->plans()[S.Launch->Instance], *S.Launch, Config,
+                      /*WillCompile=*/true);
+    if (!Plan)
+      return Plan.takeError();
+    Expected<ReplayResult> R = replayScheduled(**Plan, S.Schedules, S.Checks);
     if (!R)
       return R.takeError();
     if (FailureKind Kind(R->V); !Kind.empty()) {
@@ -831,7 +879,7 @@ Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
                   "a launch whose blocks and threads run in another order");
       return Error::success();
     }
-    J.TestedLaunches += Some.size();
+    J.TestedLaunches += S.Schedules.size();
   }
   return Error::success();
 }

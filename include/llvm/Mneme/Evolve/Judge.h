@@ -157,7 +157,12 @@ private:
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
                                               bool Scalars,
                                               bool MovesBuffers = true);
-  Error chooseSchedules();
+  ReplayOptions makeTestOptions(StringRef Device) const;
+  Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
+  Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
+  Error chooseSchedules(ArrayRef<const DrawnLaunch *> Launches);
+  struct ScheduledLaunch;
+  Expected<bool> findChecks(ScheduledLaunch &S);
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
@@ -200,8 +205,8 @@ private:
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
   std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
-    unsigned Number, Instance;
-    bool OnlyOrder;                   ///< Other values would be other work.
+    unsigned Number = 0, Instance = 0;
+    bool OnlyOrder = false;           ///< Other values would be other work.
     std::vector<std::string> Changed; ///< Inputs, with other values.
     std::vector<std::string> Partly;  ///< Inputs, in another order.
     std::vector<std::string> Unread;  ///< As Changed, of unread memory.
@@ -213,11 +218,14 @@ private:
   /// can be drawn.
   std::map<const DrawnLaunch *, std::unique_ptr<DrawnLaunch>> WithOwnScalars;
   std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
-  /// The launch of the schedules; null if there is none.
-  const DrawnLaunch *Scheduled = nullptr;
-  std::unique_ptr<DrawnLaunch> OnHost; ///< Of a GPU's recording.
-  std::vector<HostSchedule> Schedules;
-  ScheduleChecks Checks; ///< That the recorded code stands.
+  /// For schedules only: recorded ones; of a GPU's recording, drawn ones.
+  std::vector<std::unique_ptr<DrawnLaunch>> OnHost;
+  struct ScheduledLaunch {
+    const DrawnLaunch *Launch;
+    std::vector<HostSchedule> Schedules; ///< Of one kind.
+    ScheduleChecks Checks;               ///< That the recorded code stands.
+  };
+  std::vector<ScheduledLaunch> Scheduled;
   std::vector<std::string> Unscheduled; ///< Why schedules are not tried.
   uint64_t NextId = 1;
 };
