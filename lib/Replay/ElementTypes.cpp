@@ -404,6 +404,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;
   Types.IsRead.resize(Types.OfRegion.size());
+  Types.IsWritten = Types.IsRead;
   Types.OfLoads.resize(Types.OfRegion.size());
   Types.Records.resize(Types.OfRegion.size());
   std::vector<std::vector<RegionAccess>> Accesses(Types.OfRegion.size());
@@ -460,6 +461,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
     }
     if (!IsStore)
       return;
+    Types.IsWritten[*Region] = true;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
     Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
     Merge(Types.OfRegion[*Region], Seen[*Region], DType);

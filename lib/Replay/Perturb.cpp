@@ -392,6 +392,9 @@ Error Perturber::prepare() {
   LaunchSeconds = secondsSince(Start);
   for (auto [Old, New] : zip_equal(Before, After))
     IsChanged.push_back(Old != New);
+  // A launch that writes what is there already says nothing about that.
+  if (!is_contained(IsChanged, true))
+    IsChanged = Types.IsWritten;
   NonFinite = countNonFinite(After);
   Memory Again;
   if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))

@@ -135,6 +135,20 @@ TEST_F(PerturbTest, UnreadMemoryWithAddressesIsListed) {
               ElementsAre("buffer 0: it contains addresses or handles"));
 }
 
+/// Zeros are copied over zeros.
+TEST_F(PerturbTest, OutputsMayBeAsBefore) {
+  setUp(R"(
+  %third = getelementptr float, ptr %in, i64 2
+  %v = load float, ptr %third
+  store float %v, ptr %out
+  ret void
+})",
+        StringRef("\0\0\0\0\0\0\0\0", 8));
+  PerturbedLaunch L = perturb({});
+  EXPECT_THAT(L.Changed, ElementsAre("buffer 0"));
+  EXPECT_THAT(L.Unchanged, IsEmpty());
+}
+
 TEST_F(PerturbTest, ScalarsAreRoundNumbers) {
   K.Instances[0].Block = {48, 1, 1};
   K.Instances[0].Grid = {10, 1, 1};
