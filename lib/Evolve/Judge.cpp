@@ -44,6 +44,11 @@ static constexpr unsigned MinSchedules = 8;
 
 /// Launches with drawn inputs have other scalars from this number on.
 static constexpr unsigned FirstScalars = 2;
+/// From this number on, launches are only for times: of each instance, one with
+/// inputs in another order, and one with other values.
+static constexpr unsigned FirstTimed = 1 << 20;
+/// Pack needs as many launches to serve a range of scalars.
+static constexpr unsigned MinRangeLaunches = 8;
 
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
@@ -82,6 +87,7 @@ json::Value mneme::toJSON(const Judgement &J) {
                                               : json::Value(nullptr)},
                       {"speedup", MakeInterval(J.Speedup)},
                       {"unseen_speedup", MakeInterval(J.UnseenSpeedup)},
+                      {"untimed", OrNull(J.Untimed)},
                       {"tested_launches", J.TestedLaunches},
                       {"seconds", std::move(Seconds)}};
 }
@@ -252,6 +258,11 @@ void Judge::noteUnperturbed(std::string Why) {
     Unperturbed.push_back(std::move(Why));
 }
 
+/// Whether the scalars of a drawn launch are round numbers.
+bool Judge::isRound(unsigned Number) const {
+  return Number / Training.size() % 2 == 0;
+}
+
 /// Returns the options of a launch that is not measured.
 ReplayOptions Judge::makeTestOptions(StringRef Device) const {
   ReplayOptions Options = O.Farm.Base;
@@ -271,20 +282,22 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                                                           StringRef Device,
                                                           bool Scalars,
                                                           bool MovesBuffers) {
-  unsigned I = Training[Number % Training.size()];
+  bool IsTimed = Number >= FirstTimed;
+  unsigned I =
+      IsTimed ? (Number - FirstTimed) / 2 : Training[Number % Training.size()];
   ReplayOptions Options = makeTestOptions(Device);
   PerturbOptions P;
   P.Seed = *O.Seed + Number + 1;
-  P.OnlyOrder = Number == 0;
-  P.Scalars = Number >= FirstScalars && Scalars;
-  P.RoundScalars = Number / Training.size() % 2 == 0;
+  P.OnlyOrder = IsTimed ? Number % 2 == 0 : Number == 0;
+  P.Scalars = Number >= FirstScalars && !IsTimed && Scalars;
+  P.RoundScalars = isRound(Number);
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
   // Each instance gets launches of each kind: not in step with the instances.
-  if (Number >= FirstScalars) {
+  if (Number >= FirstScalars && !IsTimed) {
     unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
     P.Values = Ranges[(Number - FirstScalars + Shift) % std::size(Ranges)];
   }
@@ -545,6 +558,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
   for (unsigned I : Training) {
     const ReplayPlan &Own = *Farm->plans()[I];
     std::vector<const RecordedState *> States = {&Own.state()};
+    std::vector<const DrawnLaunch *> Launches;
     std::set<StringRef> Changed;
     std::map<StringRef, StringRef> Unchanged;
     for (const std::unique_ptr<DrawnLaunch> &Any : Perturbed) {
@@ -556,6 +570,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
       if (!*L)
         continue;
       States.push_back(&(*L)->Plan->state());
+      Launches.push_back(*L);
       Changed.insert((*L)->Changed.begin(), (*L)->Changed.end());
       Changed.insert((*L)->Unread.begin(), (*L)->Unread.end());
       for (StringRef Why : (*L)->Unchanged) {
@@ -573,6 +588,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         Unvaried.push_back(json::Object{{"input", json::fixUTF8(Input)},
                                         {"reason", json::fixUTF8(Why)}});
     json::Array Arguments;
+    json::Value Slowest = nullptr;
     for (auto [N, A] : enumerate(Own.kernel().Args)) {
       if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
           !StringRef(A.Type).starts_with("i"))
@@ -583,11 +599,21 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         llvm::copy(S->args()[N], reinterpret_cast<char *>(&Bits));
         Values.push_back(SignExtend64(Bits, 8 * A.Size));
       }
-      if (!all_equal(Values))
-        Arguments.push_back(makeTestedArgument(N, Values));
+      if (all_equal(Values))
+        continue;
+      if (Arguments.empty() && Launches.size() >= MinRangeLaunches) {
+        Expected<std::optional<RatioEstimate>> Ratio =
+            timeEnds(Launches, N, Config);
+        if (!Ratio)
+          return Ratio.takeError();
+        if (*Ratio)
+          Slowest = toArray(**Ratio);
+      }
+      Arguments.push_back(makeTestedArgument(N, Values));
     }
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
+                               {"speedup", std::move(Slowest)},
                                {"arguments", std::move(Arguments)},
                                {"unvaried", std::move(Unvaried)}});
   }
@@ -766,6 +792,7 @@ Error Judge::compare(const CandidateConfig &Config, Judgement &J) {
       return Error::success();
     Ratios.push_back(estimatePairedRatio(P->Samples[0], P->Samples[1]));
   }
+  J.TrainingSpeedups = Ratios;
   J.Speedup = combineRatios(
       Ratios, std::vector<double>(Ratios.size(), 1.0 / Ratios.size()));
   J.Seconds[static_cast<size_t>(JudgeStage::Compare)] += secondsSince(Begin);
@@ -905,14 +932,82 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
       return "it is slower than the recorded code on a launch that was held "
              "out";
   }
-  if (Perturbed.empty() || !Perturbed.front()->OnlyOrder || isStopped(J))
+  // The mean of several launches hides one whose results are remembered.
+  if (Training.size() > 1 && J.TrainingSpeedups.empty())
+    if (Error E = compare(Config, J); E || !J.Failure.empty())
+      return std::move(E);
+  J.UnseenSpeedup.reset();
+  J.Untimed = O.Perturbed ? "" : "--perturb=0";
+  if (!O.Perturbed)
     return "";
-  Expected<std::unique_ptr<ReplayPlan>> Plan =
-      makeDrawn(*Perturbed.front(), Config);
+  for (auto [Place, I] : enumerate(Training)) {
+    bool IsTimed = false;
+    for (bool OnlyOrder : {true, false}) {
+      if (isStopped(J))
+        return "";
+      Expected<const DrawnLaunch *> L = findTimed(I, OnlyOrder);
+      if (!L)
+        return L.takeError();
+      Expected<std::optional<RatioEstimate>> Ratio = std::nullopt;
+      if (*L)
+        Ratio = timeDrawn(**L, Config, J);
+      if (!Ratio)
+        return Ratio.takeError();
+      if (!J.Failure.empty())
+        return "";
+      if (!*Ratio)
+        continue;
+      const RatioEstimate &Seen =
+          J.TrainingSpeedups.empty() ? *J.Speedup : J.TrainingSpeedups[Place];
+      // Other values can be other work.
+      bool IsSlower =
+          OnlyOrder || !IsTimed
+              ? std::log((*Ratio)->High) < UnseenShare * std::log(Seen.Low)
+              : (*Ratio)->High < 1;
+      IsTimed = true;
+      if (!J.UnseenSpeedup || (*Ratio)->Value < J.UnseenSpeedup->Value)
+        J.UnseenSpeedup = **Ratio;
+      if (IsSlower)
+        return formatv("it is {0:f2} times as fast as the recorded code on the "
+                       "recorded inputs, but {1:f2} times on {2}",
+                       Seen.Value, (*Ratio)->Value,
+                       OnlyOrder ? "the same inputs in another order"
+                                 : "inputs of other values")
+            .str();
+    }
+    if (!IsTimed && J.Untimed.empty())
+      J.Untimed = Unperturbed.empty() ? "no other inputs can be drawn"
+                                      : join(Unperturbed, "; ");
+  }
+  return "";
+}
+
+/// Returns a launch of a training instance that does similar work as the
+/// recorded one; null if none can be drawn.
+Expected<const Judge::DrawnLaunch *> Judge::findTimed(unsigned Instance,
+                                                      bool OnlyOrder) {
+  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed)
+    if (L->Instance == Instance && L->OnlyOrder == OnlyOrder &&
+        L->Number < FirstScalars)
+      return L.get();
+  unsigned Number = FirstTimed + 2 * Instance + !OnlyOrder;
+  auto [It, IsNew] = Timed.try_emplace(Number);
+  if (IsNew)
+    if (Error E = draw(Number, getFirstDevice(*Farm), /*Scalars=*/false)
+                      .moveInto(It->second))
+      return std::move(E);
+  return It->second.get();
+}
+
+/// Returns the speed-up on a drawn launch; unset if it was not measured.
+Expected<std::optional<RatioEstimate>>
+Judge::timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config,
+                 Judgement &J) {
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(L, Config);
   if (!Plan)
     return Plan.takeError();
   if (!*Plan)
-    return "";
+    return std::nullopt;
   ReplayOptions Options = (*Plan)->options();
   Options.Compared = Baseline::Recompiled;
   Options.Iterations = O.Rounds;
@@ -922,20 +1017,51 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
   Expected<ReplayResult> R = runIsolatedReplay(**Plan);
   if (!R)
     return R.takeError();
-  if (FailureKind Kind(R->V); !Kind.empty()) {
-    failHeldOut(J, Kind, "a launch with inputs in another order");
-    return "";
+  if (FailureKind Kind(R->V); !Kind.empty())
+    failHeldOut(J, Kind,
+                L.OnlyOrder ? "a launch with inputs in another order"
+                            : "a launch with other inputs");
+  return R->Compared ? R->Compared->Speedup : std::nullopt;
+}
+
+/// Returns the lowest speed-up at the ends of the ranges of scalars that a
+/// package would serve; unset if there are none. Of round numbers, the lowest
+/// one is an end, too: many versions are fast for these.
+Expected<std::optional<RatioEstimate>>
+Judge::timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
+                const CandidateConfig &Config) {
+  auto Get = [&](const DrawnLaunch *L) {
+    StringRef Bytes = L->Plan->state().args()[Argument];
+    uint64_t Bits = 0;
+    llvm::copy(Bytes, reinterpret_cast<char *>(&Bits));
+    return SignExtend64(Bits, 8 * Bytes.size());
+  };
+  std::set<const DrawnLaunch *> Ends;
+  for (bool IsRound : {true, false}) {
+    SmallVector<const DrawnLaunch *> Some;
+    copy_if(Launches, std::back_inserter(Some), [&](const DrawnLaunch *L) {
+      return L->Number >= FirstScalars && isRound(L->Number) == IsRound;
+    });
+    if (Some.empty())
+      continue;
+    auto [Low, High] = std::minmax_element(
+        Some.begin(), Some.end(),
+        [&](const auto *A, const auto *B) { return Get(A) < Get(B); });
+    Ends.insert(*Low);
+    if (!IsRound)
+      Ends.insert(*High);
   }
-  if (!R->Compared || !R->Compared->Speedup)
-    return "";
-  J.UnseenSpeedup = R->Compared->Speedup;
-  if (std::log(J.UnseenSpeedup->High) < UnseenShare * std::log(J.Speedup->Low))
-    return formatv("it is {0:f2} times as fast as the recorded code on the "
-                   "recorded inputs, but {1:f2} times on the same inputs in "
-                   "another order",
-                   J.Speedup->Value, J.UnseenSpeedup->Value)
-        .str();
-  return "";
+  std::optional<RatioEstimate> Worst;
+  for (const DrawnLaunch *L : Ends) {
+    Judgement Unused; // It verified.
+    Expected<std::optional<RatioEstimate>> Ratio =
+        timeDrawn(*L, Config, Unused);
+    if (!Ratio)
+      return Ratio.takeError();
+    if (*Ratio && (!Worst || (*Ratio)->Value < Worst->Value))
+      Worst = **Ratio;
+  }
+  return Worst;
 }
 
 /// What else the machine does can make a time look wrong: a version is refused

@@ -78,8 +78,12 @@ struct Judgement {
   /// Speed-up over the recorded code: of the measurements, and of pairs.
   std::optional<double> Estimate;
   std::optional<RatioEstimate> Speedup;
-  /// The same, of inputs in another order, which the author has not seen.
+  /// Of each training instance; empty if unknown.
+  std::vector<RatioEstimate> TrainingSpeedups;
+  /// The lowest one on inputs in another order or of other values, which the
+  /// author has not seen.
   std::optional<RatioEstimate> UnseenSpeedup;
+  std::string Untimed; ///< Why an instance has no such inputs.
   /// Launches besides those of the training that the candidate verified on:
   /// held out, with drawn inputs, and under other schedules.
   unsigned TestedLaunches = 0;
@@ -157,6 +161,7 @@ private:
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
                                               bool Scalars,
                                               bool MovesBuffers = true);
+  bool isRound(unsigned Number) const;
   ReplayOptions makeTestOptions(StringRef Device) const;
   Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
   Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
@@ -186,6 +191,12 @@ private:
   Error testSchedules(const CandidateConfig &Config, Judgement &J);
   Expected<std::string> findTimeDoubt(const CandidateConfig &Config,
                                       Judgement &J);
+  Expected<const DrawnLaunch *> findTimed(unsigned Instance, bool OnlyOrder);
+  Expected<std::optional<RatioEstimate>>
+  timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config, Judgement &J);
+  Expected<std::optional<RatioEstimate>>
+  timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
+           const CandidateConfig &Config);
   Error timeUnseen(const CandidateConfig &Config, Judgement &J);
 
   JudgeOptions O;
@@ -217,6 +228,8 @@ private:
   /// Drawn launches with the recorded scalars instead of others; null if none
   /// can be drawn.
   std::map<const DrawnLaunch *, std::unique_ptr<DrawnLaunch>> WithOwnScalars;
+  /// Drawn launches for times, by their numbers; null if none can be drawn.
+  std::map<unsigned, std::unique_ptr<DrawnLaunch>> Timed;
   std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
   /// For schedules only: recorded ones; of a GPU's recording, drawn ones.
   std::vector<std::unique_ptr<DrawnLaunch>> OnHost;
