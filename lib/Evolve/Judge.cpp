@@ -258,9 +258,11 @@ void Judge::noteUnperturbed(std::string Why) {
     Unperturbed.push_back(std::move(Why));
 }
 
-/// Whether the scalars of a drawn launch are round numbers.
+/// Whether the scalars of a drawn launch are round numbers: not in step with
+/// the instances.
 bool Judge::isRound(unsigned Number) const {
-  return Number / Training.size() % 2 == 0;
+  unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
+  return (Number + Shift) % 2 == 0;
 }
 
 /// Returns the options of a launch that is not measured.

@@ -69,9 +69,9 @@ struct PerturbedLaunch {
 /// the folder \p Dir, with other inputs. The outcome is what the recorded code
 /// computes on the plan's device. An input keeps its recorded contents if the
 /// recorded code fails with the others that were drawn, writes to buffers that
-/// it did not change in the recorded launch, computes infinities or NaNs from
-/// values that are Near, or if its results begin to depend on the order of
-/// blocks. Fails if no input can be changed.
+/// it did not change in the recorded launch (unless it changed none), computes
+/// infinities or NaNs from values that are Near, or if its results begin to
+/// depend on the order of blocks. Fails if no input can be changed.
 Expected<PerturbedLaunch> writePerturbed(const ReplayPlan &Plan, StringRef Dir,
                                          const PerturbOptions &O);
 
