@@ -7,7 +7,7 @@ __global__ void scale(const float *A, float *C, int N) {
   if (I >= N)
     return;
   float S = A[I];
-  for (volatile int R = 0; R < 80; R = R + 1)
+  for (volatile int R = 0; R < 200; R = R + 1)
     ;
   C[I] = S * 3;
 }
