@@ -32,8 +32,8 @@ int main(int argc, char **) {
     matmul<<<dim3(N / 32, N / 32), dim3(16, 16)>>>(A, B, C, N / 2);
   if (cudaMemcpy(Host, C, sizeof(Host), cudaMemcpyDeviceToHost))
     return 1;
-  double Sum = 0;
+  double Total = 0;
   for (int I = 0; I < N * N / (argc > 1 ? 4 : 1); ++I)
-    Sum += Host[I];
-  printf("%g\n", Sum);
+    Total += Host[I];
+  printf("%g\n", Total);
 }
