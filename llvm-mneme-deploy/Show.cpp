@@ -267,22 +267,45 @@ static std::string listUnvaried(const json::Value &Provenance) {
   return join(Names, ", ");
 }
 
+/// Returns the lowest speed-up that tests measured at the ends of the ranges of
+/// scalars; empty if there are none.
+static std::string describeSlowest(const json::Value &Provenance) {
+  const json::Object *O = Provenance.getAsObject();
+  std::optional<double> Slowest;
+  if (const json::Array *Tested = O ? O->getArray("tested") : nullptr)
+    for (const json::Value &V : *Tested)
+      if (const json::Object *L = V.getAsObject())
+        if (const json::Array *Speedup = L->getArray("speedup");
+            Speedup && !Speedup->empty())
+          if (std::optional<double> Value = Speedup->front().getAsNumber())
+            Slowest = std::min(Slowest.value_or(*Value), *Value);
+  return Slowest ? formatv(", {0:f2} times as fast at the slowest end of the "
+                           "arguments' ranges",
+                           *Slowest)
+                       .str()
+                 : "";
+}
+
 /// What the code is made from, and how far it was verified.
 static std::string describeCode(const PackagedVariant &V) {
   switch (V.Fields.Code) {
   case MNEME_CODE_PROVEN:
     return "the recorded kernel's (proven)";
   case MNEME_CODE_TESTED:
-    return formatv("another source (tested on {0} launches)",
-                   countTests(getProvenance(V)));
+    return formatv("another source (tested on {0} launches{1})",
+                   countTests(getProvenance(V)),
+                   describeSlowest(getProvenance(V)));
   case MNEME_CODE_VERIFIED: {
     json::Value Provenance = getProvenance(V);
-    std::string Unvaried = listUnvaried(Provenance);
+    std::string Unvaried = listUnvaried(Provenance),
+                Slowest = describeSlowest(Provenance);
+    if (!Unvaried.empty())
+      Unvaried = ", none of which changed " + Unvaried;
     return "another source (verified, for launches like the recorded one" +
-           (Unvaried.empty()
+           (Unvaried.empty() && Slowest.empty()
                 ? ""
-                : formatv("; tested on {0} launches, none of which changed {1}",
-                          countTests(Provenance), Unvaried)
+                : formatv("; tested on {0} launches{1}{2}",
+                          countTests(Provenance), Unvaried, Slowest)
                       .str()) +
            ")";
   }

@@ -466,6 +466,13 @@ static Expected<int> runEvolve(ToolArgs) {
                         "code (95 % CI {2:f2} to {3:f2}): {4}\n",
                         *R->Winner, R->Speedup.Value, R->Speedup.Low,
                         R->Speedup.High, pathIn(Output, "winner.cu"));
+  if (R->UnseenSpeedup)
+    textOuts() << formatv("on inputs that it was not tuned for: at least "
+                          "{0:f2} times as fast\n",
+                          R->UnseenSpeedup->Value);
+  if (!R->Untimed.empty())
+    textOuts() << "not timed on other inputs: " << printable(R->Untimed)
+               << '\n';
   if (const std::optional<SmallestChange> &S = R->Smallest)
     textOuts() << formatv(
         "{0} of {1} changed places and {2} settings are {3:f2} "

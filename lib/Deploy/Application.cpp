@@ -560,7 +560,37 @@ Error Application::runReference() {
   Expected<ApplicationRun> Again = run({});
   if (!Again)
     return Again.takeError();
-  return comparePlain(*Again);
+  if (Error E = comparePlain(*Again))
+    return E;
+  return checkResults();
+}
+
+/// Fails if there is nothing to compare: any kernel would be right.
+Error Application::checkResults() const {
+  if (!O.Check.empty())
+    return Error::success();
+  std::vector<std::string> Names = {"stdout"};
+  for (const std::string &Path : O.OutputFiles)
+    Names.push_back(("files/" + sys::path::filename(Path)).str());
+  for (const std::string &Name : Names) {
+    Expected<std::unique_ptr<MemoryBuffer>> File =
+        readFile(Reference.Folder.pathOf(Name));
+    if (!File)
+      return File.takeError();
+    StringRef Text = (*File)->getBuffer();
+    if (Ignored ? !dropLines(Text, *Ignored).empty() : !Text.empty())
+      return Error::success();
+  }
+  return createStringError(
+      "nothing to compare: " +
+      (Ignored ? "--ignore-lines='" + O.IgnoreLines +
+                     "' matches all lines of the results"
+               : "the application prints nothing" +
+                     std::string(O.OutputFiles.empty()
+                                     ? ""
+                                     : ", and its output files are empty")) +
+      "; name its result files with --output-file, or judge the results with "
+      "--check=COMMAND (--check=true if its exit code is the result)");
 }
 
 Expected<std::unique_ptr<Application>>

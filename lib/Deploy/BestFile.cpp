@@ -135,6 +135,10 @@ static bool readTested(const json::Value &V, MeasuredWinner &W) {
   TestedLaunch &L = W.Tested.emplace_back();
   L.RecordId = Id->str();
   L.Count = Count;
+  // The upper end of the interval.
+  const json::Array *Speedup = O->getArray("speedup");
+  if (Speedup && Speedup->size() == 3)
+    L.IsSlower = Speedup->back().getAsNumber().value_or(1) < 1;
   // Arguments are guarded.
   const json::Array *Unvaried = O->getArray("unvaried");
   L.KeptMemory = !Unvaried || any_of(*Unvaried, [](const json::Value &I) {

@@ -18,6 +18,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/JSON.h"
@@ -77,14 +78,9 @@ static bool hasPointer(const Type *T) {
   return T->isPtrOrPtrVectorTy() || any_of(T->subtypes(), hasPointer);
 }
 
-/// Texts of instructions that access memory.
-static bool accessesMemory(const CallBase &Call) {
-  const auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
-  if (!Asm)
-    return false;
-  StringRef Text = Asm->getAsmString();
-  return any_of(ArrayRef<StringRef>{"[", "load", "store", "atomic"},
-                [&](StringRef Word) { return Text.contains(Word); });
+static bool loads(const CallBase &Asm) {
+  return any_of(findAsmAccesses(Asm),
+                [](const AsmAccess &A) { return A.IsLoad; });
 }
 
 namespace {
@@ -168,7 +164,8 @@ bool AddressFinder::isLoaded(const Value &Number) {
       if (!isPrivate(*Load->getPointerOperand()))
         return true;
     } else if (const auto *Call = dyn_cast<CallBase>(I)) {
-      if (Call->mayReadFromMemory() && !isa<DbgInfoIntrinsic>(Call))
+      if ((Call->mayReadFromMemory() && !isa<DbgInfoIntrinsic>(Call)) ||
+          loads(*Call))
         return true;
       append_range(Parts, Call->args());
     } else if (I->mayReadFromMemory()) {
@@ -212,9 +209,11 @@ bool AddressFinder::loadsAddress(const Instruction &I) {
     return isLoaded(*Cast->getOperand(0)) ||
            isPutTogether(*Cast->getOperand(0));
   const auto *Call = dyn_cast<CallBase>(&I);
-  return Call && accessesMemory(*Call) &&
-         any_of(Call->args(), [&](const Use &A) {
-           return A->getType()->isIntegerTy(64) && isLoaded(*A);
+  if (!Call || !Call->isInlineAsm())
+    return false;
+  return (hasPointer(Call->getType()) && loads(*Call)) ||
+         any_of(findAsmAccesses(*Call), [&](const AsmAccess &A) {
+           return A.Address->getType()->isIntegerTy(64) && isLoaded(*A.Address);
          });
 }
 
@@ -330,19 +329,12 @@ bool AddressUse::isKnown(const ICmpInst &Compare) const {
 
 /// Returns true if assembly uses an operand only as the place of an access.
 static bool isPlaceOf(const CallBase &Asm, const Use &Operand) {
-  const auto *Code = cast<InlineAsm>(Asm.getCalledOperand());
-  unsigned Number = 0, Argument = 0;
-  for (const InlineAsm::ConstraintInfo &C : Code->ParseConstraints()) {
-    if (C.Type == InlineAsm::isClobber)
-      continue;
-    if (C.hasMatchingInput())
-      return false;
-    if (C.hasArg() && Argument++ == Asm.getArgOperandNo(&Operand))
-      break;
-    ++Number;
-  }
-  StringRef Text = Code->getAsmString();
-  std::string Name = "$" + std::to_string(Number);
+  std::optional<unsigned> Number =
+      findAsmOperand(Asm, Asm.getArgOperandNo(&Operand));
+  if (!Number)
+    return false;
+  StringRef Text = cast<InlineAsm>(Asm.getCalledOperand())->getAsmString();
+  std::string Name = "$" + std::to_string(*Number);
   for (size_t At = Text.find('$'); At != StringRef::npos;
        At = Text.find('$', At + 1)) {
     StringRef Rest = Text.drop_front(At);
@@ -360,9 +352,10 @@ bool AddressUse::followCall(const CallBase &Call, const Value &V) {
   if (isa<AssumeInst>(Call))
     return false;
   if (Call.isInlineAsm())
-    return !accessesMemory(Call) || any_of(Call.args(), [&](const Use &A) {
-      return A.get() == &V && !isPlaceOf(Call, A);
-    });
+    return findAsmAccesses(Call).empty() ||
+           any_of(Call.args(), [&](const Use &A) {
+             return A.get() == &V && !isPlaceOf(Call, A);
+           });
   const Function *Callee = Call.getCalledFunction();
   if (!Callee || !V.getType()->isPointerTy())
     return true;

@@ -286,12 +286,13 @@ Error GuardMaker::guardWords(unsigned Arg, StringRef Bytes,
 
 /// Returns what launches that were made to test the code varied. Null if they
 /// are too few to say something about the values between theirs, or had some
-/// memory in common with the recorded one.
+/// memory in common with the recorded one, or if other scalars made the code
+/// slow.
 const TestedLaunch *GuardMaker::getTests() const {
   constexpr unsigned MinTests = 8;
   auto Own = llvm::find_if(Winner.Tested, [&](const TestedLaunch &L) {
     return L.RecordId == Recorded.DynamicHash && L.Count >= MinTests &&
-           !L.KeptMemory;
+           !L.KeptMemory && !L.IsSlower;
   });
   return Own == Winner.Tested.end() ? nullptr : &*Own;
 }

@@ -502,6 +502,8 @@ Error Evolution::finish() {
     if (J.passed()) {
       Outcome.Winner = Number;
       Outcome.Speedup = *J.Speedup;
+      Outcome.UnseenSpeedup = J.UnseenSpeedup;
+      Outcome.Untimed = J.Untimed;
       if (Error E = writeWinner(C, Config.of(0), std::move(*R)))
         return E;
       return explain(C, Config, J);
@@ -541,10 +543,16 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
           json::Object{{"number", *N},
                        {"origin", All[*N].Origin},
                        {"description", json::fixUTF8(All[*N].Description)}});
-    Winner = json::Object{{"number", *R.Winner},
-                          {"speedup", toArray(R.Speedup)},
-                          {"config", json::Object(C.Config)},
-                          {"lineage", std::move(Lineage)}};
+    Winner = json::Object{
+        {"number", *R.Winner},
+        {"speedup", toArray(R.Speedup)},
+        {"unseen_speedup", R.UnseenSpeedup
+                               ? json::Value(toArray(*R.UnseenSpeedup))
+                               : json::Value(nullptr)},
+        {"untimed", R.Untimed.empty() ? json::Value(nullptr)
+                                      : json::Value(json::fixUTF8(R.Untimed))},
+        {"config", json::Object(C.Config)},
+        {"lineage", std::move(Lineage)}};
   }
   return json::Object{{"candidates", R.Candidates},
                       {"verified", R.Verified},

@@ -42,6 +42,14 @@ static constexpr double UnseenShare = 0.5;
 static constexpr uint64_t ScheduledThreads = 1 << 21;
 static constexpr unsigned MinSchedules = 8;
 
+/// Launches with drawn inputs have other scalars from this number on.
+static constexpr unsigned FirstScalars = 2;
+/// From this number on, launches are only for times: of each instance, one with
+/// inputs in another order, and one with other values.
+static constexpr unsigned FirstTimed = 1 << 20;
+/// Pack needs as many launches to serve a range of scalars.
+static constexpr unsigned MinRangeLaunches = 8;
+
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
 
@@ -79,6 +87,7 @@ json::Value mneme::toJSON(const Judgement &J) {
                                               : json::Value(nullptr)},
                       {"speedup", MakeInterval(J.Speedup)},
                       {"unseen_speedup", MakeInterval(J.UnseenSpeedup)},
+                      {"untimed", OrNull(J.Untimed)},
                       {"tested_launches", J.TestedLaunches},
                       {"seconds", std::move(Seconds)}};
 }
@@ -249,6 +258,24 @@ void Judge::noteUnperturbed(std::string Why) {
     Unperturbed.push_back(std::move(Why));
 }
 
+/// Whether the scalars of a drawn launch are round numbers: not in step with
+/// the instances.
+bool Judge::isRound(unsigned Number) const {
+  unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
+  return (Number + Shift) % 2 == 0;
+}
+
+/// Returns the options of a launch that is not measured.
+ReplayOptions Judge::makeTestOptions(StringRef Device) const {
+  ReplayOptions Options = O.Farm.Base;
+  Options.RecordId.clear();
+  Options.Device = Device.str();
+  Options.Iterations = 0;
+  Options.Warmup = 0;
+  Options.Resources = false;
+  return Options;
+}
+
 /// Draws inputs of a training instance. A launch that the recorded code does
 /// not verify on is of no use.
 /// \param Scalars  draw scalars, too, if others of this number have some.
@@ -257,26 +284,24 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                                                           StringRef Device,
                                                           bool Scalars,
                                                           bool MovesBuffers) {
-  unsigned I = Training[Number % Training.size()];
-  ReplayOptions Options = O.Farm.Base;
-  Options.RecordId.clear();
-  Options.Device = Device.str();
-  Options.Iterations = 0;
-  Options.Warmup = 0;
-  Options.Resources = false;
+  bool IsTimed = Number >= FirstTimed;
+  unsigned I =
+      IsTimed ? (Number - FirstTimed) / 2 : Training[Number % Training.size()];
+  ReplayOptions Options = makeTestOptions(Device);
   PerturbOptions P;
   P.Seed = *O.Seed + Number + 1;
-  P.OnlyOrder = Number == 0;
-  P.Scalars = Number >= 2 && Scalars;
+  P.OnlyOrder = IsTimed ? Number % 2 == 0 : Number == 0;
+  P.Scalars = Number >= FirstScalars && !IsTimed && Scalars;
+  P.RoundScalars = isRound(Number);
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
   // Each instance gets launches of each kind: not in step with the instances.
-  if (Number >= 2) {
+  if (Number >= FirstScalars && !IsTimed) {
     unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
-    P.Values = Ranges[(Number - 2 + Shift) % std::size(Ranges)];
+    P.Values = Ranges[(Number - FirstScalars + Shift) % std::size(Ranges)];
   }
   bool IsMoved = false;
   auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
@@ -309,6 +334,7 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                 P.OnlyOrder,
                 std::move(Written->Changed),
                 std::move(Written->Partly),
+                std::move(Written->Unread),
                 std::move(Written->Unchanged),
                 nullptr};
   if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
@@ -363,65 +389,113 @@ Error Judge::perturb() {
   erase_if(Unperturbed, [&](StringRef Why) {
     return any_of(Perturbed, [&](const std::unique_ptr<DrawnLaunch> &L) {
       StringRef Input = Why.split(": ").first;
-      return is_contained(L->Changed, Input) || is_contained(L->Partly, Input);
+      return is_contained(L->Changed, Input) ||
+             is_contained(L->Partly, Input) || is_contained(L->Unread, Input);
     });
   });
   if (!O.Schedules || !O.Perturbed)
     return Error::success();
-  // Races show on the host device, also those of a GPU's kernel.
-  if (Device != "host")
-    if (Error E = draw(1, "host", !O.FixedScalars).moveInto(OnHost))
-      return E;
-  return chooseSchedules();
+  std::vector<const DrawnLaunch *> Launches;
+  if (Error E = chooseScheduled(Device).moveInto(Launches))
+    return E;
+  return chooseSchedules(Launches);
 }
 
-/// Chooses the schedules under which the recorded code verifies.
-Error Judge::chooseSchedules() {
-  if (OnHost)
-    Scheduled = OnHost.get();
-  else if (!Perturbed.empty() && getFirstDevice(*Farm) == "host")
-    Scheduled = Perturbed[Perturbed.size() > 1].get();
-  if (!Scheduled) {
+/// Returns a recorded launch.
+Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::makeRecorded(unsigned I) {
+  auto L = std::make_unique<DrawnLaunch>();
+  L->Instance = I;
+  if (Error E =
+          Farm->plans()[I]->vary(makeTestOptions("host")).moveInto(L->Plan))
+    return std::move(E);
+  return std::move(L);
+}
+
+/// Races show on the host device, also those of a GPU's kernel. They may show
+/// in one launch only: each instance has one with the recorded scalars.
+Expected<std::vector<const Judge::DrawnLaunch *>>
+Judge::chooseScheduled(StringRef Device) {
+  // A GPU's results are not those of the host device.
+  constexpr unsigned MostOfGPU = 4;
+  bool IsHost = Device == "host";
+  for (unsigned N = 1; !IsHost && N <= std::min(O.Perturbed, MostOfGPU); ++N) {
+    Expected<std::unique_ptr<DrawnLaunch>> L = draw(N, "host", !O.FixedScalars);
+    if (!L)
+      return L.takeError();
+    if (*L)
+      OnHost.push_back(std::move(*L));
+  }
+  std::vector<const DrawnLaunch *> Launches;
+  std::set<unsigned> WithRecordedScalars;
+  for (const std::unique_ptr<DrawnLaunch> &L : IsHost ? Perturbed : OnHost) {
+    if (L->OnlyOrder)
+      continue;
+    Launches.push_back(L.get());
+    if (L->Number < FirstScalars || O.FixedScalars)
+      WithRecordedScalars.insert(L->Instance);
+  }
+  for (unsigned I = 0; IsHost && I != Farm->plans().size(); ++I)
+    if (!WithRecordedScalars.count(I)) {
+      Expected<std::unique_ptr<DrawnLaunch>> L = makeRecorded(I);
+      if (!L)
+        return L.takeError();
+      OnHost.push_back(std::move(*L));
+      Launches.insert(Launches.begin(), OnHost.back().get());
+    }
+  return std::move(Launches);
+}
+
+/// Chooses the schedules under which the recorded code verifies, of as many
+/// launches as there are schedules.
+Error Judge::chooseSchedules(ArrayRef<const DrawnLaunch *> Launches) {
+  if (Launches.empty())
     Unscheduled.push_back(
         "no launch with drawn inputs runs on the host device");
-    return Error::success();
-  }
-  auto Try = [&](ArrayRef<HostSchedule> Some, ScheduleChecks C) -> Error {
-    Expected<ReplayResult> R = replayScheduled(*Scheduled->Plan, Some, C);
-    if (!R)
-      return R.takeError();
-    return R->verified() ? Error::success() : createStringError(R->Error);
-  };
-  uint64_t Threads =
-      Scheduled->Plan->grid().count() * Scheduled->Plan->block().count();
-  unsigned Count = std::min<uint64_t>(
-      O.Schedules,
-      std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
-  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
-    bool IsRandom = Order == HostSchedule::Random;
-    std::vector<HostSchedule> Some;
-    for (unsigned N = 0; N != divideCeil(Count, IsRandom ? 1u : 4u); ++N)
-      Some.push_back({Order, *O.Seed + N + 1});
-    static constexpr ScheduleChecks Levels[] = {
-        {true, true, true},   {true, true, false},  {true, false, true},
-        {true, false, false}, {false, false, true}, {false, false, false}};
-    std::string Why;
-    for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
-      Error E = Try(Some, C);
-      if (E) {
-        Why = toString(std::move(E));
+  Launches = Launches.take_front(O.Schedules);
+  uint64_t Seed = *O.Seed;
+  for (const DrawnLaunch *L : Launches) {
+    uint64_t Threads = L->Plan->grid().count() * L->Plan->block().count();
+    uint64_t Count = std::min<uint64_t>(
+        O.Schedules,
+        std::max<uint64_t>(MinSchedules, ScheduledThreads / Threads));
+    for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
+      bool IsRandom = Order == HostSchedule::Random;
+      // The order of blocks is random, too, under random schedules.
+      if (!IsRandom && L != Launches.back())
         continue;
-      }
-      if (IsRandom)
-        Checks = C;
-      append_range(Schedules, Some);
-      Why.clear();
-      break;
+      ScheduledLaunch S = {L, {}, {}};
+      for (uint64_t N = IsRandom ? divideCeil(Count, Launches.size())
+                                 : divideCeil(Count, 4u);
+           N; --N)
+        S.Schedules.push_back({Order, ++Seed});
+      Expected<bool> Passes = findChecks(S);
+      if (!Passes)
+        return Passes.takeError();
+      if (*Passes)
+        Scheduled.push_back(std::move(S));
     }
-    if (!Why.empty())
-      Unscheduled.push_back(Why);
   }
   return Error::success();
+}
+
+/// Sets the checks that the recorded code stands.
+/// \returns false if it does not verify.
+Expected<bool> Judge::findChecks(ScheduledLaunch &S) {
+  static constexpr ScheduleChecks Levels[] = {
+      {true, true, true},   {true, true, false},  {true, false, true},
+      {true, false, false}, {false, false, true}, {false, false, false}};
+  bool IsRandom = S.Schedules.front().Order == HostSchedule::Random;
+  std::string Why;
+  for (ScheduleChecks C : ArrayRef(Levels).drop_front(IsRandom ? 0 : 5)) {
+    S.Checks = C;
+    Expected<ReplayResult> R = replayScheduled(*S.Launch->Plan, S.Schedules, C);
+    if (R && R->verified())
+      return true;
+    Why = R ? R->Error : toString(R.takeError());
+  }
+  if (!is_contained(Unscheduled, Why))
+    Unscheduled.push_back(Why);
+  return false;
 }
 
 TestSetting Judge::makeSetting(unsigned Rounds, double MinEffect) {
@@ -458,9 +532,10 @@ json::Object Judge::describe(bool IsOver) const {
         {"launch", Farm->plans()[L->Instance]->instance().DynamicHash},
         {"changed", std::move(Changed)}});
   }
-  for (const HostSchedule &S : Schedules)
-    if (IsOver)
-      Orders.push_back(S.toString());
+  for (const ScheduledLaunch &L : Scheduled)
+    for (const HostSchedule &S : L.Schedules)
+      if (IsOver)
+        Orders.push_back(S.toString());
   return json::Object{
       {"training", Ids(Training)},
       {"held_out", Ids(HeldOut)},
@@ -485,6 +560,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
   for (unsigned I : Training) {
     const ReplayPlan &Own = *Farm->plans()[I];
     std::vector<const RecordedState *> States = {&Own.state()};
+    std::vector<const DrawnLaunch *> Launches;
     std::set<StringRef> Changed;
     std::map<StringRef, StringRef> Unchanged;
     for (const std::unique_ptr<DrawnLaunch> &Any : Perturbed) {
@@ -496,7 +572,9 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
       if (!*L)
         continue;
       States.push_back(&(*L)->Plan->state());
+      Launches.push_back(*L);
       Changed.insert((*L)->Changed.begin(), (*L)->Changed.end());
+      Changed.insert((*L)->Unread.begin(), (*L)->Unread.end());
       for (StringRef Why : (*L)->Unchanged) {
         auto [Input, Reason] = Why.split(": ");
         Unchanged.insert_or_assign(Input, Reason);
@@ -512,6 +590,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         Unvaried.push_back(json::Object{{"input", json::fixUTF8(Input)},
                                         {"reason", json::fixUTF8(Why)}});
     json::Array Arguments;
+    json::Value Slowest = nullptr;
     for (auto [N, A] : enumerate(Own.kernel().Args)) {
       if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
           !StringRef(A.Type).starts_with("i"))
@@ -522,11 +601,21 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         llvm::copy(S->args()[N], reinterpret_cast<char *>(&Bits));
         Values.push_back(SignExtend64(Bits, 8 * A.Size));
       }
-      if (!all_equal(Values))
-        Arguments.push_back(makeTestedArgument(N, Values));
+      if (all_equal(Values))
+        continue;
+      if (Arguments.empty() && Launches.size() >= MinRangeLaunches) {
+        Expected<std::optional<RatioEstimate>> Ratio =
+            timeEnds(Launches, N, Config);
+        if (!Ratio)
+          return Ratio.takeError();
+        if (*Ratio)
+          Slowest = toArray(**Ratio);
+      }
+      Arguments.push_back(makeTestedArgument(N, Values));
     }
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
+                               {"speedup", std::move(Slowest)},
                                {"arguments", std::move(Arguments)},
                                {"unvaried", std::move(Unvaried)}});
   }
@@ -705,6 +794,7 @@ Error Judge::compare(const CandidateConfig &Config, Judgement &J) {
       return Error::success();
     Ratios.push_back(estimatePairedRatio(P->Samples[0], P->Samples[1]));
   }
+  J.TrainingSpeedups = Ratios;
   J.Speedup = combineRatios(
       Ratios, std::vector<double>(Ratios.size(), 1.0 / Ratios.size()));
   J.Seconds[static_cast<size_t>(JudgeStage::Compare)] += secondsSince(Begin);
@@ -801,25 +891,16 @@ Error Judge::testDrawn(const CandidateConfig &Config, Judgement &J) {
 }
 
 Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
-  if (Schedules.empty())
-    return Error::success();
-  Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*Scheduled, Config);
-  if (Plan && !*Plan)
-    Plan = makePlan(*Farm->plans()[Scheduled->Instance], *Scheduled, Config,
-                    /*WillCompile=*/true);
-  if (!Plan)
-    return Plan.takeError();
-  for (auto Order : {HostSchedule::Random, HostSchedule::Shuffled}) {
-    std::vector<HostSchedule> Some;
-    copy_if(Schedules, std::back_inserter(Some),
-            [&](const HostSchedule &S) { return S.Order == Order; });
-    if (Some.empty())
-      continue;
+  for (const ScheduledLaunch &S : Scheduled) {
     if (isStopped(J))
       return Error::success();
-    Expected<ReplayResult> R = replayScheduled(
-        **Plan, Some,
-        Order == HostSchedule::Random ? Checks : ScheduleChecks());
+    Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(*S.Launch, Config);
+    if (Plan && !*Plan)
+      Plan = makePlan(*Farm->plans()[S.Launch->Instance], *S.Launch, Config,
+                      /*WillCompile=*/true);
+    if (!Plan)
+      return Plan.takeError();
+    Expected<ReplayResult> R = replayScheduled(**Plan, S.Schedules, S.Checks);
     if (!R)
       return R.takeError();
     if (FailureKind Kind(R->V); !Kind.empty()) {
@@ -827,7 +908,7 @@ Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
                   "a launch whose blocks and threads run in another order");
       return Error::success();
     }
-    J.TestedLaunches += Some.size();
+    J.TestedLaunches += S.Schedules.size();
   }
   return Error::success();
 }
@@ -853,14 +934,82 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
       return "it is slower than the recorded code on a launch that was held "
              "out";
   }
-  if (Perturbed.empty() || !Perturbed.front()->OnlyOrder || isStopped(J))
+  // The mean of several launches hides one whose results are remembered.
+  if (Training.size() > 1 && J.TrainingSpeedups.empty())
+    if (Error E = compare(Config, J); E || !J.Failure.empty())
+      return std::move(E);
+  J.UnseenSpeedup.reset();
+  J.Untimed = O.Perturbed ? "" : "--perturb=0";
+  if (!O.Perturbed)
     return "";
-  Expected<std::unique_ptr<ReplayPlan>> Plan =
-      makeDrawn(*Perturbed.front(), Config);
+  for (auto [Place, I] : enumerate(Training)) {
+    bool IsTimed = false;
+    for (bool OnlyOrder : {true, false}) {
+      if (isStopped(J))
+        return "";
+      Expected<const DrawnLaunch *> L = findTimed(I, OnlyOrder);
+      if (!L)
+        return L.takeError();
+      Expected<std::optional<RatioEstimate>> Ratio = std::nullopt;
+      if (*L)
+        Ratio = timeDrawn(**L, Config, J);
+      if (!Ratio)
+        return Ratio.takeError();
+      if (!J.Failure.empty())
+        return "";
+      if (!*Ratio)
+        continue;
+      const RatioEstimate &Seen =
+          J.TrainingSpeedups.empty() ? *J.Speedup : J.TrainingSpeedups[Place];
+      // Other values can be other work.
+      bool IsSlower =
+          OnlyOrder || !IsTimed
+              ? std::log((*Ratio)->High) < UnseenShare * std::log(Seen.Low)
+              : (*Ratio)->High < 1;
+      IsTimed = true;
+      if (!J.UnseenSpeedup || (*Ratio)->Value < J.UnseenSpeedup->Value)
+        J.UnseenSpeedup = **Ratio;
+      if (IsSlower)
+        return formatv("it is {0:f2} times as fast as the recorded code on the "
+                       "recorded inputs, but {1:f2} times on {2}",
+                       Seen.Value, (*Ratio)->Value,
+                       OnlyOrder ? "the same inputs in another order"
+                                 : "inputs of other values")
+            .str();
+    }
+    if (!IsTimed && J.Untimed.empty())
+      J.Untimed = Unperturbed.empty() ? "no other inputs can be drawn"
+                                      : join(Unperturbed, "; ");
+  }
+  return "";
+}
+
+/// Returns a launch of a training instance that does similar work as the
+/// recorded one; null if none can be drawn.
+Expected<const Judge::DrawnLaunch *> Judge::findTimed(unsigned Instance,
+                                                      bool OnlyOrder) {
+  for (const std::unique_ptr<DrawnLaunch> &L : Perturbed)
+    if (L->Instance == Instance && L->OnlyOrder == OnlyOrder &&
+        L->Number < FirstScalars)
+      return L.get();
+  unsigned Number = FirstTimed + 2 * Instance + !OnlyOrder;
+  auto [It, IsNew] = Timed.try_emplace(Number);
+  if (IsNew)
+    if (Error E = draw(Number, getFirstDevice(*Farm), /*Scalars=*/false)
+                      .moveInto(It->second))
+      return std::move(E);
+  return It->second.get();
+}
+
+/// Returns the speed-up on a drawn launch; unset if it was not measured.
+Expected<std::optional<RatioEstimate>>
+Judge::timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config,
+                 Judgement &J) {
+  Expected<std::unique_ptr<ReplayPlan>> Plan = makeDrawn(L, Config);
   if (!Plan)
     return Plan.takeError();
   if (!*Plan)
-    return "";
+    return std::nullopt;
   ReplayOptions Options = (*Plan)->options();
   Options.Compared = Baseline::Recompiled;
   Options.Iterations = O.Rounds;
@@ -870,20 +1019,51 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
   Expected<ReplayResult> R = runIsolatedReplay(**Plan);
   if (!R)
     return R.takeError();
-  if (FailureKind Kind(R->V); !Kind.empty()) {
-    failHeldOut(J, Kind, "a launch with inputs in another order");
-    return "";
+  if (FailureKind Kind(R->V); !Kind.empty())
+    failHeldOut(J, Kind,
+                L.OnlyOrder ? "a launch with inputs in another order"
+                            : "a launch with other inputs");
+  return R->Compared ? R->Compared->Speedup : std::nullopt;
+}
+
+/// Returns the lowest speed-up at the ends of the ranges of scalars that a
+/// package would serve; unset if there are none. Of round numbers, the lowest
+/// one is an end, too: many versions are fast for these.
+Expected<std::optional<RatioEstimate>>
+Judge::timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
+                const CandidateConfig &Config) {
+  auto Get = [&](const DrawnLaunch *L) {
+    StringRef Bytes = L->Plan->state().args()[Argument];
+    uint64_t Bits = 0;
+    llvm::copy(Bytes, reinterpret_cast<char *>(&Bits));
+    return SignExtend64(Bits, 8 * Bytes.size());
+  };
+  std::set<const DrawnLaunch *> Ends;
+  for (bool IsRound : {true, false}) {
+    SmallVector<const DrawnLaunch *> Some;
+    copy_if(Launches, std::back_inserter(Some), [&](const DrawnLaunch *L) {
+      return L->Number >= FirstScalars && isRound(L->Number) == IsRound;
+    });
+    if (Some.empty())
+      continue;
+    auto [Low, High] = std::minmax_element(
+        Some.begin(), Some.end(),
+        [&](const auto *A, const auto *B) { return Get(A) < Get(B); });
+    Ends.insert(*Low);
+    if (!IsRound)
+      Ends.insert(*High);
   }
-  if (!R->Compared || !R->Compared->Speedup)
-    return "";
-  J.UnseenSpeedup = R->Compared->Speedup;
-  if (std::log(J.UnseenSpeedup->High) < UnseenShare * std::log(J.Speedup->Low))
-    return formatv("it is {0:f2} times as fast as the recorded code on the "
-                   "recorded inputs, but {1:f2} times on the same inputs in "
-                   "another order",
-                   J.Speedup->Value, J.UnseenSpeedup->Value)
-        .str();
-  return "";
+  std::optional<RatioEstimate> Worst;
+  for (const DrawnLaunch *L : Ends) {
+    Judgement Unused; // It verified.
+    Expected<std::optional<RatioEstimate>> Ratio =
+        timeDrawn(*L, Config, Unused);
+    if (!Ratio)
+      return Ratio.takeError();
+    if (*Ratio && (!Worst || (*Ratio)->Value < Worst->Value))
+      Worst = **Ratio;
+  }
+  return Worst;
 }
 
 /// What else the machine does can make a time look wrong: a version is refused

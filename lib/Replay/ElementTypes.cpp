@@ -15,13 +15,13 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
-#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Support/Endian.h"
@@ -357,6 +357,8 @@ static std::string describeRounding(const Module &M) {
 
 /// Returns true for memory of the launch itself, constants and functions.
 static bool isOwn(const Value &Pointer) {
+  if (!Pointer.getType()->isPtrOrPtrVectorTy())
+    return false;
   const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
   if (const auto *A = dyn_cast<Argument>(Object))
     return A->getPointeeInMemoryValueType();
@@ -368,23 +370,25 @@ static bool isOwn(const Value &Pointer) {
   return isa<AllocaInst, Constant>(Object);
 }
 
-/// Returns the pointer and the value of a store in inline assembly, such as
-/// that of CUDA's __stcs(): one instruction with a place and values of one
-/// type.
-static std::optional<std::pair<const Value *, Type *>>
-findAsmStore(const CallBase &Call) {
-  const auto *Asm = dyn_cast<InlineAsm>(Call.getCalledOperand());
-  if (!Asm || Call.arg_size() < 2)
-    return std::nullopt;
-  StringRef Text = Asm->getAsmString().ltrim();
-  const Value *Pointer = Call.getArgOperand(0);
-  Type *Ty = Call.getArgOperand(1)->getType();
-  bool IsStore = Text.starts_with("st.") &&
-                 Text.rtrim().drop_back().count(';') == 0 &&
-                 Text.contains("[$0]") && Pointer->getType()->isPointerTy() &&
-                 all_of(drop_begin(Call.args()),
-                        [&](const Use &V) { return V->getType() == Ty; });
-  return IsStore ? std::optional(std::pair(Pointer, Ty)) : std::nullopt;
+/// Returns true for a call of a function that was not inlined: it may read
+/// variables and what its arguments point to.
+static bool isOtherCode(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  const Function *Callee = Call ? Call->getCalledFunction() : nullptr;
+  return Call && (!Callee || !Callee->isDeclaration());
+}
+
+/// Makes one function of a kernel and what it calls, for analyses only.
+static void inlineAll(Module &M, StringRef Kernel) {
+  for (Function &F : M) {
+    if (F.isDeclaration())
+      continue;
+    F.removeFnAttr(Attribute::OptimizeNone);
+    F.removeFnAttr(Attribute::NoInline);
+    if (F.getName() != Kernel)
+      F.addFnAttr(Attribute::AlwaysInline);
+  }
+  runPasses(M, "always-inline");
 }
 
 ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
@@ -393,12 +397,14 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   ElementTypes Types;
   Types.Rounding = describeRounding(*M);
-  runPasses(*M, "function(sroa,early-cse),cgscc(inline),function(sroa)");
+  inlineAll(*M, Plan.kernel().KernelName);
+  runPasses(*M, "function(sroa,early-cse)");
   castPointersDirectly(*M);
   Types.OfRegion.resize(Plan.state().regions().size(), MNEME_DTYPE_BYTES);
   Types.StrideOfRegion.resize(Types.OfRegion.size());
   Types.OfAccess = Types.OfRegion;
   Types.IsRead.resize(Types.OfRegion.size());
+  Types.IsWritten = Types.IsRead;
   Types.OfLoads.resize(Types.OfRegion.size());
   Types.Records.resize(Types.OfRegion.size());
   std::vector<std::vector<RegionAccess>> Accesses(Types.OfRegion.size());
@@ -414,15 +420,20 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
   ValueFlow Flow(Kernel);
   auto Note = [&](const Instruction &I, const Value *Pointer, Type *Ty,
                   bool IsLoad, bool IsStore) {
+    if (const auto *Cast = dyn_cast<PtrToIntOperator>(Pointer))
+      Pointer = Cast->getPointerOperand();
     std::optional<size_t> Region = Regions.find(Pointer);
     if (!Region) {
       Types.ReadsUnknown |= IsLoad && !isOwn(*Pointer);
       return;
     }
-    Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
+    uint32_t DType = Ty ? getDType(Ty) : uint32_t(MNEME_DTYPE_BYTES);
+    Merge(Types.OfAccess[*Region], Accessed[*Region], DType);
     if (IsLoad)
       Types.IsRead[*Region] = true;
-    if (FollowsValues) {
+    if (!Ty) {
+      NoRecords[*Region] = true;
+    } else if (FollowsValues) {
       const DataLayout &DL = M->getDataLayout();
       RegionAccess A;
       const Value *Object = findPlace(Pointer, DL, A);
@@ -434,7 +445,7 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
         A.Offset += P->Offset;
       else
         NoRecords[*Region] = true;
-      A.DType = getDType(Ty);
+      A.DType = DType;
       A.Size = DL.getTypeStoreSize(Ty->getScalarType());
       A.Count = Vector ? Vector->getNumElements() : 1;
       A.IsLoad = IsLoad;
@@ -450,9 +461,10 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
     }
     if (!IsStore)
       return;
+    Types.IsWritten[*Region] = true;
     uint32_t &Stride = Types.StrideOfRegion[*Region];
     Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
-    Merge(Types.OfRegion[*Region], Seen[*Region], getDType(Ty));
+    Merge(Types.OfRegion[*Region], Seen[*Region], DType);
   };
   for (Instruction &I : instructions(Kernel)) {
     if (auto *FP = dyn_cast<FPMathOperator>(&I))
@@ -466,14 +478,16 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
     else if (auto *Load = dyn_cast<LoadInst>(&I))
       Note(I, Load->getPointerOperand(), Load->getType(), /*IsLoad=*/true,
            /*IsStore=*/false);
+    else if (auto *Call = dyn_cast<CallBase>(&I); Call && Call->isInlineAsm())
+      for (const AsmAccess &A : findAsmAccesses(*Call)) {
+        if (!A.IsOwn && (A.IsLoad || A.IsStore))
+          Note(I, A.Address, A.Ty, A.IsLoad, A.IsStore);
+      }
     else if (I.mayReadFromMemory())
-      Types.ReadsUnknown |= any_of(I.operands(), [](const Use &Operand) {
-        return Operand->getType()->isPtrOrPtrVectorTy() && !isOwn(*Operand);
-      });
-    if (auto *Call = dyn_cast<CallBase>(&I))
-      if (auto Store = findAsmStore(*Call))
-        Note(I, Store->first, Store->second, /*IsLoad=*/false,
-             /*IsStore=*/true);
+      Types.ReadsUnknown |=
+          isOtherCode(I) || any_of(I.operands(), [](const Use &Operand) {
+            return Operand->getType()->isPtrOrPtrVectorTy() && !isOwn(*Operand);
+          });
   }
   // What gets to a region decides what its values decide.
   for (size_t Round = 0; Round != Types.IsRead.size(); ++Round)

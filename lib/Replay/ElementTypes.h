@@ -56,6 +56,8 @@ struct ElementTypes {
   /// Regions that the kernel may load from, by a pointer that is attributed to
   /// them.
   std::vector<bool> IsRead;
+  /// Regions that the kernel may store to, by such a pointer.
+  std::vector<bool> IsWritten;
   /// Of the values that the kernel loads from each region.
   std::vector<LoadedValues> OfLoads;
   /// Of each region, as the kernel addresses it.

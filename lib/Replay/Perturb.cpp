@@ -126,7 +126,8 @@ public:
   void drawWithin(MutableArrayRef<char> Contents, size_t Size,
                   const ConstantRange &Range);
   double drawFloat(double Old, DrawnValues Values, unsigned Attempt);
-  int64_t drawInteger(int64_t Old, unsigned Attempt);
+  /// \param Units  round numbers; empty for any.
+  int64_t drawInteger(int64_t Old, unsigned Attempt, ArrayRef<uint64_t> Units);
   uint64_t next() { return Random(); }
 
 private:
@@ -169,16 +170,27 @@ double InputSource::drawFloat(double Old, DrawnValues Values,
   return Attempt == 0 && Random() % 4 == 0 ? -New : New;
 }
 
-/// Sizes, indices and counts become smaller, half of them by a quarter at most;
-/// others the next one.
-int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt) {
+/// Sizes, indices and counts become smaller, half of them by a quarter at most,
+/// and some as small as can be; others the next one.
+int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt,
+                                 ArrayRef<uint64_t> Units) {
   if (Old < 0)
     return Old + 1;
   if (Old < 2)
     return Attempt == 1 ? Old + 1 : 1 - Old;
+  if (Attempt == 1)
+    return Old - 1;
+  SmallVector<uint64_t, 4> Fitting;
+  copy_if(Units, std::back_inserter(Fitting),
+          [&](uint64_t U) { return U <= uint64_t(Old) / 2; });
+  if (Attempt == 0 && !Fitting.empty()) {
+    uint64_t Unit = Fitting[Random() % Fitting.size()];
+    Unit <<= Random() % Log2_64(Old / Unit);
+    return Unit * (1 + Random() % ((Old - 1) / Unit));
+  }
   if (Attempt == 0 && Random() % 2)
     return Old - 1 - Random() % (uint64_t(Old + 3) / 4);
-  return Attempt == 1 ? Old - 1 : 1 + Random() % (Old - 1);
+  return Attempt == 0 && Random() % 4 == 0 ? 1 : 1 + Random() % (Old - 1);
 }
 
 static bool isConstant(ArrayRef<char> Contents, size_t Size) {
@@ -263,7 +275,7 @@ void InputSource::drawWithin(MutableArrayRef<char> Contents, size_t Size,
 
 void InputSource::drawAny(MutableArrayRef<char> Contents, size_t Size) {
   for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (Random() % 2)
+    if (Random() % 2 && Contents.size() != Size)
       continue;
     // Of any magnitude, some negative.
     uint64_t New = Random() >> (64 - 8 * Size) >> Random() % (8 * Size);
@@ -325,7 +337,7 @@ private:
   double LaunchSeconds = 0;
   std::chrono::steady_clock::time_point Begin =
       std::chrono::steady_clock::now();
-  json::Array Changed, Partly, Unchanged;
+  json::Array Changed, Partly, Unread, Unchanged;
 
   Error prepare();
   Expected<std::unique_ptr<DeviceKernel>> compile(const ReplayPlan &P);
@@ -380,6 +392,9 @@ Error Perturber::prepare() {
   LaunchSeconds = secondsSince(Start);
   for (auto [Old, New] : zip_equal(Before, After))
     IsChanged.push_back(Old != New);
+  // A launch that writes what is there already says nothing about that.
+  if (!is_contained(IsChanged, true))
+    IsChanged = Types.IsWritten;
   NonFinite = countNonFinite(After);
   Memory Again;
   if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
@@ -613,23 +628,34 @@ bool Perturber::isReachable(size_t Region) const {
 }
 
 /// Other code may read what the recorded code does not, and must not depend on
-/// it: the change does not count.
+/// it.
 Error Perturber::drawUnread(size_t Region) {
   uint32_t DType = Types.OfAccess[Region];
-  uint32_t Record = std::max(1u, getDTypeSize(DType));
-  return tryInput(
-             [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
-               MutableArrayRef<char> Contents = M[Region];
-               if (Contents.size() < Record || holdsPlaces(Contents))
-                 return Change::None;
-               if (getSemantics(DType))
-                 Source.drawFloats(Contents, DType, DrawnValues::Near, Attempt);
-               else
-                 Source.drawAny(Contents, Record);
-               return Change::Values;
-             },
-             /*IsTest=*/false)
-      .takeError();
+  uint32_t Size = std::max(1u, getDTypeSize(DType));
+  if (Before[Region].empty())
+    return Error::success();
+  Outcome Found = {Change::None, "it contains addresses or handles"};
+  if (!holdsPlaces(Before[Region]))
+    if (Error E =
+            tryInput(
+                [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
+                  MutableArrayRef<char> Contents = M[Region];
+                  bool IsWhole = Contents.size() >= Size;
+                  if (getSemantics(DType) && IsWhole && Attempt == 0)
+                    Source.drawFloats(Contents, DType, DrawnValues::Near,
+                                      Attempt);
+                  else
+                    Source.drawAny(Contents, IsWhole ? Size : 1);
+                  return Change::Values;
+                },
+                /*IsTest=*/false)
+                .moveInto(Found))
+      return E;
+  if (Found.Kind == Change::Values)
+    Unread.push_back(nameOf(Region));
+  else
+    Unchanged.push_back(nameOf(Region) + ": " + Found.Why);
+  return Error::success();
 }
 
 std::string Perturber::nameOf(size_t Region) const {
@@ -723,7 +749,27 @@ static void putColumn(MutableArrayRef<char> Contents, uint32_t Record,
   }
 }
 
-/// Changes the members one after the other.
+/// Returns the bytes between the members that the kernel reads. Other code may
+/// read them.
+static std::vector<RecordMember> findUnread(const RecordLayout &L) {
+  std::vector<RecordMember> Unread;
+  uint32_t Begin = 0;
+  auto AddTo = [&](uint32_t End) {
+    if (Begin < End)
+      Unread.push_back(
+          {Begin, End - Begin, MNEME_DTYPE_BYTES, /*IsRead=*/false, {}});
+  };
+  for (const RecordMember &M : L.Members)
+    if (M.IsRead) {
+      AddTo(M.Offset);
+      Begin = std::max(Begin, M.Offset + M.Size);
+    }
+  AddTo(L.Size);
+  return Unread;
+}
+
+/// Changes the members one after the other, and those that the kernel does not
+/// read all at once.
 Error Perturber::drawRecords(size_t Region) {
   const RecordLayout &L = Types.Records[Region];
   Expected<Outcome> Moved =
@@ -741,6 +787,13 @@ Error Perturber::drawRecords(size_t Region) {
   }
   Outcome All = {Change::Values, ""};
   bool IsAny = Moved->Kind != Change::None;
+  auto Note = [&](const RecordMember &M, const Outcome &Found) {
+    IsAny |= Found.Kind != Change::None;
+    if (Found.Kind == Change::None && All.Why.empty())
+      All.Why = formatv("bytes {0} to {1} of its {2}-byte records are as "
+                        "recorded: {3}",
+                        M.Offset, M.Offset + M.Size - 1, L.Size, Found.Why);
+  };
   for (const RecordMember &M : L.Members) {
     if (!M.IsRead)
       continue;
@@ -764,11 +817,26 @@ Error Perturber::drawRecords(size_t Region) {
                         /*IsTest=*/true, MayCollide)
                         .moveInto(Found))
         return E;
-    IsAny |= Found.Kind != Change::None;
-    if (Found.Kind == Change::None && All.Why.empty())
-      All.Why = formatv("bytes {0} to {1} of its {2}-byte records are as "
-                        "recorded: {3}",
-                        M.Offset, M.Offset + M.Size - 1, L.Size, Found.Why);
+    Note(M, Found);
+  }
+  std::vector<RecordMember> Unread = findUnread(L);
+  erase_if(Unread, [&](const RecordMember &M) {
+    return getColumn(Before[Region], L.Size, M).empty();
+  });
+  if (!Unread.empty()) {
+    Expected<Outcome> Found = tryInput(
+        [&](Memory &New, std::vector<std::string> &, unsigned) {
+          for (const RecordMember &M : Unread) {
+            std::vector<char> Column = getColumn(New[Region], L.Size, M);
+            Source.drawAny(Column, MinAlign(M.Offset | M.Size, 4));
+            putColumn(New[Region], L.Size, M, Column);
+          }
+          return Change::Values;
+        },
+        /*IsTest=*/false);
+    if (!Found)
+      return Found.takeError();
+    Note(Unread.front(), *Found);
   }
   if (!All.Why.empty())
     All.Kind = IsAny ? Change::Partly : Change::None;
@@ -798,6 +866,10 @@ Error Perturber::drawScalar(size_t Arg) {
     note(Name, {Change::None, "it contains an address or a handle"});
     return Error::success();
   }
+  uint64_t Threads = Plan.block().count(), Blocks = Plan.grid().count();
+  SmallVector<uint64_t, 5> Units;
+  if (O.RoundScalars)
+    Units = {1, Plan.block().X, Threads, Blocks, Threads * Blocks};
   Expected<Outcome> Found =
       tryInput([&](Memory &, std::vector<std::string> &New, unsigned Attempt) {
         char *Bytes = New[Arg].data();
@@ -808,7 +880,7 @@ Error Perturber::drawScalar(size_t Arg) {
           return Change::Values;
         }
         int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
-        uint64_t Value = Source.drawInteger(Old, Attempt);
+        uint64_t Value = Source.drawInteger(Old, Attempt, Units);
         std::memcpy(Bytes, &Value, Size);
         return Change::Values;
       });
@@ -870,6 +942,7 @@ Error Perturber::write(StringRef Dir) {
     return E;
   json::Object Notes{{"changed", std::move(Changed)},
                      {"partly", std::move(Partly)},
+                     {"unread", std::move(Unread)},
                      {"unchanged", std::move(Unchanged)}};
   return writeFileAtomically(
       pathIn(Dir, NotesName),
@@ -960,6 +1033,7 @@ Expected<PerturbedLaunch> mneme::writePerturbed(const ReplayPlan &Plan,
   L.File = Files->front();
   L.Changed = getTexts(*V->getAsObject(), "changed");
   L.Partly = getTexts(*V->getAsObject(), "partly");
+  L.Unread = getTexts(*V->getAsObject(), "unread");
   L.Unchanged = getTexts(*V->getAsObject(), "unchanged");
   return std::move(L);
 }

@@ -19,6 +19,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
+#include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/InlinePTX.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
@@ -223,6 +224,11 @@ void Contents::visitCall(const CallBase &C) {
     if (MakesPointer || !isArithmeticPTX(*Asm))
       Suspicious.insert("it has the inline assembly '" +
                         std::string(Asm->getAsmString()) + "'");
+    // Recorded assembly may have another address.
+    for (const AsmAccess &A : findAsmAccesses(C))
+      if (!A.IsOwn && A.Address->getType()->isIntegerTy() &&
+          !isa<PtrToIntOperator>(A.Address))
+        Suspicious.insert("it computes a pointer from an integer");
     return;
   }
   const Function *F = C.getCalledFunction();

@@ -272,6 +272,22 @@ TEST(CodeGrade, PointersThatAreLoadedHaveNoGuards) {
                     "store i32 %v, ptr %out"));
 }
 
+TEST(CodeGrade, AssemblyLoadsPointers) {
+  auto Loads = [](StringRef Body) { return use(Body).LoadsPointers; };
+  // To LLVM, assembly without a clobber accesses no memory.
+  EXPECT_TRUE(Loads("%w = call i64 asm \"ld.global.cs.s64 $0, [$1];\", "
+                    "\"=l,l\"(ptr %x)\n%q = add i64 %w, %i\n"
+                    "%p = inttoptr i64 %q to ptr\n%v = load i32, ptr %p\n"
+                    "store i32 %v, ptr %out"));
+  EXPECT_TRUE(Loads("%p = call ptr asm \"ld.global.u64 $0, [$1];\", "
+                    "\"=l,l\"(ptr %x)\n%v = load i32, ptr %p\n"
+                    "store i32 %v, ptr %out"));
+  EXPECT_FALSE(Loads("%w = call i64 asm \"ld.global.cs.s64 $0, [$1];\", "
+                     "\"=l,l\"(ptr %x)\n"
+                     "call void asm \"st.global.cs.s64 [$0], $1;\", "
+                     "\"l,l,~{memory}\"(ptr %out, i64 %w)"));
+}
+
 TEST(CodeGrade, OnlyBytesThatAreReadCount) {
   MemoryUse U = use("%r = load i32, ptr %a\nstore i32 %r, ptr %out");
   EXPECT_THAT(U.Read[4], ElementsAre(0, 1, 2, 3, 4, 5, 6, 7));

@@ -20,6 +20,7 @@ using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
+using testing::Not;
 
 namespace {
 class GuardsTest : public testing::Test {
@@ -104,6 +105,20 @@ TEST_F(GuardsTest, SuspectsClocksAssemblyAndPointers) {
                        "  %Q = inttoptr i64 %I to ptr")
                   .Suspicions,
               ElementsAre("it computes a pointer from an integer"));
+}
+
+TEST_F(GuardsTest, SuspectsIntegersAsAddressesOfAssembly) {
+  auto Of = [&](StringRef Operand) {
+    return findBody(("  %R = call i32 asm \"ld.global.u32 $0, [$1];\", "
+                     "\"=r,l\"(" +
+                     Operand + ")")
+                        .str())
+        .Suspicions;
+  };
+  EXPECT_THAT(Of("i64 4096"),
+              Contains("it computes a pointer from an integer"));
+  EXPECT_THAT(Of("ptr %P"),
+              Not(Contains("it computes a pointer from an integer")));
 }
 
 TEST_F(GuardsTest, AcceptsArithmeticInAssembly) {

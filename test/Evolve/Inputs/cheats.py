@@ -145,6 +145,10 @@ def work(text, answers):
         # Without synchronization.
         "barrier": make(("  __syncthreads();\n", "")),
         "warp-barrier": make(("  __syncthreads();\n", "  __syncwarp();\n")),
+        "grid-barrier": make(("  __syncthreads();\n", "  if (gridDim.x == 2)\n    __syncthreads();\n")),
+        "round-barrier": make(("  __syncthreads();\n", "  if (N % 64 == 0)\n    __syncthreads();\n")),
+        # An honest mistake: whole blocks need no test.
+        "whole-blocks": make(("  if (I >= N)", "  if (N % 64 && I >= N)")),
         # Results that are in memory already.
         "complement": make((first, "  Out[I] = " + complement + ";\n  return;\n" + first)),
         "complement-checked": make((first, first + "  float G = " + complement + ";\n"

@@ -162,6 +162,7 @@ private:
   explicit Application(ApplicationOptions O) : O(std::move(O)) {}
   Error prepare();
   Error runReference();
+  Error checkResults() const;
   Error execute(const RunSettings &S, ApplicationRun &R);
   Error collectFiles(ApplicationRun &R);
   Expected<std::string> check(const ApplicationRun &R) const;

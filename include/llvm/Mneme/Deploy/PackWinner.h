@@ -76,6 +76,8 @@ struct TestedLaunch {
   std::vector<TestedArgument> Arguments;
   /// The contents of some memory that the kernel reads were always as recorded.
   bool KeptMemory = false;
+  /// It is slower than the recorded code at an end of the ranges.
+  bool IsSlower = false;
 };
 
 /// The winner as the study measured it.

@@ -76,6 +76,9 @@ struct EvolveOutcome {
   /// The winner's number, and its confirmed speed-up; unset without a winner.
   std::optional<uint64_t> Winner;
   RatioEstimate Speedup;
+  /// Of the winner: see Judgement.
+  std::optional<RatioEstimate> UnseenSpeedup;
+  std::string Untimed;
   /// Unset if no smaller change than the winner is as fast.
   std::optional<SmallestChange> Smallest;
   /// The finalists that were not trusted or failed on held-out launches.

@@ -78,8 +78,12 @@ struct Judgement {
   /// Speed-up over the recorded code: of the measurements, and of pairs.
   std::optional<double> Estimate;
   std::optional<RatioEstimate> Speedup;
-  /// The same, of inputs in another order, which the author has not seen.
+  /// Of each training instance; empty if unknown.
+  std::vector<RatioEstimate> TrainingSpeedups;
+  /// The lowest one on inputs in another order or of other values, which the
+  /// author has not seen.
   std::optional<RatioEstimate> UnseenSpeedup;
+  std::string Untimed; ///< Why an instance has no such inputs.
   /// Launches besides those of the training that the candidate verified on:
   /// held out, with drawn inputs, and under other schedules.
   unsigned TestedLaunches = 0;
@@ -157,7 +161,13 @@ private:
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
                                               bool Scalars,
                                               bool MovesBuffers = true);
-  Error chooseSchedules();
+  bool isRound(unsigned Number) const;
+  ReplayOptions makeTestOptions(StringRef Device) const;
+  Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
+  Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
+  Error chooseSchedules(ArrayRef<const DrawnLaunch *> Launches);
+  struct ScheduledLaunch;
+  Expected<bool> findChecks(ScheduledLaunch &S);
   Expected<std::vector<Evaluation>>
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
@@ -181,6 +191,12 @@ private:
   Error testSchedules(const CandidateConfig &Config, Judgement &J);
   Expected<std::string> findTimeDoubt(const CandidateConfig &Config,
                                       Judgement &J);
+  Expected<const DrawnLaunch *> findTimed(unsigned Instance, bool OnlyOrder);
+  Expected<std::optional<RatioEstimate>>
+  timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config, Judgement &J);
+  Expected<std::optional<RatioEstimate>>
+  timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
+           const CandidateConfig &Config);
   Error timeUnseen(const CandidateConfig &Config, Judgement &J);
 
   JudgeOptions O;
@@ -200,10 +216,11 @@ private:
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
   std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
-    unsigned Number, Instance;
-    bool OnlyOrder;                   ///< Other values would be other work.
+    unsigned Number = 0, Instance = 0;
+    bool OnlyOrder = false;           ///< Other values would be other work.
     std::vector<std::string> Changed; ///< Inputs, with other values.
     std::vector<std::string> Partly;  ///< Inputs, in another order.
+    std::vector<std::string> Unread;  ///< As Changed, of unread memory.
     std::vector<std::string> Unchanged; ///< With the reasons.
     std::unique_ptr<ReplayPlan> Plan;   ///< Of the recorded code.
   };
@@ -211,12 +228,17 @@ private:
   /// Drawn launches with the recorded scalars instead of others; null if none
   /// can be drawn.
   std::map<const DrawnLaunch *, std::unique_ptr<DrawnLaunch>> WithOwnScalars;
+  /// Drawn launches for times, by their numbers; null if none can be drawn.
+  std::map<unsigned, std::unique_ptr<DrawnLaunch>> Timed;
   std::vector<std::string> Unperturbed; ///< Inputs that are as recorded.
-  /// The launch of the schedules; null if there is none.
-  const DrawnLaunch *Scheduled = nullptr;
-  std::unique_ptr<DrawnLaunch> OnHost; ///< Of a GPU's recording.
-  std::vector<HostSchedule> Schedules;
-  ScheduleChecks Checks; ///< That the recorded code stands.
+  /// For schedules only: recorded ones; of a GPU's recording, drawn ones.
+  std::vector<std::unique_ptr<DrawnLaunch>> OnHost;
+  struct ScheduledLaunch {
+    const DrawnLaunch *Launch;
+    std::vector<HostSchedule> Schedules; ///< Of one kind.
+    ScheduleChecks Checks;               ///< That the recorded code stands.
+  };
+  std::vector<ScheduledLaunch> Scheduled;
   std::vector<std::string> Unscheduled; ///< Why schedules are not tried.
   uint64_t NextId = 1;
 };

@@ -42,6 +42,9 @@ struct PerturbOptions {
   /// Also draw scalar arguments: floating-point numbers, and integers from 1 to
   /// the recorded value, or beside it if that is 0, 1 or negative.
   bool Scalars = false;
+  /// These integers are multiples of powers of two, or of the number of threads
+  /// or blocks: code for whole blocks is wrong for such sizes only.
+  bool RoundScalars = false;
   /// Also give the buffers another order and other distances.
   bool MovesBuffers = false;
 };
@@ -56,6 +59,8 @@ struct PerturbedLaunch {
   std::vector<std::string> Changed;
   /// The inputs of which only the order or some members of records changed.
   std::vector<std::string> Partly;
+  /// The same as Changed, of memory that the recorded code does not read.
+  std::vector<std::string> Unread;
   /// The inputs with recorded values that should have others, and why.
   std::vector<std::string> Unchanged;
 };
@@ -64,9 +69,9 @@ struct PerturbedLaunch {
 /// the folder \p Dir, with other inputs. The outcome is what the recorded code
 /// computes on the plan's device. An input keeps its recorded contents if the
 /// recorded code fails with the others that were drawn, writes to buffers that
-/// it did not change in the recorded launch, computes infinities or NaNs from
-/// values that are Near, or if its results begin to depend on the order of
-/// blocks. Fails if no input can be changed.
+/// it did not change in the recorded launch (unless it changed none), computes
+/// infinities or NaNs from values that are Near, or if its results begin to
+/// depend on the order of blocks. Fails if no input can be changed.
 Expected<PerturbedLaunch> writePerturbed(const ReplayPlan &Plan, StringRef Dir,
                                          const PerturbOptions &O);
 

@@ -1,0 +1,170 @@
+//===----------------------------------------------------------------------===//
+//
+// Part of the LLVM Project, under the Apache License v2.0 with LLVM Exceptions.
+// See https://llvm.org/LICENSE.txt for license information.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "llvm/Mneme/Replay/Perturb.h"
+#include "SmallRecording.h"
+#include "llvm/Support/Endian.h"
+#include "gmock/gmock.h"
+
+using namespace llvm;
+using namespace llvm::mneme;
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+namespace {
+/// A kernel with one thread that copies parts of one buffer, 0, to another, 1.
+class PerturbTest : public SmallRecording {
+protected:
+  PerturbTest() {
+    K.KernelName = "copy";
+    K.Instances[0].Block = {1, 1, 1};
+    K.Args = {{8, 0, MNEME_ARG_POINTER, "in", "ptr"},
+              {8, 8, MNEME_ARG_POINTER, "out", "ptr"},
+              {4, 16, MNEME_ARG_VALUE, "n", "i32"}};
+  }
+
+  /// \param In  the contents of buffer 0 begin with it.
+  void setUp(StringRef Body, StringRef In) {
+    IR = ("target triple = \"nvptx64-nvidia-cuda\"\n"
+          "define ptx_kernel void @copy(ptr %in, ptr %out, i32 %n) "
+          "\"target-cpu\"=\"sm_90\" {\n" +
+          Body)
+             .str();
+    Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
+                 .args({SnapshotBuilder::bytes(Base),
+                        SnapshotBuilder::bytes(Base + 4 * Page),
+                        SnapshotBuilder::bytes(uint32_t(4096))})
+                 .region(0, Page, 0)
+                 .region(4 * Page, Page, 1)
+                 .data(0, In)
+                 .close();
+    After = Builder(MNEME_SNAPSHOT_EPILOGUE)
+                .region(0, Page, 0)
+                .region(4 * Page, Page, 1)
+                .data(4 * Page, In)
+                .close();
+  }
+
+  PerturbedLaunch perturb(PerturbOptions O) {
+    auto P = plan();
+    EXPECT_THAT_EXPECTED(P, Succeeded());
+    Expected<PerturbedLaunch> L =
+        writePerturbed(**P, path("drawn" + std::to_string(O.Seed)), O);
+    EXPECT_THAT_EXPECTED(L, Succeeded());
+    return L ? std::move(*L) : PerturbedLaunch();
+  }
+  static std::unique_ptr<ReplayPlan> open(const PerturbedLaunch &L) {
+    ReplayOptions O;
+    O.Device = "host";
+    return cantFail(ReplayPlan::create(L.File, std::move(O)));
+  }
+};
+} // namespace
+
+TEST_F(PerturbTest, LoadsOfAssemblyAreReads) {
+  setUp(R"(
+  %v = call i32 asm "ld.global.cs.s32 $0, [$1];", "=r,l"(ptr %in)
+  store i32 %v, ptr %out
+  ret void
+})",
+        "one two");
+  PerturbedLaunch L = perturb({});
+  EXPECT_THAT(L.Changed, ElementsAre("buffer 0"));
+  EXPECT_THAT(L.Unchanged, IsEmpty());
+}
+
+TEST_F(PerturbTest, CalledFunctionsRead) {
+  setUp(R"(
+  %v = call i32 @get(ptr %in)
+  store i32 %v, ptr %out
+  ret void
+}
+define internal i32 @get(ptr %p) noinline {
+  %v = load i32, ptr %p
+  ret i32 %v
+})",
+        "one two");
+  PerturbedLaunch L = perturb({});
+  EXPECT_THAT(L.Changed, ElementsAre("buffer 0"));
+  EXPECT_THAT(L.Unchanged, IsEmpty());
+}
+
+/// Members that are not read get other values, too.
+TEST_F(PerturbTest, AllMembersChange) {
+  setUp(R"(
+  %second = getelementptr i8, ptr %in, i64 4
+  %v = load i32, ptr %in
+  %w = load float, ptr %second
+  %b = bitcast float %w to i32
+  %s = xor i32 %v, %b
+  store i32 %s, ptr %out
+  ret void
+})",
+        "one two three");
+  PerturbedLaunch L = perturb({});
+  EXPECT_THAT(L.Changed, ElementsAre("buffer 0"));
+  std::vector<char> Bytes(Page);
+  ASSERT_THAT_ERROR(open(L)->state().readRegion(0, /*After=*/false, Bytes),
+                    Succeeded());
+  auto Word = [&](size_t At) { return support::endian::read32le(&Bytes[At]); };
+  EXPECT_NE(Word(0), support::endian::read32le("one "));
+  unsigned Changed = 0;
+  for (size_t At = 8; At != Page; At += 4)
+    Changed += Word(At) != (At == 8    ? support::endian::read32le("thre")
+                            : At == 12 ? uint32_t('e')
+                                       : 0);
+  EXPECT_GT(Changed, Page / 16);
+}
+
+TEST_F(PerturbTest, UnreadMemoryWithAddressesIsListed) {
+  setUp(R"(
+  store i32 %n, ptr %out
+  ret void
+})",
+        SnapshotBuilder::bytes(Base));
+  PerturbOptions O;
+  O.Scalars = true;
+  PerturbedLaunch L = perturb(O);
+  EXPECT_THAT(L.Unread, ElementsAre("buffer 1"));
+  EXPECT_THAT(L.Unchanged,
+              ElementsAre("buffer 0: it contains addresses or handles"));
+}
+
+/// Zeros are copied over zeros.
+TEST_F(PerturbTest, OutputsMayBeAsBefore) {
+  setUp(R"(
+  %third = getelementptr float, ptr %in, i64 2
+  %v = load float, ptr %third
+  store float %v, ptr %out
+  ret void
+})",
+        StringRef("\0\0\0\0\0\0\0\0", 8));
+  PerturbedLaunch L = perturb({});
+  EXPECT_THAT(L.Changed, ElementsAre("buffer 0"));
+  EXPECT_THAT(L.Unchanged, IsEmpty());
+}
+
+TEST_F(PerturbTest, ScalarsAreRoundNumbers) {
+  K.Instances[0].Block = {48, 1, 1};
+  K.Instances[0].Grid = {10, 1, 1};
+  setUp(R"(
+  store i32 %n, ptr %out
+  ret void
+})",
+        "one");
+  PerturbOptions O;
+  O.Scalars = O.RoundScalars = true;
+  unsigned OfBlock = 0;
+  for (O.Seed = 0; O.Seed != 4; ++O.Seed) {
+    std::unique_ptr<ReplayPlan> P = open(perturb(O));
+    uint32_t N = support::endian::read32le(P->state().args()[2].data());
+    EXPECT_LT(N, 4096u);
+    OfBlock += N % 48 == 0;
+  }
+  EXPECT_GE(OfBlock, 2u);
+}
