@@ -8,7 +8,7 @@
 // RUN: %jit_cxx -O2 %S/Inputs/app.cpp -o %t/other && %jit_run XDG_RUNTIME_DIR=%servers/threads MNEME_JIT_IDLE=100 %t/other 1
 // DEFINE: %{run} = XDG_RUNTIME_DIR=%servers/threads MNEME_JIT_SERVER=%mneme_build/bin/llvm-mneme-jitd MNEME_JIT_REPORT=%t/report \
 // DEFINE:   TSAN_OPTIONS=exitcode=66 %t/app
-// RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_VARIANTS=20 %{run} | FileCheck %s
+// RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_VARIANTS=10 %{run} | FileCheck %s
 // RUN: %jit_report %t/report | FileCheck %s --check-prefix=REPORT
 // RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_MODE=async %{run} slowly | FileCheck %s
 // RUN: %jit_report %t/report | FileCheck %s --check-prefix=REPORT
@@ -50,7 +50,7 @@ int main(int Argc, char **Argv) {
       for (++Ready; Ready != NumThreads;)
         ;
       for (int I = 0; I != 250; ++I) {
-        int N = (I + T) % 24;
+        int N = (I + T) % 12;
         if (How == "many")
           N = I * NumThreads + T;
         // Code that other threads wait for gets ready.
