@@ -18,17 +18,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Tune.h"
+#include "AllKernels.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
-#include "llvm/Mneme/Deploy/Prove.h"
-#include "llvm/Mneme/Launch/Profile.h"
-#include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/Replayer.h"
-#include "llvm/Mneme/Report/ApplicationReport.h"
 #include "llvm/Mneme/Study/Format.h"
-#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -38,7 +33,6 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include <numeric>
 #include <tuple>
 
 using namespace llvm;
@@ -55,10 +49,10 @@ static constexpr StringLiteral RecordedPart = "98%";
 static constexpr double CheckPart = 0.02;
 
 /// The part of the time after the recording that is left for the proof on the
-/// application: no more than for ProofRuns, and as much as LeastProofRuns need
-/// (without packages, and a pair of each kind), up to MaxProofPart.
+/// application: no more than for ProofRuns, and as much as LeastProofRuns need,
+/// up to MaxProofPart.
 static constexpr double ProofPart = 0.2, MaxProofPart = 0.4;
-static constexpr unsigned ProofRuns = 16, LeastProofRuns = 6;
+static constexpr unsigned ProofRuns = 16;
 
 /// The part of the time for studies in which shares are measured, without a
 /// profile.
@@ -79,127 +73,8 @@ static constexpr double LongStart = 5;
 /// A search must get this number of times what the start of its study takes.
 static constexpr double LeastStarts = 2;
 
-static constexpr StringLiteral OutOfTime = "the time is used up (--budget)";
-
 /// Launches of a kernel to determine its share of the time.
 static constexpr unsigned ShareIterations = 5;
-
-namespace {
-struct StudiedKernel {
-  TunedKernel Recorded;
-  std::string Folder;
-  /// Of all launches that the recording stands for, with the recorded
-  /// configuration.
-  double Nanoseconds = 0;
-  double Share = 0;
-  /// Of the launches that are not tuned, as their verification is vacuous.
-  double UntunedNanoseconds = 0;
-  StringMap<double> LaunchNanoseconds; ///< By dynamic hash.
-  /// Launches to tune; empty for all.
-  std::vector<std::string> Launches;
-  std::string Obstacle;             ///< Why the kernel is not tuned.
-  std::string NeedsLaunch;          ///< TuneOptions::NeedsLaunch.
-  std::optional<StudyResult> Study; ///< Of the last step.
-  /// Of the last step, besides the search; first of timing the launches.
-  double StartSeconds = 0;
-
-  double countThreads() const {
-    double Threads = 0;
-    for (const RecordedInstance &I : Recorded.Kernel.Instances)
-      Threads += double(I.Grid.count()) * I.Block.count() * I.Occurrences;
-    return Threads;
-  }
-  bool isPackaged() const {
-    return Study && Study->IsPackaged && Study->Speedup;
-  }
-  bool isExhausted() const { return Study && Study->IsExhausted; }
-  /// Returns true if a re-test may find a winner.
-  bool hasCandidate() const { return Study && Study->Best.value_or(2) > 1; }
-  /// Returns the fraction of the application's time that more trials may save.
-  /// After N trials without success, the next one succeeds with a probability
-  /// of 1/(N + 2).
-  double promise() const {
-    double Found = Study && Study->Best ? 1 - 1 / *Study->Best : 0;
-    double Hope = isExhausted() ? 0 : 1.0 / (2 + (Study ? Study->Trials : 0));
-    return Share * std::max(Found, Hope);
-  }
-  /// Returns the predicted nanoseconds of its launches, given the speed-up.
-  double after(double RatioEstimate::*Bound) const {
-    if (!isPackaged())
-      return Nanoseconds;
-    return UntunedNanoseconds + (Nanoseconds - UntunedNanoseconds) /
-                                    ((*Study->Speedup).*Bound);
-  }
-};
-
-class ApplicationStudy {
-public:
-  ApplicationStudy(TuneOptions O)
-      : O(std::move(O)), Begin(steadySeconds()), Interrupts(countInterrupts()) {
-  }
-  Expected<int> run();
-
-private:
-  TuneOptions O;
-  const double Begin;
-  const std::atomic<int> &Interrupts;
-  std::string Dir, Package;
-  std::vector<StudiedKernel> Kernels;
-  std::optional<Profile> Profiled;
-  double UnrecordedNanoseconds = 0; ///< Of kernels that only the profile has.
-  std::optional<Proof> Proved;
-  std::string NoProof; ///< Why the package could not be proven.
-  double RunSeconds = 0; ///< At most that of one run; 0 if unknown.
-  double ProofSeconds = 0;  ///< That studies leave for the proof.
-
-  enum class Step { Look, Search, Finish };
-
-  Error prepareFolder();
-  Error runRecorder(std::vector<std::string> Options, StringRef Output) const;
-  Error record();
-  void warnOfDifferences(StringRef File) const;
-  Error read();
-  Expected<std::unique_ptr<ReplayPlan>> makePlan(const StudiedKernel &K,
-                                                 const RecordedInstance &I,
-                                                 bool Verify) const;
-  void measure(StudiedKernel &K) const;
-  StringMap<double> readTimes() const;
-  void measureShares();
-  void inspect(StudiedKernel &K) const;
-  TuneOptions makeOptions(const StudiedKernel &K, Step S, double Seconds,
-                          bool Explain) const;
-  Error tune(StudiedKernel &K, Step S, double Seconds, bool Explain);
-  Error divide(double Seconds, Step S);
-  Error tuneAll();
-  Error save() const;
-  Error writeReport() const;
-  void sayProgress(const StudiedKernel &K) const;
-  bool hasPackage() const {
-    return any_of(Kernels, [](const auto &K) { return K.isPackaged(); });
-  }
-  Error leaveOutVacuous(StudiedKernel &K, Error E) const;
-  Error proveOnApplication();
-  Expected<bool> dropSlower();
-  Error proveWhatHelps();
-  double secondsLeft() const {
-    return O.Budget ? Begin + O.Budget - steadySeconds()
-                    : std::numeric_limits<double>::infinity();
-  }
-  /// Returns the time that is left for studies.
-  double secondsForStudies() const { return secondsLeft() - ProofSeconds; }
-  double unrecordedShare() const {
-    double All = UnrecordedNanoseconds;
-    for (const StudiedKernel &K : Kernels)
-      All += K.Nanoseconds;
-    return All ? UnrecordedNanoseconds / All : 0;
-  }
-  RatioEstimate predict() const;
-  json::Object describe() const;
-  void print(raw_ostream &OS) const;
-  std::vector<std::string> deviceOption() const;
-  std::string command(StringRef Name) const;
-};
-} // namespace
 
 //===----------------------------------------------------------------------===//
 // Kernels and their shares
@@ -683,274 +558,9 @@ void ApplicationStudy::sayProgress(const StudiedKernel &K) const {
                     printable(Text));
 }
 
-Error ApplicationStudy::proveOnApplication() {
-  ProveOptions P;
-  P.App = *O.Application;
-  P.Serve = O.Serve;
-  if (O.Budget) {
-    P.Deadline = Begin + O.Budget;
-    // The rest of the package may have to be proven, too.
-    if (double Rest = LeastProofRuns * RunSeconds; secondsLeft() > 3 * Rest)
-      P.Deadline -= Rest;
-    if (secondsLeft() <= 0)
-      return createStringError(OutOfTime);
-    if (!P.App.Timeout || P.App.Timeout > secondsLeft())
-      P.App.Timeout = secondsLeft();
-  }
-  if (!O.Quiet)
-    P.Say = printNote;
-  if (Error E = resolvePackages(Package).moveInto(P.Packages))
-    return E;
-  Error E = prove(P).moveInto(Proved);
-  if (!E || secondsLeft() > 0)
-    return E;
-  consumeError(std::move(E));
-  return createStringError(OutOfTime);
-}
-
-/// Returns the speed-up of a kernel in the application, if it was measured.
-static std::optional<RatioEstimate>
-findMeasured(const std::optional<Proof> &Proved, const StudiedKernel &K) {
-  if (!Proved)
-    return std::nullopt;
-  auto V = find_if(Proved->Variants, [&](const ProvedVariant &V) {
-    return V.StaticHash == K.Recorded.Kernel.StaticHash && V.Measured.Ratio;
-  });
-  return V == Proved->Variants.end() ? std::nullopt : V->Measured.Ratio;
-}
-
-/// Takes those kernels out of the package that are slower in the application
-/// than without it, unless no time is left to prove the rest. \returns whether
-/// there were any.
-Expected<bool> ApplicationStudy::dropSlower() {
-  double Seconds = 0;
-  for (double S : Proved->PlainSeconds)
-    Seconds = std::max(Seconds, S);
-  if (LeastProofRuns * Seconds > secondsLeft())
-    return false;
-  Expected<TunedPackage> P = readPackage(Package);
-  if (!P)
-    return P.takeError();
-  bool HasDropped = false;
-  for (StudiedKernel &K : Kernels) {
-    std::optional<RatioEstimate> Ratio = findMeasured(Proved, K);
-    if (!K.isPackaged() || !Ratio || !Ratio->hasInterval() || Ratio->High >= 1)
-      continue;
-    HasDropped = true;
-    K.Study->IsPackaged = false;
-    K.Study->NoPackage = "slower in the application: " + formatSpeedup(*Ratio);
-    erase_if(P->Kernels, [&](const PackagedKernel &Own) {
-      return toHexString(Own.StaticHash) == K.Recorded.Kernel.StaticHash;
-    });
-    if (!O.Quiet)
-      sayProgress(K);
-  }
-  if (!HasDropped)
-    return false;
-  if (!P->Kernels.empty()) {
-    if (Error E = writePackage(Package, *P))
-      return std::move(E);
-    return true;
-  }
-  if (std::error_code EC = sys::fs::remove(Package))
-    return createFileError(Package, EC);
-  return true;
-}
-
-/// What was slower in one proof may hide something in the next one.
-Error ApplicationStudy::proveWhatHelps() {
-  while (hasPackage()) {
-    if (Error E = proveOnApplication())
-      return E;
-    if (!Proved->holds())
-      return Error::success();
-    bool HasDropped = false;
-    if (Error E = dropSlower().moveInto(HasDropped))
-      return E;
-    if (!HasDropped)
-      return Error::success();
-    Proved.reset();
-  }
-  return Error::success();
-}
-
 //===----------------------------------------------------------------------===//
-// The result
+// All steps
 //===----------------------------------------------------------------------===//
-
-/// Returns the speed-up of all kernels together. Its interval assumes that all
-/// kernels are at the ends of theirs.
-RatioEstimate ApplicationStudy::predict() const {
-  auto Sum = [&](auto Of) {
-    return std::accumulate(
-        Kernels.begin(), Kernels.end(), 0.0,
-        [&](double Sum, const StudiedKernel &K) { return Sum + Of(K); });
-  };
-  double Before =
-      UnrecordedNanoseconds + Sum([](const auto &K) { return K.Nanoseconds; });
-  if (!Before)
-    return RatioEstimate();
-  auto Ratio = [&](double RatioEstimate::*Bound) {
-    return Before / (UnrecordedNanoseconds +
-                     Sum([&](const auto &K) { return K.after(Bound); }));
-  };
-  return {Ratio(&RatioEstimate::Value), Ratio(&RatioEstimate::Low),
-          Ratio(&RatioEstimate::High)};
-}
-
-json::Object ApplicationStudy::describe() const {
-  json::Array List;
-  for (const StudiedKernel &K : Kernels) {
-    json::Object Kernel{
-        {"kernel", json::fixUTF8(K.Recorded.Kernel.displayName())},
-        {"static_hash", K.Recorded.Kernel.StaticHash},
-        {"share", K.Share},
-        {"time_ns", K.Nanoseconds},
-        {"obstacle", K.Obstacle.empty()
-                         ? json::Value(nullptr)
-                         : json::Value(json::fixUTF8(K.Obstacle))},
-        {"folder", nullptr},
-        {"trials", nullptr},
-        {"speedup", nullptr},
-        {"packaged", K.isPackaged()}};
-    if (K.Study) {
-      Kernel["folder"] = json::fixUTF8(K.Folder);
-      Kernel["trials"] = K.Study->Trials;
-      if (K.Study->Speedup)
-        Kernel["speedup"] = toJSON(*K.Study->Speedup);
-    }
-    List.push_back(std::move(Kernel));
-  }
-  return json::Object{
-      {"format", "mneme-application"},
-      {"version", 1},
-      {"kernels", std::move(List)},
-      {"unrecorded_ns", UnrecordedNanoseconds},
-      {"speedup", toJSON(predict())},
-      {"package", hasPackage() ? json::Value(json::fixUTF8(Package))
-                               : json::Value(nullptr)},
-      {"proof", Proved ? toJSON(*Proved) : json::Value(nullptr)},
-      {"no_proof", NoProof.empty() ? json::Value(nullptr)
-                                   : json::Value(json::fixUTF8(NoProof))}};
-}
-
-Error ApplicationStudy::save() const {
-  return writeFileAtomically(pathIn(Dir, "application.json"),
-                             formatv("{0:2}\n", json::Value(describe())).str());
-}
-
-std::string ApplicationStudy::command(StringRef Name) const {
-  std::vector<std::string> Words{"llvm-mneme-deploy", Name.str()};
-  append_range(Words, deviceOption());
-  for (auto [Option, Value] : {std::pair("--scope=", &O.Serve.Scope),
-                               {"--launch-shape=", &O.Serve.LaunchShape},
-                               {"--code=", &O.Serve.Code},
-                               {"--device-match=", &O.Serve.DeviceMatch}})
-    if (!Value->empty())
-      Words.push_back(Option + *Value);
-  Words.push_back(Package);
-  Words.push_back("--");
-  if (O.Application)
-    append_range(Words, O.Application->Command);
-  else
-    Words.push_back("APPLICATION");
-  return quoteCommand(Words);
-}
-
-static std::string describeResult(const StudiedKernel &K) {
-  return !K.Study              ? "not tuned: " + K.Obstacle
-         : !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
-         : !K.Study->Speedup   ? "nothing faster"
-         : K.isPackaged()      ? "packaged"
-                               : "no package: " + K.Study->NoPackage;
-}
-
-Error ApplicationStudy::writeReport() const {
-  ApplicationRecord R;
-  R.Title = O.Application ? quoteCommand(O.Application->Command) : O.Database;
-  for (const StudiedKernel &K : Kernels) {
-    ReportedKernel Row;
-    Row.Name = K.Recorded.Kernel.displayName();
-    Row.Share = K.Share;
-    if (K.Study) {
-      Row.Trials = K.Study->Trials;
-      Row.Speedup = K.Study->Speedup;
-    }
-    // Without a re-test there is none.
-    if (sys::fs::exists(pathIn(K.Folder, "report.html")))
-      Row.Report = pathIn(sys::path::filename(K.Folder), "report.html");
-    Row.Measured = findMeasured(Proved, K);
-    Row.IsPackaged = K.isPackaged();
-    Row.Result = describeResult(K);
-    R.Kernels.push_back(std::move(Row));
-  }
-  if (double Part = unrecordedShare(); Part > 0) {
-    R.Kernels.emplace_back();
-    R.Kernels.back().Name = "(others)";
-    R.Kernels.back().Share = Part;
-    R.Kernels.back().Result = "not recorded";
-  }
-  R.Predicted = predict();
-  if (StringRef Device = getNamedDevice(O); !Device.empty())
-    R.Facts.emplace_back("device", Device);
-  R.Facts.emplace_back("time of all steps",
-                       formatv("{0:F0} s", steadySeconds() - Begin));
-  if (Proved) {
-    R.Facts.emplace_back("results with the package",
-                         Proved->isEqual() ? "equal" : "different");
-    R.Facts.emplace_back("launches served", std::to_string(Proved->Use.Served));
-    if (Proved->Application.Ratio)
-      R.Facts.emplace_back("whole application",
-                           describeInterval(*Proved->Application.Ratio) +
-                               " times as fast");
-    if (!Proved->isEqual())
-      R.Caveats.push_back(Proved->Difference);
-  }
-  if (!NoProof.empty())
-    R.Caveats.push_back("no proof: " + NoProof);
-  if (hasPackage())
-    R.Commands = {{"Prove the package again", command("prove")},
-                  {"Run the application with it", command("run")}};
-  return writeApplicationReport(R, pathIn(Dir, "report.html"));
-}
-
-void ApplicationStudy::print(raw_ostream &OS) const {
-  TextTable Table({"kernel", "share", "trials", "speed-up", "result"});
-  for (const StudiedKernel &K : Kernels) {
-    TextTable::Row Row{K.Recorded.Kernel.displayName(),
-                       formatv("{0:F1} %", K.Share * 100), "", "",
-                       describeResult(K)};
-    if (K.Study) {
-      Row[2] = std::to_string(K.Study->Trials);
-      if (K.Study->Speedup)
-        Row[3] = formatv("{0:F3} ({1})", K.Study->Speedup->Value,
-                         describeInterval(*K.Study->Speedup));
-    }
-    for (std::string &Cell : Row)
-      Cell = printable(Cell);
-    Table.add(std::move(Row));
-  }
-  if (double Part = unrecordedShare(); Part > 0)
-    Table.add(
-        {"(others)", formatv("{0:F1} %", Part * 100), "", "", "not recorded"});
-  Table.fit(getLineWidth(/*OnStandardError=*/false));
-  Table.print(OS, "lrrll");
-  if (!hasPackage()) {
-    OS << "nothing to deploy\n";
-    return;
-  }
-  if (Proved)
-    printProof(OS, *Proved);
-  if (!NoProof.empty())
-    OS << formatv("{0,-12} {1}\n", "no proof", printable(NoProof));
-  RatioEstimate All = predict();
-  OS << formatv("{0,-12} {1:F3} times as fast ({2}), all kernels together\n",
-                "predicted", All.Value, describeInterval(All));
-  if (!Proved)
-    OS << formatv("{0,-12} {1}\n", "prove", command("prove"));
-  if (!Proved || Proved->holds())
-    OS << formatv("{0,-12} {1}\n", "run", command("run"));
-}
 
 /// Returns the text if all kernels have the same obstacle: the options'.
 static std::optional<StringRef>
