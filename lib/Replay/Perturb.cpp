@@ -14,12 +14,11 @@
 
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "ElementTypes.h"
+#include "InputSource.h"
 #include "MoveBuffers.h"
-#include "llvm/ADT/APFloat.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/Session.h"
-#include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
@@ -28,8 +27,6 @@
 #include <chrono>
 #include <cmath>
 #include <cstring>
-#include <limits>
-#include <random>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -49,241 +46,6 @@ static constexpr HostSchedule OtherOrder = {HostSchedule::Shuffled, 1};
 static constexpr unsigned CollisionSchedules = 4;
 
 static constexpr StringLiteral NotesName = "changes.json";
-
-//===----------------------------------------------------------------------===//
-// Elements
-//===----------------------------------------------------------------------===//
-
-/// Returns null for integers.
-static const fltSemantics *getSemantics(uint32_t DType) {
-  switch (DType) {
-  case MNEME_DTYPE_F64:
-    return &APFloat::IEEEdouble();
-  case MNEME_DTYPE_F32:
-    return &APFloat::IEEEsingle();
-  case MNEME_DTYPE_F16:
-    return &APFloat::IEEEhalf();
-  case MNEME_DTYPE_BF16:
-    return &APFloat::BFloat();
-  default:
-    return nullptr;
-  }
-}
-
-static uint64_t getBits(const char *Bytes, size_t Size) {
-  uint64_t Bits = 0;
-  std::memcpy(&Bits, Bytes, Size);
-  return Bits;
-}
-
-static APFloat getFloat(const char *Bytes, uint32_t DType) {
-  unsigned Size = getDTypeSize(DType);
-  return APFloat(*getSemantics(DType), APInt(8 * Size, getBits(Bytes, Size)));
-}
-
-static void putFloat(char *Bytes, uint32_t DType, double Value) {
-  APFloat F(Value);
-  bool LosesInfo;
-  F.convert(*getSemantics(DType), APFloat::rmNearestTiesToEven, &LosesInfo);
-  uint64_t Bits = F.bitcastToAPInt().getZExtValue();
-  std::memcpy(Bytes, &Bits, getDTypeSize(DType));
-}
-
-static uint64_t countNonFinite(ArrayRef<char> Contents, uint32_t DType) {
-  if (!getSemantics(DType))
-    return 0;
-  uint64_t Count = 0;
-  size_t Size = getDTypeSize(DType);
-  for (size_t I = 0; I + Size <= Contents.size(); I += Size)
-    Count += !getFloat(&Contents[I], DType).isFinite();
-  return Count;
-}
-
-namespace {
-/// Draws inputs.
-class InputSource {
-public:
-  /// \param Device  its own NaNs are drawn, so that results have the same bits
-  /// whether code copies or computes them.
-  InputSource(uint64_t Seed, StringRef Device)
-      : Random(Seed), IsHost(Device == "host"),
-        IsCuda(Device.starts_with("cuda")) {}
-
-  void permute(MutableArrayRef<char> Contents, size_t Size);
-  /// Changes floating-point elements.
-  void drawFloats(MutableArrayRef<char> Contents, uint32_t DType,
-                  DrawnValues Values, unsigned Attempt);
-  /// Changes integers that are all equal.
-  /// \param IsFree  they may become larger.
-  void drawEqual(MutableArrayRef<char> Contents, size_t Size, bool IsFree,
-                 unsigned Attempt);
-  /// Changes integers to others from the range of the buffer.
-  void drawInRange(MutableArrayRef<char> Contents, size_t Size,
-                   unsigned Attempt);
-  /// Changes integers to any others.
-  void drawAny(MutableArrayRef<char> Contents, size_t Size);
-  /// Replaces integers outside of \p Range by others.
-  void drawWithin(MutableArrayRef<char> Contents, size_t Size,
-                  const ConstantRange &Range);
-  double drawFloat(double Old, DrawnValues Values, unsigned Attempt);
-  /// \param Units  round numbers; empty for any.
-  int64_t drawInteger(int64_t Old, unsigned Attempt, ArrayRef<uint64_t> Units);
-  uint64_t next() { return Random(); }
-
-private:
-  std::mt19937_64 Random;
-  bool IsHost, IsCuda;
-
-  void putDrawn(char *Bytes, uint32_t DType, double Value) const;
-  double draw(double Low, double High) {
-    return Low + (High - Low) * (Random() >> 11) / double(1ull << 53);
-  }
-};
-} // namespace
-
-/// Shuffles the elements.
-void InputSource::permute(MutableArrayRef<char> Contents, size_t Size) {
-  for (size_t I = Contents.size() / Size; I > 1; --I) {
-    size_t J = Random() % I;
-    std::swap_ranges(Contents.begin() + (I - 1) * Size,
-                     Contents.begin() + I * Size, Contents.begin() + J * Size);
-  }
-}
-
-/// The sign changes in the first attempt only.
-double InputSource::drawFloat(double Old, DrawnValues Values,
-                              unsigned Attempt) {
-  if (!std::isfinite(Old))
-    return Old;
-  double New = Old == 0 ? draw(0.25, 1) : Old * draw(0.5, 2);
-  if (Values != DrawnValues::Near) {
-    New = std::ldexp(New, int(draw(-1, 1) * (Attempt == 0 ? 24 : 6)));
-    if (Random() % 16 == 0)
-      New = 0;
-  }
-  if (Values == DrawnValues::NonFinite && Random() % 64 == 0) {
-    double Special[] = {std::numeric_limits<double>::quiet_NaN(),
-                        std::numeric_limits<double>::infinity(),
-                        -std::numeric_limits<double>::infinity()};
-    return Special[Random() % 3];
-  }
-  return Attempt == 0 && Random() % 4 == 0 ? -New : New;
-}
-
-/// Sizes, indices and counts become smaller, half of them by a quarter at most,
-/// and some as small as can be; others the next one.
-int64_t InputSource::drawInteger(int64_t Old, unsigned Attempt,
-                                 ArrayRef<uint64_t> Units) {
-  if (Old < 0)
-    return Old + 1;
-  if (Old < 2)
-    return Attempt == 1 ? Old + 1 : 1 - Old;
-  if (Attempt == 1)
-    return Old - 1;
-  SmallVector<uint64_t, 4> Fitting;
-  copy_if(Units, std::back_inserter(Fitting),
-          [&](uint64_t U) { return U <= uint64_t(Old) / 2; });
-  if (Attempt == 0 && !Fitting.empty()) {
-    uint64_t Unit = Fitting[Random() % Fitting.size()];
-    Unit <<= Random() % Log2_64(Old / Unit);
-    return Unit * (1 + Random() % ((Old - 1) / Unit));
-  }
-  if (Attempt == 0 && Random() % 2)
-    return Old - 1 - Random() % (uint64_t(Old + 3) / 4);
-  return Attempt == 0 && Random() % 4 == 0 ? 1 : 1 + Random() % (Old - 1);
-}
-
-static bool isConstant(ArrayRef<char> Contents, size_t Size) {
-  for (size_t At = Size; At + Size <= Contents.size(); At += Size)
-    if (std::memcmp(&Contents[0], &Contents[At], Size))
-      return false;
-  return true;
-}
-
-void InputSource::drawFloats(MutableArrayRef<char> Contents, uint32_t DType,
-                             DrawnValues Values, unsigned Attempt) {
-  size_t Size = getDTypeSize(DType);
-  bool IsConstant = isConstant(Contents, Size);
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (!IsConstant && Random() % 2)
-      continue;
-    double Old = getFloat(&Contents[At], DType).convertToDouble();
-    putDrawn(&Contents[At], DType, drawFloat(Old, Values, Attempt));
-  }
-}
-
-/// Most such buffers count or mark something.
-void InputSource::drawEqual(MutableArrayRef<char> Contents, size_t Size,
-                            bool IsFree, unsigned Attempt) {
-  uint64_t Old = getBits(Contents.data(), Size);
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (Attempt != 0 && Random() % 2)
-      continue;
-    uint64_t New = Old == 0 ? Random() % 3
-                   : IsFree ? Random() % (2 * Old + 1)
-                            : 1 + Random() % Old;
-    std::memcpy(&Contents[At], &New, Size);
-  }
-}
-
-void InputSource::putDrawn(char *Bytes, uint32_t DType, double Value) const {
-  bool IsDouble = DType == MNEME_DTYPE_F64;
-  if (std::isnan(Value) && (IsHost || (IsCuda && IsDouble)))
-    Value = -std::numeric_limits<double>::quiet_NaN();
-  putFloat(Bytes, DType, Value);
-  if (std::isnan(Value) && IsCuda && !IsDouble) {
-    size_t Size = getDTypeSize(DType);
-    uint64_t AllOnes = maskTrailingOnes<uint64_t>(8 * Size - 1);
-    std::memcpy(Bytes, &AllOnes, Size);
-  }
-}
-
-void InputSource::drawInRange(MutableArrayRef<char> Contents, size_t Size,
-                              unsigned Attempt) {
-  auto Get = [&](size_t At) {
-    return SignExtend64(getBits(&Contents[At], Size), 8 * Size);
-  };
-  int64_t Low = Get(0), High = Low;
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    Low = std::min(Low, Get(At));
-    High = std::max(High, Get(At));
-  }
-  uint64_t Range = uint64_t(High) - uint64_t(Low);
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (Random() % (Attempt == 0 ? 2 : 16))
-      continue;
-    uint64_t Step = Range == UINT64_MAX ? Random() : Random() % (Range + 1);
-    uint64_t New = uint64_t(Low) + Step;
-    std::memcpy(&Contents[At], &New, Size);
-  }
-}
-
-void InputSource::drawWithin(MutableArrayRef<char> Contents, size_t Size,
-                             const ConstantRange &Range) {
-  if (Range.isFullSet() || Range.isEmptySet() ||
-      Range.getBitWidth() != 8 * Size)
-    return;
-  uint64_t Low = Range.getLower().getZExtValue();
-  uint64_t Count = (Range.getUpper() - Range.getLower()).getZExtValue();
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (Range.contains(APInt(8 * Size, getBits(&Contents[At], Size))))
-      continue;
-    uint64_t New = Low + Random() % Count;
-    std::memcpy(&Contents[At], &New, Size);
-  }
-}
-
-void InputSource::drawAny(MutableArrayRef<char> Contents, size_t Size) {
-  for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
-    if (Random() % 2 && Contents.size() != Size)
-      continue;
-    // Of any magnitude, some negative.
-    uint64_t New = Random() >> (64 - 8 * Size) >> Random() % (8 * Size);
-    if (Random() % 4 == 0)
-      New = -New;
-    std::memcpy(&Contents[At], &New, Size);
-  }
-}
 
 //===----------------------------------------------------------------------===//
 // The process
@@ -361,7 +123,7 @@ private:
   void drawElements(MutableArrayRef<char> Contents, uint32_t DType,
                     const LoadedValues &Facts, unsigned Attempt);
   bool mayCollide(const LoadedValues &Facts, uint32_t DType) const {
-    return Facts.FindsWrites && !getSemantics(DType);
+    return Facts.FindsWrites && !isFloatType(DType);
   }
   Error drawBuffer(size_t Region);
   Error drawRecords(size_t Region);
@@ -641,7 +403,7 @@ Error Perturber::drawUnread(size_t Region) {
                 [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
                   MutableArrayRef<char> Contents = M[Region];
                   bool IsWhole = Contents.size() >= Size;
-                  if (getSemantics(DType) && IsWhole && Attempt == 0)
+                  if (isFloatType(DType) && IsWhole && Attempt == 0)
                     Source.drawFloats(Contents, DType, DrawnValues::Near,
                                       Attempt);
                   else
@@ -668,7 +430,7 @@ std::string Perturber::nameOf(size_t Region) const {
 void Perturber::drawElements(MutableArrayRef<char> Contents, uint32_t DType,
                              const LoadedValues &Facts, unsigned Attempt) {
   size_t Size = getDTypeSize(DType);
-  if (getSemantics(DType)) {
+  if (isFloatType(DType)) {
     Source.drawFloats(Contents, DType,
                       Facts.findMemory() ? DrawnValues::Near : Values, Attempt);
     return;
@@ -676,7 +438,7 @@ void Perturber::drawElements(MutableArrayRef<char> Contents, uint32_t DType,
   bool IsFree = Attempt == 0 && !Facts.findMemory() && !Facts.EndsLoops;
   if (IsFree && Values != DrawnValues::Near)
     Source.drawAny(Contents, Size);
-  else if (isConstant(Contents, Size))
+  else if (isUniform(Contents, Size))
     Source.drawEqual(Contents, Size, IsFree, Attempt);
   else
     Source.drawInRange(Contents, Size, Attempt);
@@ -709,7 +471,7 @@ Error Perturber::drawBuffer(size_t Region) {
     MutableArrayRef<char> Contents = M[Region];
     if (Contents.size() < Size)
       return Change::None;
-    bool IsConstant = isConstant(Contents, Size);
+    bool IsConstant = isUniform(Contents, Size);
     if (!IsConstant)
       Source.permute(Contents, Size);
     else if (O.OnlyOrder)
@@ -774,7 +536,7 @@ Error Perturber::drawRecords(size_t Region) {
   const RecordLayout &L = Types.Records[Region];
   Expected<Outcome> Moved =
       tryInput([&](Memory &M, std::vector<std::string> &, unsigned) {
-        if (isConstant(M[Region], L.Size))
+        if (isUniform(M[Region], L.Size))
           return Change::None;
         Source.permute(M[Region], L.Size);
         return Change::Partly;
@@ -873,13 +635,13 @@ Error Perturber::drawScalar(size_t Arg) {
   Expected<Outcome> Found =
       tryInput([&](Memory &, std::vector<std::string> &New, unsigned Attempt) {
         char *Bytes = New[Arg].data();
-        if (getSemantics(DType)) {
-          double Old = getFloat(Bytes, DType).convertToDouble();
-          putFloat(Bytes, DType,
-                   Source.drawFloat(Old, DrawnValues::Near, Attempt));
+        if (isFloatType(DType)) {
+          double Old = getFloatElement(Bytes, DType).convertToDouble();
+          putFloatElement(Bytes, DType,
+                          Source.drawFloat(Old, DrawnValues::Near, Attempt));
           return Change::Values;
         }
-        int64_t Old = SignExtend64(getBits(Bytes, Size), 8 * Size);
+        int64_t Old = SignExtend64(getElementBits(Bytes, Size), 8 * Size);
         uint64_t Value = Source.drawInteger(Old, Attempt, Units);
         std::memcpy(Bytes, &Value, Size);
         return Change::Values;
@@ -955,7 +717,7 @@ Error Perturber::run(StringRef Dir) {
   // Values first: the sizes among the scalars decide how much of them is used.
   for (bool Floats : {true, false})
     for (size_t I = 0; I != Before.size(); ++I)
-      if (bool(getSemantics(Types.OfAccess[I])) == Floats)
+      if (bool(isFloatType(Types.OfAccess[I])) == Floats)
         if (Error E = drawBuffer(I))
           return E;
   if (Types.ReadsUnknown)

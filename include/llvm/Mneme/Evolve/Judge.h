@@ -216,6 +216,11 @@ private:
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
   std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
+    /// Launches with drawn inputs have other scalars from this number on.
+    static constexpr unsigned FirstScalars = 2;
+    /// From this number on, launches are only for times: of each instance, one
+    /// with inputs in another order, and one with other values.
+    static constexpr unsigned FirstTimed = 1 << 20;
     unsigned Number = 0, Instance = 0;
     bool OnlyOrder = false;           ///< Other values would be other work.
     std::vector<std::string> Changed; ///< Inputs, with other values.
