@@ -248,12 +248,14 @@ void Judge::noteUnperturbed(std::string Why) {
     Unperturbed.push_back(std::move(Why));
 }
 
-/// Whether the scalars of a drawn launch are round numbers: not in step with
-/// the instances.
-bool Judge::isRound(unsigned Number) const {
-  unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
-  return (Number + Shift) % 2 == 0;
+/// Returns the number of a drawn launch for a choice by turns, such that each
+/// instance gets launches of each kind: not in step with the instances.
+unsigned Judge::turnOf(unsigned Number) const {
+  return Number + (Training.size() % 2 ? 0 : Number / Training.size());
 }
+
+/// Returns true if the scalars of a drawn launch are round numbers.
+bool Judge::isRound(unsigned Number) const { return turnOf(Number) % 2 == 0; }
 
 /// Returns the options of a launch that is not measured.
 ReplayOptions Judge::makeTestOptions(StringRef Device) const {
@@ -288,12 +290,9 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   static constexpr DrawnValues Ranges[] = {DrawnValues::Near, DrawnValues::Far,
                                            DrawnValues::NonFinite,
                                            DrawnValues::Near};
-  // Each instance gets launches of each kind: not in step with the instances.
-  if (Number >= DrawnLaunch::FirstScalars && !IsTimed) {
-    unsigned Shift = Training.size() % 2 ? 0 : Number / Training.size();
-    P.Values = Ranges[(Number - DrawnLaunch::FirstScalars + Shift) %
+  if (Number >= DrawnLaunch::FirstScalars && !IsTimed)
+    P.Values = Ranges[(turnOf(Number) - DrawnLaunch::FirstScalars) %
                       std::size(Ranges)];
-  }
   bool IsMoved = false;
   auto Fail = [&](Error E) -> Expected<std::unique_ptr<DrawnLaunch>> {
     if (IsMoved) { // The recorded code may depend on distances.

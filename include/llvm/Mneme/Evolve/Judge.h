@@ -161,6 +161,7 @@ private:
   Expected<std::unique_ptr<DrawnLaunch>> draw(unsigned Number, StringRef Device,
                                               bool Scalars,
                                               bool MovesBuffers = true);
+  unsigned turnOf(unsigned Number) const;
   bool isRound(unsigned Number) const;
   ReplayOptions makeTestOptions(StringRef Device) const;
   Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
