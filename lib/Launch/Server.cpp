@@ -231,62 +231,47 @@ Error Server::handleHello(Connection &C, StringRef Body) {
   return Error::success();
 }
 
-bool Server::answerKnown(Connection &C, const Digest128 &Module) {
+Error Server::startModule(Connection &C, StringRef Body,
+                          const Digest128 &Module, ModuleCode Code,
+                          ChildTask::WorkFn Load) {
   auto It = Modules.find(Module);
-  if (It != Modules.end())
+  if (It != Modules.end()) {
     C.answer(success(It->second->Answer));
-  return It != Modules.end();
-}
-
-Error Server::checkModuleRoom(StringRef Body) const {
-  if (Body.size() <= MaxModuleBytes - ModuleBytes)
     return Error::success();
-  return createStringError("the application has more device code than the "
-                           "launcher can keep");
+  }
+  if (Body.size() > MaxModuleBytes - ModuleBytes)
+    return createStringError("the application has more device code than the "
+                             "launcher can keep");
+  C.JobModule = Module;
+  C.JobCode = std::move(Code);
+  Expected<ChildTask> Job = Start(CompilerName, Load, {ReadSeconds});
+  if (!Job)
+    return Job.takeError();
+  C.Job = std::move(*Job);
+  return Error::success();
 }
 
 Error Server::handleLoadModule(Connection &C, StringRef Body) {
   Expected<LoadModuleRequest> Q = LoadModuleRequest::decode(Body);
   if (!Q)
     return Q.takeError();
-  if (answerKnown(C, Q->Module))
-    return Error::success();
-  if (Error E = checkModuleRoom(Body))
-    return E;
-  C.JobModule = Q->Module;
-  C.JobCode = {std::move(Q->Payloads), {}, ""};
-  Expected<ChildTask> Job = Start(
-      CompilerName, [&] { return loadModule(C.JobCode.Payloads, C.JobModule); },
-      {ReadSeconds});
-  if (!Job)
-    return Job.takeError();
-  C.Job = std::move(*Job);
-  return Error::success();
+  return startModule(C, Body, Q->Module, {std::move(Q->Payloads), {}, ""}, [&] {
+    return loadModule(C.JobCode.Payloads, C.JobModule);
+  });
 }
 
 Error Server::handleLoadLibrary(Connection &C, StringRef Body) {
   Expected<LoadLibraryRequest> Q = LoadLibraryRequest::decode(Body);
   if (!Q)
     return Q.takeError();
-  if (answerKnown(C, Q->Module))
-    return Error::success();
-  if (Error E = checkModuleRoom(Body))
-    return E;
-  C.JobModule = Q->Module;
-  C.JobCode = {{}, std::move(Q->Library), ""};
-  Expected<ChildTask> Job = Start(CompilerName,
-                                  [&]() -> Expected<std::string> {
-                                    Expected<LoadedLibrary> L = loadLibrary(
-                                        C.JobCode.Library, C.JobModule, IR);
-                                    if (!L)
-                                      return L.takeError();
-                                    return L->encode();
-                                  },
-                                  {ReadSeconds});
-  if (!Job)
-    return Job.takeError();
-  C.Job = std::move(*Job);
-  return Error::success();
+  return startModule(C, Body, Q->Module, {{}, std::move(Q->Library), ""},
+                     [&]() -> Expected<std::string> {
+                       Expected<LoadedLibrary> L =
+                           loadLibrary(C.JobCode.Library, C.JobModule, IR);
+                       if (!L)
+                         return L.takeError();
+                       return L->encode();
+                     });
 }
 
 static Error neverLoaded(const Digest128 &Module) {

@@ -102,8 +102,10 @@ private:
   Expected<std::string> finishLoadModule(Connection &C, StringRef Answer);
   Expected<std::string> finishLoadLibrary(Connection &C, StringRef Result);
   /// \returns whether the module of the request is loaded, and answers then.
-  bool answerKnown(Connection &C, const Digest128 &Module);
-  Error checkModuleRoom(StringRef Body) const;
+  /// Answers if the module is known, else starts \p Load, which finds \p Code
+  /// in the connection.
+  Error startModule(Connection &C, StringRef Body, const Digest128 &Module,
+                    ModuleCode Code, ChildTask::WorkFn Load);
 
   /// Answers immediately, or starts a job in \p C. Errors are answered, too.
   Error handle(Connection &C, uint32_t Type, StringRef Body);
