@@ -15,6 +15,10 @@
 #ifndef MNEME_LIB_RUNTIME_CORE_REGISTEREDIR_H
 #define MNEME_LIB_RUNTIME_CORE_REGISTEREDIR_H
 
+#include "ImageBytes.h"
+#include "Message.h"
+#include "Shortage.h"
+
 #include <map>
 #include <mutex>
 #include <string>
@@ -51,6 +55,22 @@ private:
   /// By digest and symbol.
   std::map<std::pair<std::string, std::string>, RegisteredIR> All;
 };
+
+/// Implements mneme_register_ir().
+inline bool registerIR(const void *Image, size_t ImageSize, const char *Symbol,
+                       const void *IR, size_t IRSize, const char *Options) {
+  if (!Image || !ImageSize || !IR || !IRSize)
+    return false;
+  bool IsDone = attempt([&] {
+    RegisteredIRs::get().add(
+        digestOfLoadedImage(Image, ImageSize), Symbol ? Symbol : "",
+        {std::string(static_cast<const char *>(IR), IRSize),
+         Options ? Options : ""});
+  });
+  if (!IsDone)
+    tell("mneme: warning: registered IR is lost: out of memory\n");
+  return IsDone;
+}
 
 } // namespace mneme
 

@@ -797,18 +797,8 @@ MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
 MNEME_EXPORT int __mneme_register_ir(const void *Image, size_t ImageSize,
                                      const char *Symbol, const void *IR,
                                      size_t IRSize, const char *Options) {
-  if (!Image || !ImageSize || !IR || !IRSize ||
-      !Selection::get().includesRank())
-    return 0;
-  bool IsDone = attempt([&] {
-    RegisteredIRs::get().add(
-        digestOfLoadedImage(Image, ImageSize), Symbol ? Symbol : "",
-        {std::string(static_cast<const char *>(IR), IRSize),
-         Options ? Options : ""});
-  });
-  if (!IsDone)
-    tell("mneme: warning: registered IR is lost: out of memory\n");
-  return IsDone;
+  return Selection::get().includesRank() &&
+         registerIR(Image, ImageSize, Symbol, IR, IRSize, Options);
 }
 
 //===----------------------------------------------------------------------===//

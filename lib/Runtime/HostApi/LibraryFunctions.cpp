@@ -285,15 +285,5 @@ MNEME_API rt_cudaLibraryEnumerateKernels(const void **To, unsigned Count,
 extern "C" __attribute__((visibility("default"))) int
 __mneme_register_ir(const void *Image, size_t ImageSize, const char *Symbol,
                     const void *IR, size_t IRSize, const char *Options) {
-  if (!Image || !ImageSize || !IR || !IRSize)
-    return 0;
-  bool IsDone = attempt([&] {
-    RegisteredIRs::get().add(
-        digestOfLoadedImage(Image, ImageSize), Symbol ? Symbol : "",
-        {std::string(static_cast<const char *>(IR), IRSize),
-         Options ? Options : ""});
-  });
-  if (!IsDone)
-    tell("mneme: warning: registered IR is lost: out of memory\n");
-  return IsDone;
+  return registerIR(Image, ImageSize, Symbol, IR, IRSize, Options);
 }
