@@ -204,10 +204,12 @@ static void noteScalars(KernelRecords::Instance &I, const Kernel &K,
       I.Scalars.append(static_cast<const char *>(Args[N]), Size);
       continue;
     }
-    auto Place = std::lower_bound(I.Varying.begin(), I.Varying.end(), N);
-    if (memcmp(I.Scalars.data() + At, Args[N], Size) &&
-        (Place == I.Varying.end() || *Place != N))
-      I.Varying.insert(Place, N);
+    // Most launches have the same scalars.
+    if (memcmp(I.Scalars.data() + At, Args[N], Size)) {
+      auto Place = std::lower_bound(I.Varying.begin(), I.Varying.end(), N);
+      if (Place == I.Varying.end() || *Place != N)
+        I.Varying.insert(Place, N);
+    }
     At += Size;
   }
 }
