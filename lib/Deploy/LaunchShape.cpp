@@ -17,7 +17,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/IRUtils/InlinePTX.h"
+#include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 #include <optional>

@@ -21,7 +21,6 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
-#include "llvm/Mneme/IRUtils/InlinePTX.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <set>

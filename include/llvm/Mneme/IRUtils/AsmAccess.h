@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Memory that inline assembly accesses.
+/// Memory that inline assembly accesses, and assembly that accesses none.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -19,6 +19,7 @@
 
 namespace llvm {
 class CallBase;
+class InlineAsm;
 class Type;
 class Value;
 
@@ -43,6 +44,10 @@ SmallVector<AsmAccess, 2> findAsmAccesses(const CallBase &Call);
 /// Returns N if the text of inline assembly has an argument as "$N"; unset if
 /// that is an output, too.
 std::optional<unsigned> findAsmOperand(const CallBase &Call, unsigned Argument);
+
+/// Returns true for PTX that computes with its operands, as in libdevice: no
+/// special registers (%), memory ([), branches, or other threads.
+bool isArithmeticPTX(const InlineAsm &Asm);
 
 } // namespace mneme
 } // namespace llvm
