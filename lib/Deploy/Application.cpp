@@ -98,6 +98,16 @@ static std::string dropLines(StringRef Text, const Regex &Ignored) {
   return Kept;
 }
 
+/// Returns how two texts differ without the lines that \p Ignored matches;
+/// empty if they do not. \p Ignored may be null.
+static std::string compareTexts(StringRef Plain, StringRef Other,
+                                const Regex *Ignored) {
+  std::string A = Ignored ? dropLines(Plain, *Ignored) : Plain.str(),
+              B = Ignored ? dropLines(Other, *Ignored) : Other.str();
+  return A == B ? ""
+                : describeDifference(A, B, Ignored ? "compared line" : "line");
+}
+
 /// Compares the file \p Name of two runs. \p Ignored may be null.
 static Expected<std::string> compareFiles(const ApplicationRun &Plain,
                                           const ApplicationRun &Other,
@@ -110,16 +120,9 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
   for (auto [Path, Text] : zip_equal(Paths, Texts))
     if (Error E = readFile(Path).moveInto(Text))
       return std::move(E);
-  std::string A = Texts[0]->getBuffer().str(), B = Texts[1]->getBuffer().str();
-  if (Ignored) {
-    A = dropLines(A, *Ignored);
-    B = dropLines(B, *Ignored);
-  }
-  if (A == B)
-    return "";
-  return (Shown + " differs: " +
-          describeDifference(A, B, Ignored ? "compared line" : "line"))
-      .str();
+  std::string How =
+      compareTexts(Texts[0]->getBuffer(), Texts[1]->getBuffer(), Ignored);
+  return How.empty() ? How : (Shown + " differs: " + How).str();
 }
 
 /// Returns a regular expression for the lines that differ between the standard
@@ -161,16 +164,11 @@ static std::string adviseOn(StringRef A, StringRef B) {
 
 std::string mneme::explainOutputs(StringRef A, StringRef B,
                                   const std::string &IgnoreLines) {
-  // With all lines, the advice has those of IgnoreLines, too.
-  std::string Kept[] = {A.str(), B.str()};
-  if (!IgnoreLines.empty())
-    for (std::string &Text : Kept)
-      Text = dropLines(Text, Regex(IgnoreLines));
-  if (Kept[0] == Kept[1])
-    return "";
-  return describeDifference(Kept[0], Kept[1],
-                            IgnoreLines.empty() ? "line" : "compared line") +
-         "; " + adviseOn(A, B);
+  Regex Ignored(IgnoreLines);
+  std::string How =
+      compareTexts(A, B, IgnoreLines.empty() ? nullptr : &Ignored);
+  // The advice covers the lines of IgnoreLines, too.
+  return How.empty() ? How : How + "; " + adviseOn(A, B);
 }
 
 //===----------------------------------------------------------------------===//
