@@ -291,10 +291,11 @@ static std::string describeCode(const PackagedVariant &V) {
   switch (V.Fields.Code) {
   case MNEME_CODE_PROVEN:
     return "the recorded kernel's (proven)";
-  case MNEME_CODE_TESTED:
+  case MNEME_CODE_TESTED: {
+    json::Value Provenance = getProvenance(V);
     return formatv("another source (tested on {0} launches{1})",
-                   countTests(getProvenance(V)),
-                   describeSlowest(getProvenance(V)));
+                   countTests(Provenance), describeSlowest(Provenance));
+  }
   case MNEME_CODE_VERIFIED: {
     json::Value Provenance = getProvenance(V);
     std::string Unvaried = listUnvaried(Provenance),
