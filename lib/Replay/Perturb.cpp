@@ -154,7 +154,8 @@ Error Perturber::prepare() {
   LaunchSeconds = secondsSince(Start);
   for (auto [Old, New] : zip_equal(Before, After))
     IsChanged.push_back(Old != New);
-  // A launch that writes what is there already says nothing about that.
+  // A launch that leaves all memory unchanged does not show which buffers the
+  // kernel writes; its code does.
   if (!is_contained(IsChanged, true))
     IsChanged = Types.IsWritten;
   NonFinite = countNonFinite(After);
