@@ -19,16 +19,8 @@
 // REPLAY-DAG: count grid 1 cooperative: Match
 // REPLAY-DAG: sum grid 1: Match
 
-struct Pair {
-  int A[2];
-};
-
-#ifdef __CUDA__
-__device__ int Count;
-extern "C" __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
-extern "C" __global__ void sum(int *P, char C, Pair Two) { *P = Two.A[0] + Two.A[1] + C; }
-extern "C" __global__ void count(int *P) { *P = ++Count; }
-#else
+#include "Cuda/Inputs/driver-kernels.h"
+#ifndef __CUDA__
 #include "driver.h"
 
 /// Launches the three kernels.

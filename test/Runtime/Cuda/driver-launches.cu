@@ -41,26 +41,11 @@
 // REPLAY-DAG: count grid 1 cooperative: Match
 // REPLAY-DAG: sum grid 1: Match
 
-struct Pair {
-  int A[2];
-};
-
-#ifdef __CUDA__
-__device__ int Count;
-extern "C" __global__ void add(int *P, int N) { P[blockIdx.x] += N; }
-extern "C" __global__ void sum(int *P, char C, Pair Two) { *P = Two.A[0] + Two.A[1] + C; }
-extern "C" __global__ void count(int *P) { *P = ++Count; }
-#else
-#include <cstdio>
-#include <cstdlib>
+#include "Inputs/driver-kernels.h"
+#ifndef __CUDA__
+#include "Inputs/driver.h"
 #include <cstring>
-#include <cuda.h>
 #include <dlfcn.h>
-#include <string>
-
-#define CHECK(X)                                                                        \
-  if (int E = (X))                                                                      \
-    printf("%s: %d\n", #X, E), exit(1)
 
 static void *Driver;
 static decltype(&cuGetProcAddress) GetProcAddress;
@@ -90,17 +75,8 @@ int main(int, char **Argv) {
   Driver = dlopen("libcuda.so.1", RTLD_NOW);
   GetProcAddress = reinterpret_cast<decltype(GetProcAddress)>(
       dlsym(Driver, "cuGetProcAddress_v2"));
-  std::string Image;
-  FILE *F = fopen(Argv[1], "rb");
-  for (int C; (C = fgetc(F)) != EOF;)
-    Image += C;
-  fclose(F);
-  CUdevice Device;
-  CUcontext Context;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&Device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
-  CHECK(cuCtxSetCurrent(Context));
+  std::string Image = read(Argv[1]);
+  makeContext();
 
   CUmodule Module = nullptr;
   CUlibrary Library = nullptr;
