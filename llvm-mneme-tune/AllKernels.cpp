@@ -162,20 +162,19 @@ Error ApplicationStudy::record() {
 /// Says before the time is spent that there will be no proof, if the profiled
 /// and the recorded run, whose outputs \p File has, did not print the same.
 void ApplicationStudy::warnOfDifferences(StringRef File) const {
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(File);
-  if (!Text)
-    return consumeError(Text.takeError());
-  StringRef All = (*Text)->getBuffer(), First = All;
-  size_t Lines = All.count('\n');
   if (!O.Application->Check.empty() ||
       !sys::fs::exists(pathIn(O.Database, RecordedProfile)))
     return;
-  for (size_t I = 0, At = 0; I != Lines / 2; ++I) {
-    At = All.find('\n', At) + 1;
-    First = All.take_front(At);
-  }
-  std::string Why = explainOutputs(First, All.drop_front(First.size()),
-                                   O.Application->IgnoreLines);
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(File);
+  if (!Text)
+    return consumeError(Text.takeError());
+  StringRef All = (*Text)->getBuffer();
+  size_t Middle = 0;
+  for (size_t I = All.count('\n') / 2; I; --I)
+    Middle = All.find('\n', Middle) + 1;
+  std::string Why =
+      explainOutputs(All.take_front(Middle), All.drop_front(Middle),
+                     O.Application->IgnoreLines);
   if (!Why.empty())
     printWarning("the application can be tuned, but not proven, as two runs "
                  "print different results: " +
