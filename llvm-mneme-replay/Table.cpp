@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/StatusLine.h"
 #include "llvm/Mneme/Support/TextTable.h"
@@ -289,9 +290,7 @@ static json::Value toJSON(const Row &R) {
                  {"record_id", R.RecordId},
                  {"passes", R.Passes},
                  {"verdict", R.verdict()},
-                 {"error", R.Result.Error.empty()
-                               ? json::Value(nullptr)
-                               : json::Value(json::fixUTF8(R.Result.Error))},
+                 {"error", orNull(R.Result.Error)},
                  {"exec_time", json::Array(R.Result.Samples)},
                  {"code_hash", R.Result.CodeHash},
                  {"reg_usage", nullptr},

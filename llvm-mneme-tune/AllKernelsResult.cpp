@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Report/ApplicationReport.h"
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -171,9 +172,7 @@ json::Object ApplicationStudy::describe() const {
         {"static_hash", K.Recorded.Kernel.StaticHash},
         {"share", K.Share},
         {"time_ns", K.Nanoseconds},
-        {"obstacle", K.Obstacle.empty()
-                         ? json::Value(nullptr)
-                         : json::Value(json::fixUTF8(K.Obstacle))},
+        {"obstacle", orNull(K.Obstacle)},
         {"folder", nullptr},
         {"trials", nullptr},
         {"speedup", nullptr},
@@ -195,8 +194,7 @@ json::Object ApplicationStudy::describe() const {
       {"package", hasPackage() ? json::Value(json::fixUTF8(Package))
                                : json::Value(nullptr)},
       {"proof", Proved ? toJSON(*Proved) : json::Value(nullptr)},
-      {"no_proof", NoProof.empty() ? json::Value(nullptr)
-                                   : json::Value(json::fixUTF8(NoProof))}};
+      {"no_proof", orNull(NoProof)}};
 }
 
 Error ApplicationStudy::save() const {

@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Bisect/Settings.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Study/Format.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Format.h"
@@ -73,14 +74,6 @@ static json::Value getHalfName(FaultyHalf Half) {
     return "back_end";
   }
   llvm_unreachable("no such half");
-}
-
-template <typename T> static json::Value orNull(const std::optional<T> &V) {
-  return V ? json::Value(*V) : json::Value(nullptr);
-}
-
-static json::Value orNull(const std::optional<json::Object> &V) {
-  return V ? json::Value(json::Object(*V)) : json::Value(nullptr);
 }
 
 json::Value mneme::toJSON(const Judgement &J) {
@@ -204,8 +197,7 @@ json::Value mneme::toJSON(const BisectReport &R) {
       {"half_reason", json::fixUTF8(Out.HalfReason)},
       {"blamed", json::Array(Out.Blamed)},
       {"required", listToJSON<PassExecution>(Out.Required)},
-      {"schedule",
-       Out.Schedule.empty() ? json::Value(nullptr) : json::Value(Out.Schedule)},
+      {"schedule", orNull(Out.Schedule)},
       {"schedule_reason", Out.ScheduleReason},
       {"random", Out.Random ? json::Value(json::Object{
                                   {"rate", Out.Rate}, {"repeats", Out.Repeats}})

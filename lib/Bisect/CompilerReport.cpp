@@ -9,6 +9,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/CompilerSearch.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -35,10 +36,6 @@ static StringRef getResultName(const CompilerTest &T) {
   if (!T.Result)
     return "not tested";
   return *T.Result == Answer::Unresolved ? "skipped" : getAnswerName(*T.Result);
-}
-
-static json::Value orNull(StringRef Text) {
-  return Text.empty() ? json::Value(nullptr) : json::Value(Text);
 }
 
 static json::Value toJSON(const CompilerTest &T) {

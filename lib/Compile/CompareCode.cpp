@@ -11,6 +11,7 @@
 #include "GPUImage.h"
 #include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -504,10 +505,6 @@ std::string mneme::readPtxasBuild(StringRef Image) {
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
-
-static json::Value orNull(StringRef Text) {
-  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
-}
 
 json::Value mneme::toJSON(const AppComparison &C) {
   return json::Object{

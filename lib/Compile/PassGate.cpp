@@ -24,6 +24,7 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Pass.h"
 #include "llvm/PassRegistry.h"
@@ -47,10 +48,6 @@ std::string PassExecution::spec() const {
   if (!Unit.empty())
     Text += "@" + Unit;
   return Text + "#" + utostr(Occurrence);
-}
-
-static json::Value orNull(StringRef Text) {
-  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
 }
 
 json::Value mneme::toJSON(const PassExecution &E) {

@@ -9,6 +9,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Mneme/Deploy/Prove.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -27,20 +28,18 @@ static json::Value orNull(const std::optional<RatioEstimate> &R) {
 
 static json::Value variantToJSON(const ProvedVariant &V) {
   StringRef Agreement = V.agreement();
-  return json::Object{
-      {"kernel", json::fixUTF8(V.Kernel)},
-      {"demangled_name", json::fixUTF8(demangle(V.Kernel))},
-      {"static_hash", V.StaticHash},
-      {"package", json::fixUTF8(V.Package)},
-      {"variant", V.Number},
-      {"served", V.Served},
-      {"pairs", V.Measured.Pairs},
-      {"measured", orNull(V.Measured.Ratio)},
-      {"promised", orNull(V.Promised)},
-      {"waiting", json::Object{{"plain", V.PlainWaiting},
-                               {"tuned", V.TunedWaiting}}},
-      {"agreement",
-       Agreement.empty() ? json::Value(nullptr) : json::Value(Agreement)}};
+  return json::Object{{"kernel", json::fixUTF8(V.Kernel)},
+                      {"demangled_name", json::fixUTF8(demangle(V.Kernel))},
+                      {"static_hash", V.StaticHash},
+                      {"package", json::fixUTF8(V.Package)},
+                      {"variant", V.Number},
+                      {"served", V.Served},
+                      {"pairs", V.Measured.Pairs},
+                      {"measured", orNull(V.Measured.Ratio)},
+                      {"promised", orNull(V.Promised)},
+                      {"waiting", json::Object{{"plain", V.PlainWaiting},
+                                               {"tuned", V.TunedWaiting}}},
+                      {"agreement", orNull(Agreement)}};
 }
 
 json::Value mneme::toJSON(const Proof &P) {
@@ -57,8 +56,7 @@ json::Value mneme::toJSON(const Proof &P) {
                       {"judge", P.IsChecked         ? "check"
                                 : P.Ignored.empty() ? "bytes"
                                                     : "lines"},
-                      {"host_finish", P.Finish.empty() ? json::Value(nullptr)
-                                                       : json::Value(P.Finish)},
+                      {"host_finish", orNull(P.Finish)},
                       {"served", P.Use.Served},
                       {"fell_back", P.Use.FellBack},
                       {"too_early", P.Use.TooEarly},

@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Source/UnitText.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include "llvm/Support/Endian.h"
@@ -150,7 +151,7 @@ Error Evolution::startProposer() {
     return Error::success();
   json::Array Arguments;
   for (const std::string &A : Facts.Arguments)
-    Arguments.push_back(A.empty() ? json::Value(nullptr) : json::Value(A));
+    Arguments.push_back(orNull(A));
   const RecordedKernel &K = TheJudge->farm().plans().front()->kernel();
   return Proposer::start(
              O.Proposer, O.ProposerSeconds,
@@ -543,16 +544,12 @@ static json::Object makeReport(const EvolveOutcome &R, const Judge &J,
           json::Object{{"number", *N},
                        {"origin", All[*N].Origin},
                        {"description", json::fixUTF8(All[*N].Description)}});
-    Winner = json::Object{
-        {"number", *R.Winner},
-        {"speedup", toArray(R.Speedup)},
-        {"unseen_speedup", R.UnseenSpeedup
-                               ? json::Value(toArray(*R.UnseenSpeedup))
-                               : json::Value(nullptr)},
-        {"untimed", R.Untimed.empty() ? json::Value(nullptr)
-                                      : json::Value(json::fixUTF8(R.Untimed))},
-        {"config", json::Object(C.Config)},
-        {"lineage", std::move(Lineage)}};
+    Winner = json::Object{{"number", *R.Winner},
+                          {"speedup", toArray(R.Speedup)},
+                          {"unseen_speedup", toArray(R.UnseenSpeedup)},
+                          {"untimed", orNull(R.Untimed)},
+                          {"config", json::Object(C.Config)},
+                          {"lineage", std::move(Lineage)}};
   }
   return json::Object{{"candidates", R.Candidates},
                       {"verified", R.Verified},

@@ -14,6 +14,7 @@
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
@@ -53,31 +54,23 @@ json::Value mneme::toJSON(const Judgement &J) {
     Metrics[M.getKey()] = M.getValue();
   for (auto [Name, S] : zip_first(J.Seconds, StageNames))
     Seconds[S] = Name;
-  auto OrNull = [](StringRef Text) {
-    return Text.empty() ? json::Value(nullptr)
-                        : json::Value(json::fixUTF8(Text));
-  };
   json::Array Suspicions;
   for (const std::string &S : J.Suspicions)
     Suspicions.push_back(json::fixUTF8(S));
-  auto MakeInterval = [](const std::optional<RatioEstimate> &R) {
-    return R ? json::Value(toArray(*R)) : json::Value(nullptr);
-  };
   return json::Object{{"stage", getStageName(J.Reached)},
                       {"passed", J.passed()},
-                      {"failure", OrNull(J.Failure.name())},
-                      {"error", OrNull(J.Error)},
+                      {"failure", orNull(J.Failure.name())},
+                      {"error", orNull(J.Error)},
                       {"diagnostics", json::Array(J.Diagnostics)},
                       {"suspicions", std::move(Suspicions)},
                       {"metrics", std::move(Metrics)},
-                      {"ir_hash", OrNull(J.IRHash)},
-                      {"assembly_hash", OrNull(J.AssemblyHash)},
-                      {"code_hash", OrNull(J.CodeHash)},
-                      {"estimate", J.Estimate ? json::Value(*J.Estimate)
-                                              : json::Value(nullptr)},
-                      {"speedup", MakeInterval(J.Speedup)},
-                      {"unseen_speedup", MakeInterval(J.UnseenSpeedup)},
-                      {"untimed", OrNull(J.Untimed)},
+                      {"ir_hash", orNull(J.IRHash)},
+                      {"assembly_hash", orNull(J.AssemblyHash)},
+                      {"code_hash", orNull(J.CodeHash)},
+                      {"estimate", orNull(J.Estimate)},
+                      {"speedup", toArray(J.Speedup)},
+                      {"unseen_speedup", toArray(J.UnseenSpeedup)},
+                      {"untimed", orNull(J.Untimed)},
                       {"tested_launches", J.TestedLaunches},
                       {"seconds", std::move(Seconds)}};
 }

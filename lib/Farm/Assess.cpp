@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
@@ -48,11 +49,9 @@ std::string Assessment::describe() const {
 json::Value mneme::toJSON(const Assessment &A) {
   json::Array Faults;
   for (const FaultResult &F : A.Faults)
-    Faults.push_back(json::Object{
-        {"fault", F.Name},
-        {"outcome", getFaultOutcomeName(F.Outcome)},
-        {"reason", F.Reason.empty() ? json::Value(nullptr)
-                                    : json::Value(json::fixUTF8(F.Reason))}});
+    Faults.push_back(json::Object{{"fault", F.Name},
+                                  {"outcome", getFaultOutcomeName(F.Outcome)},
+                                  {"reason", orNull(F.Reason)}});
   return json::Object{{"caught", A.caught()},
                       {"planted", A.planted()},
                       {"faults", std::move(Faults)}};

@@ -191,14 +191,10 @@ json::Value llvm::mneme::toJSON(const Profile &P) {
                      {"shapes", std::move(Shapes)}});
   }
   return json::Object{
-      {"format", "mneme-profile"},
-      {"version", 1},
-      {"arch", P.Arch.empty() ? json::Value(nullptr) : json::Value(P.Arch)},
-      {"time_ns", P.nanoseconds()},
-      {"copies", P.Copies},
-      {"copies_ns", P.CopyNanoseconds},
-      {"lost_launches", P.Lost},
-      {"kernels", std::move(Kernels)}};
+      {"format", "mneme-profile"}, {"version", 1},
+      {"arch", orNull(P.Arch)},    {"time_ns", P.nanoseconds()},
+      {"copies", P.Copies},        {"copies_ns", P.CopyNanoseconds},
+      {"lost_launches", P.Lost},   {"kernels", std::move(Kernels)}};
 }
 
 // Found by argument-dependent lookup.

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>
@@ -328,35 +329,33 @@ static double numberFromJSON(const json::Value *V) {
 
 json::Value mneme::toJSON(const BufferReport &R) {
   const CompareStats &S = R.Stats;
-  json::Object O{
-      {"buffer", R.Id},
-      {"kind", R.IsGlobal ? "global" : "heap"},
-      {"name", R.Name.empty() ? json::Value(nullptr) : json::Value(R.Name)},
-      {"address", formatv("{0:x}", R.Address).str()},
-      {"size", R.Size},
-      {"dtype", getDTypeName(R.Rule.DType)},
-      {"tolerance", getToleranceText(R.Rule)},
-      {"norm", getNormName(R.Rule.Norm)},
-      {"pass", S.Pass},
-      {"elements", S.Elements},
-      {"differences", S.Differences},
-      {"mismatches", S.Mismatches},
-      {"first_mismatch", S.First},
-      {"max_abs_error", numberToJSON(S.MaxAbs)},
-      {"max_rel_error", numberToJSON(S.MaxRel)},
-      {"max_ulp_error", numberToJSON(S.MaxUlp)},
-      {"norm_error",
-       S.NormError ? numberToJSON(*S.NormError) : json::Value(nullptr)},
-      {"reproducible", R.Reproducible},
-      {"digest",
-       R.Digest.empty() ? json::Value(nullptr) : json::Value(R.Digest)},
-      {"level", getLevelName(R.Level)},
-      {"measured_abs_limit",
-       R.Rule.Measured ? numberToJSON(*R.Rule.Measured) : json::Value(nullptr)},
-      {"record_size",
-       R.RecordSize ? json::Value(R.RecordSize) : json::Value(nullptr)},
-      {"records",
-       R.Records.empty() ? json::Value(nullptr) : json::Value(R.Records)}};
+  json::Object O{{"buffer", R.Id},
+                 {"kind", R.IsGlobal ? "global" : "heap"},
+                 {"name", orNull(R.Name)},
+                 {"address", formatv("{0:x}", R.Address).str()},
+                 {"size", R.Size},
+                 {"dtype", getDTypeName(R.Rule.DType)},
+                 {"tolerance", getToleranceText(R.Rule)},
+                 {"norm", getNormName(R.Rule.Norm)},
+                 {"pass", S.Pass},
+                 {"elements", S.Elements},
+                 {"differences", S.Differences},
+                 {"mismatches", S.Mismatches},
+                 {"first_mismatch", S.First},
+                 {"max_abs_error", numberToJSON(S.MaxAbs)},
+                 {"max_rel_error", numberToJSON(S.MaxRel)},
+                 {"max_ulp_error", numberToJSON(S.MaxUlp)},
+                 {"norm_error", S.NormError ? numberToJSON(*S.NormError)
+                                            : json::Value(nullptr)},
+                 {"reproducible", R.Reproducible},
+                 {"digest", orNull(R.Digest)},
+                 {"level", getLevelName(R.Level)},
+                 {"measured_abs_limit", R.Rule.Measured
+                                            ? numberToJSON(*R.Rule.Measured)
+                                            : json::Value(nullptr)},
+                 {"record_size", R.RecordSize ? json::Value(R.RecordSize)
+                                              : json::Value(nullptr)},
+                 {"records", orNull(R.Records)}};
   O["expected"] = S.First ? json::Value(S.Expected) : json::Value(nullptr);
   O["actual"] = S.First ? json::Value(S.Actual) : json::Value(nullptr);
   return O;

@@ -18,6 +18,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -115,23 +116,22 @@ std::string EnvelopeSummary::describe() const {
 json::Value mneme::toJSON(const EnvelopeSummary &S) {
   json::Array Buffers;
   for (const BufferVariation &V : S.Buffers)
-    Buffers.push_back(json::Object{
-        {"part", V.Part},
-        {"buffer", V.Buffer},
-        {"name", V.Name.empty() ? json::Value(nullptr) : json::Value(V.Name)},
-        {"kind", getVariationName(V.Kind)},
-        {"max_abs_error", V.MaxAbs},
-        {"max_ulp_error", V.MaxUlp},
-        {"record_size",
-         V.RecordSize ? json::Value(V.RecordSize) : json::Value(nullptr)},
-        {"ranges", V.Ranges},
-        {"reason", V.Reason}});
-  return json::Object{
-      {"replays", S.Replays},
-      {"confirming", S.Confirming},
-      {"limit", S.Limit.empty() ? json::Value(nullptr) : json::Value(S.Limit)},
-      {"decided", !S.find(BufferVariation::Undecided)},
-      {"buffers", std::move(Buffers)}};
+    Buffers.push_back(
+        json::Object{{"part", V.Part},
+                     {"buffer", V.Buffer},
+                     {"name", orNull(V.Name)},
+                     {"kind", getVariationName(V.Kind)},
+                     {"max_abs_error", V.MaxAbs},
+                     {"max_ulp_error", V.MaxUlp},
+                     {"record_size", V.RecordSize ? json::Value(V.RecordSize)
+                                                  : json::Value(nullptr)},
+                     {"ranges", V.Ranges},
+                     {"reason", V.Reason}});
+  return json::Object{{"replays", S.Replays},
+                      {"confirming", S.Confirming},
+                      {"limit", orNull(S.Limit)},
+                      {"decided", !S.find(BufferVariation::Undecided)},
+                      {"buffers", std::move(Buffers)}};
 }
 
 static bool fromJSON(const json::Value &V, BufferVariation &B, json::Path P) {

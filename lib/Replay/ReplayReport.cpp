@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -62,10 +63,6 @@ bool mneme::fromJSON(const json::Value &V, ReplayTimes &T, json::Path P) {
     if (!O.map(Key, T.*Member))
       return false;
   return true;
-}
-
-static json::Value orNull(StringRef Text) {
-  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
 }
 
 json::Value mneme::toJSON(const ReplayGPU &R) {

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -125,10 +126,6 @@ Error mneme::exportPackage(const StudyRecord &R, StringRef Path) {
 //===----------------------------------------------------------------------===//
 // best.json
 //===----------------------------------------------------------------------===//
-
-static json::Value orNull(StringRef Text) {
-  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
-}
 
 static json::Object makeMetrics(const StringMap<double> &Metrics) {
   json::Object O;

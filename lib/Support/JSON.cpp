@@ -57,6 +57,10 @@ Expected<json::Value> mneme::parseJSON(StringRef Text) {
   return addPosition(Text, toString(V.takeError()));
 }
 
+json::Value mneme::orNull(StringRef Text) {
+  return Text.empty() ? json::Value(nullptr) : json::Value(json::fixUTF8(Text));
+}
+
 //===----------------------------------------------------------------------===//
 // Positions of keys
 //===----------------------------------------------------------------------===//

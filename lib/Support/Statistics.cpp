@@ -190,6 +190,10 @@ json::Array mneme::toArray(const RatioEstimate &R) {
   return json::Array{R.Value, Interval[0], Interval[1]};
 }
 
+json::Value mneme::toArray(const std::optional<RatioEstimate> &R) {
+  return R ? json::Value(toArray(*R)) : json::Value(nullptr);
+}
+
 bool mneme::readInterval(const json::Array &Interval, RatioEstimate &R) {
   if (Interval.size() != 2)
     return false;

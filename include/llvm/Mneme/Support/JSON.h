@@ -19,6 +19,7 @@
 #include "llvm/ADT/Twine.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
+#include <optional>
 
 namespace llvm {
 namespace mneme {
@@ -29,6 +30,15 @@ bool isNestedTooDeep(StringRef Text);
 
 /// Calls json::parse() on untrusted text. Errors are TextErrors.
 Expected<json::Value> parseJSON(StringRef Text);
+
+/// Returns null for an empty text. Bytes that are not UTF-8 are replaced.
+json::Value orNull(StringRef Text);
+template <typename T> json::Value orNull(const std::optional<T> &V) {
+  return V ? json::Value(*V) : json::Value(nullptr);
+}
+inline json::Value orNull(const std::optional<json::Object> &V) {
+  return V ? json::Value(json::Object(*V)) : json::Value(nullptr);
+}
 
 /// An error about the value of a key of a JSON object.
 class KeyError : public ErrorInfo<KeyError> {

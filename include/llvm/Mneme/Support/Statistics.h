@@ -19,6 +19,7 @@
 #include "llvm/Support/JSON.h"
 #include <cmath>
 #include <limits>
+#include <optional>
 #include <string>
 
 namespace llvm {
@@ -77,6 +78,8 @@ json::Array makeInterval(const RatioEstimate &R);
 /// "high", or as an array.
 json::Value toJSON(const RatioEstimate &R);
 json::Array toArray(const RatioEstimate &R);
+/// Returns null without a value.
+json::Value toArray(const std::optional<RatioEstimate> &R);
 /// Reads what makeInterval() returns into \p R; \returns false if it is
 /// something else.
 bool readInterval(const json::Array &Interval, RatioEstimate &R);
