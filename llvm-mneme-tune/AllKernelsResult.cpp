@@ -122,8 +122,10 @@ Expected<bool> ApplicationStudy::dropSlower() {
 Error ApplicationStudy::proveWhatHelps() {
   bool HasDropped = true;
   while (HasDropped && hasPackage()) {
-    if (Error E = proveOnApplication())
+    if (Error E = proveOnApplication()) {
+      Proved.reset(); // What it proved is no longer the package.
       return E;
+    }
     if (!Proved->holds())
       return Error::success();
     if (Error E = dropSlower().moveInto(HasDropped))
