@@ -30,6 +30,7 @@ constexpr unsigned LeastProofRuns = 6;
 
 constexpr StringLiteral OutOfTime = "the time is used up (--budget)";
 
+/// A recorded kernel, its part of the application's time, and its study.
 struct StudiedKernel {
   TunedKernel Recorded;
   std::string Folder;
@@ -77,11 +78,14 @@ struct StudiedKernel {
   }
 };
 
+/// Records an application, tunes its kernels, and proves their package, in the
+/// time of O.Budget seconds, if there is a budget.
 class ApplicationStudy {
 public:
   ApplicationStudy(TuneOptions O)
       : O(std::move(O)), Begin(steadySeconds()), Interrupts(countInterrupts()) {
   }
+  /// \returns the exit code; fails if nothing can be tuned.
   Expected<int> run();
 
 private:
