@@ -126,6 +126,13 @@ if have_clang and have_cuda:
 
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+# The pass for the clang of another LLVM (MNEME_PLUGIN_LLVM_DIRS).
+for version in range(19, 22):
+    built = os.path.exists(os.path.join(config.mneme_lib_dir, "MnemePass-%d.so" % version))
+    if built and shutil.which("clang++-%d" % version):
+        config.available_features.add("pass-%d" % version)
+    if shutil.which("opt-%d" % version) and shutil.which("llc-%d" % version):
+        config.available_features.add("llvm-%d" % version)
 # What programs are built with, besides clang and Ninja.
 for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"]:
     if shutil.which(builder):

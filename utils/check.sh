@@ -39,7 +39,7 @@ END
 mneme_install_packages
 mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
-mneme_configure default build ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
+mneme_configure default build -DMNEME_PLUGIN_LLVM_DIRS=$MNEME_OTHER_LLVM ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
 cmake --build --preset default --target all MnemeUnitTests
 run_tests build test
 

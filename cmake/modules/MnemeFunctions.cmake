@@ -53,12 +53,11 @@ endfunction()
 
 function(_mneme_instrument target)
   _mneme_languages(${target} languages)
-  get_target_property(plugin Mneme::MnemePass LOCATION)
   set(instrumented "")
   foreach(lang ${languages})
     # C++ may be left to another compiler, kernels not.
     if(CMAKE_${lang}_COMPILER_ID STREQUAL "Clang")
-      _mneme_check_version(${target} ${lang})
+      _mneme_choose_plugin(${target} ${lang} plugin)
       _mneme_instrument_language(${target} ${lang} ${plugin})
       list(APPEND instrumented ${lang})
     elseif(NOT lang STREQUAL "CXX")
@@ -152,16 +151,23 @@ function(_mneme_warn_of_calls target)
   endforeach()
 endfunction()
 
-# Releases of one minor version of LLVM load each other's plugins; another version
-# may load this one and then fail in ways that are hard to read.
-function(_mneme_check_version target lang)
+# The pass for the compiler's LLVM: releases of one minor version load each other's
+# plugins; another version may load one and then fail in ways that are hard to read.
+function(_mneme_choose_plugin target lang out)
+  get_target_property(plugin Mneme::MnemePass LOCATION)
   string(REGEX MATCH "^[0-9]+[.][0-9]+" wanted "${MNEME_LLVM_VERSION}")
   string(REGEX MATCH "^[0-9]+[.][0-9]+" found "${CMAKE_${lang}_COMPILER_VERSION}")
   if(NOT found STREQUAL wanted)
-    message(FATAL_ERROR "add_mneme(${target}): the ${lang} compiler is clang "
-      "${CMAKE_${lang}_COMPILER_VERSION} (${CMAKE_${lang}_COMPILER}), the pass was built "
-      "for clang ${MNEME_LLVM_VERSION}")
+    string(REGEX MATCH "^[0-9]+" major "${found}")
+    string(REGEX REPLACE "[.]so$" "-${major}.so" plugin "${plugin}")
+    if(NOT EXISTS "${plugin}")
+      message(FATAL_ERROR "add_mneme(${target}): the ${lang} compiler is clang "
+        "${CMAKE_${lang}_COMPILER_VERSION} (${CMAKE_${lang}_COMPILER}), the pass was built "
+        "for clang ${MNEME_LLVM_VERSION}, and there is no '${plugin}': build it with "
+        "-DMNEME_PLUGIN_ONLY=ON and LLVM_DIR of LLVM ${major}")
+    endif()
   endif()
+  set(${out} ${plugin} PARENT_SCOPE)
 endfunction()
 
 function(_mneme_instrument_language target lang plugin)

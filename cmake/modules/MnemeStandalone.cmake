@@ -6,8 +6,14 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 
 find_package(LLVM REQUIRED CONFIG)
 # The version file of an LLVM package only accepts major.minor, so ask without.
-if(NOT LLVM_VERSION_MAJOR EQUAL 22)
-  message(FATAL_ERROR "mneme needs LLVM 22, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+if(MNEME_PLUGIN_ONLY)
+  set(MNEME_ENABLE_MLIR OFF)
+  if(LLVM_VERSION_MAJOR LESS 19 OR LLVM_VERSION_MAJOR GREATER 22)
+    message(FATAL_ERROR "the pass can be built for LLVM 19 to 22, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
+  endif()
+elseif(NOT LLVM_VERSION_MAJOR EQUAL 22)
+  message(FATAL_ERROR "mneme needs LLVM 22, found ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}; for its clang, "
+    "build the pass alone: -DMNEME_PLUGIN_ONLY=ON")
 endif()
 message(STATUS "Using LLVM ${LLVM_PACKAGE_VERSION} in ${LLVM_DIR}")
 
@@ -43,4 +49,6 @@ set(LLVM_UBSAN_FLAGS
     CACHE STRING "Compile flags set to enable UBSan")
 include(HandleLLVMOptions)
 set(LLVM_BUILD_TESTS OFF)
-include(MnemeGTest)
+if(NOT MNEME_PLUGIN_ONLY)
+  include(MnemeGTest)
+endif()

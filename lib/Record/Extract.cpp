@@ -19,6 +19,7 @@
 #include "llvm/IR/TypeFinder.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
@@ -99,7 +100,7 @@ static void dropDanglingMetadata(Module &M) {
 static std::vector<ImageVariable> listVariables(const Module &M) {
   enum AddressSpace : unsigned { Generic = 0, Global = 1, Const = 4 };
   std::vector<ImageVariable> Variables;
-  if (!M.getTargetTriple().isNVPTX())
+  if (!getTriple(M).isNVPTX())
     return Variables;
   SmallVector<const Constant *, 32> Roots;
   for (const GlobalValue &G : M.global_values())
@@ -175,7 +176,7 @@ void mneme::writeNotes(Module &M, const ImageNotes &Notes) {
   if (any_of(Notes.Variables,
              [&](const ImageVariable &V) { return !M.getNamedGlobal(V.Name); }))
     setImageVariables(M, Notes.Variables);
-  if (Notes.HasOtherKernels && M.getTargetTriple().isNVPTX())
+  if (Notes.HasOtherKernels && getTriple(M).isNVPTX())
     setHasOtherKernels(M);
 }
 

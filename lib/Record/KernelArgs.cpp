@@ -10,6 +10,7 @@
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -19,7 +20,8 @@ bool mneme::isKernel(const Function &F) {
   return !F.isDeclaration() &&
          (F.getCallingConv() == CallingConv::PTX_Kernel ||
           F.getCallingConv() == CallingConv::AMDGPU_KERNEL ||
-          F.getCallingConv() == CallingConv::SPIR_KERNEL);
+          F.getCallingConv() == CallingConv::SPIR_KERNEL ||
+          isAnnotatedKernel(F));
 }
 
 /// Clang discards the names of arguments; debug info retains them.

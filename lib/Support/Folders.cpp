@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -20,6 +19,7 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
+#include <memory>
 #include <mutex>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -41,6 +41,27 @@ static constexpr StringLiteral TemporaryPrefix = "mneme-run-";
 static constexpr int OpenFolderFlags =
     O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC;
 
+namespace {
+/// Closes a file at the end of the scope.
+struct ClosedAtEnd {
+  const int FD;
+  ~ClosedAtEnd() { ::close(FD); }
+};
+
+/// No signal interrupts this thread in the scope.
+struct BlockedSignals {
+  BlockedSignals() {
+    sigset_t All;
+    sigfillset(&All);
+    ::pthread_sigmask(SIG_SETMASK, &All, &Before);
+  }
+  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &Before, nullptr); }
+
+private:
+  sigset_t Before;
+};
+} // namespace
+
 //===----------------------------------------------------------------------===//
 // Removing
 //===----------------------------------------------------------------------===//
@@ -53,7 +74,7 @@ static std::error_code listFolder(int FD, std::vector<std::string> &Names) {
     ::close(FD);
     return EC;
   }
-  scope_exit Close([&] { ::closedir(Dir); });
+  std::unique_ptr<DIR, int (*)(DIR *)> Close(Dir, ::closedir);
   errno = 0;
   while (const dirent *Entry = ::readdir(Dir)) {
     StringRef Name = Entry->d_name;
@@ -112,7 +133,7 @@ static std::error_code removeAt(int Dir, const char *Name, unsigned Depth) {
   int FD = ::openat(Dir, Name, OpenFolderFlags);
   if (FD < 0)
     return errno == ENOTDIR || errno == ELOOP ? EC : errnoAsErrorCode();
-  scope_exit Close([&] { ::close(FD); });
+  ClosedAtEnd Close{FD};
   if (Depth == MaxDepth)
     return std::make_error_code(std::errc::filename_too_long);
   // A listing may lack entries if others are removed meanwhile.
@@ -199,7 +220,7 @@ static void removeIfAbandoned(int Dir, const std::string &Name) {
                     O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (FD < 0)
     return;
-  scope_exit Close([&] { ::close(FD); });
+  ClosedAtEnd Close{FD};
   struct stat Locked, Named;
   bool IsOurs = ::fstat(FD, &Locked) == 0 && Locked.st_uid == ::geteuid() &&
                 (S_ISREG(Locked.st_mode) || S_ISDIR(Locked.st_mode));
@@ -215,7 +236,7 @@ void mneme::removeAbandoned(StringRef Dir,
   int FD = ::open(Dir.str().c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (FD < 0)
     return;
-  scope_exit Close([&] { ::close(FD); });
+  ClosedAtEnd Close{FD};
   std::vector<std::string> Names;
   listFolder(::fcntl(FD, F_DUPFD_CLOEXEC, 0), Names);
   for (const std::string &Name : Names)
@@ -303,11 +324,7 @@ void PrivateFolder::removeOnSignals() {
 Expected<PrivateFolder> PrivateFolder::create(StringRef Below,
                                               StringRef Prefix) {
   // No signal may end the process between the creation and the registration.
-  sigset_t All, Mask;
-  sigfillset(&All);
-  ::pthread_sigmask(SIG_SETMASK, &All, &Mask);
-  scope_exit Unblock(
-      [&] { ::pthread_sigmask(SIG_SETMASK, &Mask, nullptr); });
+  BlockedSignals Blocked;
   while (true) {
     PrivateFolder F;
     std::string Path = pathIn(Below, Prefix + MkdtempPart);

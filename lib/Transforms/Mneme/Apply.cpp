@@ -7,18 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Transforms/Apply.h"
+#include "Diagnose.h"
 #include "LaunchRules.h"
 #include "SideFiles.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeReader.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/Program.h"
@@ -27,11 +28,6 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-static void diagnose(Module &M, const Twine &Message,
-                     DiagnosticSeverity Severity) {
-  M.getContext().diagnose(DiagnosticInfoGeneric("mneme: " + Message, Severity));
-}
 
 //===----------------------------------------------------------------------===//
 // Optimization
@@ -84,6 +80,10 @@ std::vector<std::string> BakeTool::makeCommand() const {
 }
 
 Error BakeTool::run(ArrayRef<char> Module) {
+  if (!IsLLVMOfTools)
+    return createStringError(
+        "-mneme-apply needs the clang of Mneme's own LLVM, which writes the "
+        "tuned kernels: use a package at run time (llvm-mneme-deploy)");
   if (!sys::fs::can_execute(O.Tool))
     return createStringError("'" + O.Tool +
                              "' is missing: -mneme-apply needs it where Mneme "
@@ -141,7 +141,7 @@ static Error bake(Module &M, const ApplyOptions &O, const CaptureOptions &Unit,
     return List.takeError();
   const json::Object &Lists = *List->getAsObject();
   for (const json::Value &Text : *Lists.getArray("warnings"))
-    diagnose(M, *Text.getAsString(), DS_Warning);
+    reportWarning(M, *Text.getAsString());
   for (const json::Value &V : *Lists.getArray("kernels")) {
     const json::Object &K = *V.getAsObject();
     std::string Name = K.getString("kernel")->str();
@@ -162,14 +162,14 @@ static Error bake(Module &M, const ApplyOptions &O, const CaptureOptions &Unit,
 }
 
 PreservedAnalyses ApplyPass::run(Module &M, ModuleAnalysisManager &) {
-  if (!M.getTargetTriple().isGPU() || none_of(M, isKernel))
+  if (!isGPU(M) || none_of(M, isKernel))
     return PreservedAnalyses::all();
   std::vector<LaunchRule> Rules;
   Error E = bake(M, Options, Unit, *Applied, Rules);
   if (!E && !Options.IsDeviceOnly)
     E = writeLaunchRules(M, Rules);
   if (E)
-    diagnose(M, toString(std::move(E)), DS_Error);
+    reportError(M, toString(std::move(E)));
   return PreservedAnalyses::all();
 }
 
@@ -183,7 +183,7 @@ static void makeOwn(Function &F, StringRef Kernel) {
   F.setName(getTunedCopyName(F.getName(), Kernel));
   // Other translation units may have the same tuned kernel. Those of AMD GPUs
   // are linked alone, and code depends on whether a callee may be replaced.
-  if (F.hasExternalLinkage() && !F.getParent()->getTargetTriple().isAMDGPU())
+  if (F.hasExternalLinkage() && !getTriple(*F.getParent()).isAMDGPU())
     F.setLinkage(GlobalValue::WeakODRLinkage);
 }
 
@@ -272,12 +272,10 @@ PreservedAnalyses ReplacePass::run(Module &M, ModuleAnalysisManager &MAM) {
   if (Applied->Kernels.empty())
     return PreservedAnalyses::all();
   if (!LaterOptimizer.empty()) {
-    diagnose(M,
-             "-mneme-apply and " + LaterOptimizer +
-                 " are mutually exclusive: the linker would optimize the "
-                 "kernels again; use a package at run time "
-                 "(llvm-mneme-deploy)",
-             DS_Error);
+    reportError(M, "-mneme-apply and " + LaterOptimizer +
+                       " are mutually exclusive: the linker would optimize the "
+                       "kernels again; use a package at run time "
+                       "(llvm-mneme-deploy)");
     return PreservedAnalyses::all();
   }
   for (const AppliedKernels::Kernel &K : Applied->Kernels)
@@ -286,6 +284,6 @@ PreservedAnalyses ReplacePass::run(Module &M, ModuleAnalysisManager &MAM) {
   GlobalDCEPass().run(M, MAM);
   for (const AppliedKernels::Kernel &K : Applied->Kernels)
     if (Error E = replaceKernel(M, K))
-      diagnose(M, toString(std::move(E)), DS_Error);
+      reportError(M, toString(std::move(E)));
   return PreservedAnalyses::none();
 }

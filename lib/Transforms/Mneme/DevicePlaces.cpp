@@ -11,6 +11,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/TargetParser/Triple.h"
 
 using namespace llvm;
@@ -19,12 +20,12 @@ using namespace llvm::mneme;
 static Value *createAllZero(IRBuilderBase &B, ArrayRef<Intrinsic::ID> Axes) {
   Value *Any = B.getInt32(0);
   for (Intrinsic::ID Axis : Axes)
-    Any = B.CreateOr(Any, B.CreateIntrinsic(Axis, {}));
+    Any = B.CreateOr(Any, createCall(B, Axis));
   return B.CreateIsNull(Any);
 }
 
 static bool isAMDGPU(const IRBuilderBase &B) {
-  return B.GetInsertBlock()->getModule()->getTargetTriple().isAMDGPU();
+  return getTriple(*B.GetInsertBlock()->getModule()).isAMDGPU();
 }
 
 Value *mneme::createIsFirstThread(IRBuilderBase &B) {

@@ -7,18 +7,19 @@
 //===----------------------------------------------------------------------===//
 
 #include "JitAnnotations.h"
+#include "Diagnose.h"
 #include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Transforms/Utils/Local.h"
@@ -209,9 +210,7 @@ static uint64_t getInt(const Value *V, uint64_t Default = 0) {
 }
 
 void AnnotationReader::fail(StringRef File, uint64_t Line, const Twine &Text) {
-  M.getContext().diagnose(DiagnosticInfoGeneric(
-      "mneme: " + (File.empty() ? "" : File + ":" + Twine(Line) + ": ") + Text,
-      DS_Error));
+  reportError(M, (File.empty() ? "" : File + ":" + Twine(Line) + ": ") + Text);
 }
 
 /// Markers end with the file and the line of the call.
@@ -593,7 +592,7 @@ void AnnotationReader::readMarkers(const Annotation &A) {
 /// __cluster_dims__(X, Y, Z), of which Y and Z may be missing. Without sizes,
 /// launches have to give them. The host's launch stub has the annotation, too.
 void AnnotationReader::readClusterDims(const Annotation &A) {
-  if (!M.getTargetTriple().isNVPTX())
+  if (!getTriple(M).isNVPTX())
     return;
   constexpr unsigned NumAxes = 3;
   SmallVector<std::string, NumAxes> Sizes;

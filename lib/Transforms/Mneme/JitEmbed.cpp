@@ -8,6 +8,7 @@
 
 #include "JitEmbed.h"
 #include "Attach.h"
+#include "Diagnose.h"
 #include "HostSymbols.h"
 #include "JitFunctions.h"
 #include "SideFiles.h"
@@ -15,23 +16,19 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
 
 static constexpr size_t MaxFields = MNEME_JIT_MAX_FIELDS;
-
-static void warn(Module &M, const Twine &Text) {
-  M.getContext().diagnose(DiagnosticInfoGeneric("mneme: " + Text, DS_Warning));
-}
 
 void mneme::writeJitAnnotations(Module &M, const CaptureOptions &Options) {
   JitAnnotations Found = takeJitAnnotations(M);
@@ -41,10 +38,10 @@ void mneme::writeJitAnnotations(Module &M, const CaptureOptions &Options) {
       Kernels[F->getName().str()] = Fields;
   if (Kernels.empty() || Options.IsAlone)
     return;
-  if (Error E = writeSideFile(M.getSourceFileName(), M.getTargetTriple().str(),
+  if (Error E = writeSideFile(M.getSourceFileName(), getTriple(M).str(),
                               writeKernelFields(Kernels), SideFile::Jit))
-    warn(M, "the annotations of '" + M.getSourceFileName() +
-                "' are not kept: " + toString(std::move(E)));
+    reportWarning(M, "the annotations of '" + M.getSourceFileName() +
+                         "' are not kept: " + toString(std::move(E)));
 }
 
 //===----------------------------------------------------------------------===//
@@ -263,8 +260,8 @@ JitEmbedding::JitEmbedding(Module &M, const CaptureOptions &Options)
   Functions.remove_if([&](const auto &Entry) {
     StringRef Obstacle = findStubObstacle(*Entry.first);
     if (!Obstacle.empty())
-      warn(M, "'" + demangle(Entry.first->getName().str()) +
-                  "' is not compiled at run time: " + Obstacle);
+      reportWarning(M, "'" + demangle(Entry.first->getName().str()) +
+                           "' is not compiled at run time: " + Obstacle);
     return !Obstacle.empty();
   });
 }
@@ -389,9 +386,9 @@ bool JitEmbedding::emit() {
   auto Limit = [&](StringRef Name, JitFields &Fields) {
     if (Fields.size() <= MaxFields)
       return;
-    warn(M, "only " + Twine(MaxFields) + " of the " + Twine(Fields.size()) +
-                " parts of the arguments of '" + demangle(Name.str()) +
-                "' become constants");
+    reportWarning(M, "only " + Twine(MaxFields) + " of the " +
+                         Twine(Fields.size()) + " parts of the arguments of '" +
+                         demangle(Name.str()) + "' become constants");
     Fields.resize(MaxFields);
   };
   for (Kernel &K : Kernels) {

@@ -13,6 +13,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/MDBuilder.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -48,7 +49,7 @@ static void weakenAttributes(Function &F) {
     F.removeFnAttr(Kind);
   for (Argument &A : F.args())
     for (Attribute::AttrKind Kind : {Attribute::ReadNone, Attribute::ReadOnly,
-                                     Attribute::WriteOnly, Attribute::Captures})
+                                     Attribute::WriteOnly, CapturesAttr})
       F.removeParamAttr(A.getArgNo(), Kind);
 }
 

@@ -12,6 +12,7 @@
 #include "llvm/IR/IRBuilder.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -23,7 +24,7 @@ using namespace llvm::mneme;
 
 Error mneme::writeLaunchRules(const Module &M,
                               const std::vector<LaunchRule> &Rules) {
-  std::string Text, Target = M.getTargetTriple().str();
+  std::string Text, Target = getTriple(M).str();
   raw_string_ostream OS(Text);
   for (const LaunchRule &R : Rules) {
     OS << R.Kernel;

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Diagnose.h"
 #include "PayloadBuilder.h"
 #include "SideFiles.h"
 #include "llvm/ADT/SmallVector.h"
@@ -13,13 +14,13 @@
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Support/Program.h"
 #include "llvm/TargetParser/Triple.h"
@@ -102,9 +103,11 @@ SmallVector<char, 0> mneme::captureBitcode(Module &M,
 }
 
 /// Returns the static hashes that the launcher will compute from the bitcode of
-/// a payload; none if they cannot be computed.
+/// a payload; none if they cannot be computed, as by another LLVM.
 static std::vector<std::string> hashKernels(StringRef Bitcode,
                                             ArrayRef<std::string> Kernels) {
+  if (!IsLLVMOfTools)
+    return {};
   // Types of the compiler's own module would rename those of the copy.
   LLVMContext Context;
   Expected<std::unique_ptr<Module>> M =
@@ -173,27 +176,22 @@ static void keepSource(const Module &M, ArrayRef<std::string> Command,
                                    SideFile::Source)
                    : Source.takeError();
   if (E)
-    M.getContext().diagnose(
-        DiagnosticInfoGeneric("mneme: the source '" + M.getSourceFileName() +
-                                  "' is not kept: " + toString(std::move(E)),
-                              DS_Warning));
+    reportWarning(M, "the source '" + M.getSourceFileName() +
+                         "' is not kept: " + toString(std::move(E)));
 }
 
 PreservedAnalyses CapturePass::run(Module &M, ModuleAnalysisManager &) {
-  if (!M.getTargetTriple().isGPU() || Options.IsAlone ||
-      !isWorthKeeping(M, Options))
+  if (!isGPU(M) || Options.IsAlone || !isWorthKeeping(M, Options))
     return PreservedAnalyses::all();
   std::string Payload = buildPayload(M, Options);
   // Include the features: two AMDGPU targets may differ only in xnack or
   // sramecc.
-  std::string Target = M.getTargetTriple().str() + "," +
+  std::string Target = getTriple(M).str() + "," +
                        getTargetAttr(M, "target-cpu").str() + "," +
                        getTargetAttr(M, "target-features").str();
   if (Error E = writeSideFile(M.getSourceFileName(), Target, Payload))
-    M.getContext().diagnose(DiagnosticInfoGeneric(
-        "mneme: the device code of '" + M.getSourceFileName() +
-            "' is not kept: " + toString(std::move(E)),
-        DS_Warning));
+    reportWarning(M, "the device code of '" + M.getSourceFileName() +
+                         "' is not kept: " + toString(std::move(E)));
   keepSource(M, Options.SourceCommand, Target);
   return PreservedAnalyses::all();
 }

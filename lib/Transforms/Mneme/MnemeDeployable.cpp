@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/ReplaceConstant.h"
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Transforms/Utils/ModuleUtils.h"
@@ -227,7 +228,7 @@ PreservedAnalyses DeployablePass::run(Module &M, ModuleAnalysisManager &) {
   Slots->setAlignment(Align(8));
   // As clang does for variables that the host can find: code needs no table of
   // addresses.
-  if (M.getTargetTriple().isAMDGPU())
+  if (getTriple(M).isAMDGPU())
     Slots->setVisibility(GlobalValue::ProtectedVisibility);
   setSlots(M, InSlots);
   for (auto [Index, G] : enumerate(InSlots)) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Attach.h"
+#include "Diagnose.h"
 #include "HostSymbols.h"
 #include "LaunchRules.h"
 #include "SideFiles.h"
@@ -15,11 +16,11 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Bitcode/BitcodeReader.h"
 #include "llvm/IR/Constants.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
 #include "llvm/Mneme/Support/Digest.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/TargetParser/Triple.h"
@@ -249,10 +250,6 @@ static void emitDeviceSymbols(Module &M, StringRef Bytes, bool MayDefine,
   }
 }
 
-static void warn(Module &M, const Twine &Message) {
-  M.getContext().diagnose(DiagnosticInfoGeneric(Message, DS_Warning));
-}
-
 /// Makes the stubs of tuned kernels launch as the kernels were tuned.
 static Error addLaunchRules(const Module &M, ArrayRef<HostSymbol> Symbols) {
   Expected<std::vector<LaunchRule>> Rules = takeLaunchRules(M);
@@ -275,28 +272,28 @@ static bool isHip(const Module &M) {
 }
 
 PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
-  if (M.getTargetTriple().isGPU())
+  if (isGPU(M))
     return PreservedAnalyses::all();
   Expected<std::vector<std::string>> Payloads =
       takeSideFiles(M.getSourceFileName());
   std::vector<HostSymbol> Symbols = readHostSymbols(M);
   if (Error E = addLaunchRules(M, Symbols))
-    M.getContext().diagnose(
-        DiagnosticInfoGeneric("mneme: " + toString(std::move(E)), DS_Error));
+    reportError(M, toString(std::move(E)));
   size_t NumKernels = count_if(Symbols, [](const HostSymbol &S) {
     return S.Kind == MNEME_INDEX_KERNEL;
   });
   if (!Payloads || Payloads->empty()) {
     std::string Reason = Payloads ? "" : ": " + toString(Payloads.takeError());
     if (NumKernels)
-      warn(M,
-           "mneme: found no device code for " + Twine(NumKernels) +
-               (NumKernels == 1 ? " kernel" : " kernels") + " of '" +
-               M.getSourceFileName() +
-               "', which cannot be recorded; both sides must be compiled by "
-               "one command, the device first" +
-               (isHip(M) ? " (with -fgpu-rdc, add --offload-new-driver)" : "") +
-               Reason);
+      reportWarning(
+          M,
+          "found no device code for " + Twine(NumKernels) +
+              (NumKernels == 1 ? " kernel" : " kernels") + " of '" +
+              M.getSourceFileName() +
+              "', which cannot be recorded; both sides must be compiled by "
+              "one command, the device first" +
+              (isHip(M) ? " (with -fgpu-rdc, add --offload-new-driver)" : "") +
+              Reason);
     return PreservedAnalyses::all();
   }
 
@@ -308,8 +305,8 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
   for (const std::string &Bytes : *Payloads) {
     std::optional<StringSet<>> Kernels = readKernelNames(Bytes);
     if (!Kernels) {
-      warn(M, "mneme: ignoring damaged device code of '" +
-                  M.getSourceFileName() + "'");
+      reportWarning(M, "ignoring damaged device code of '" +
+                           M.getSourceFileName() + "'");
       continue;
     }
     GlobalVariable *Payload =
@@ -328,8 +325,8 @@ PreservedAnalyses EmbedPass::run(Module &M, ModuleAnalysisManager &) {
             emitIndexEntry(M, S, Payload, getNameString(M, Strings, S.Name)));
   }
   if (Error E = emitSources(M, Used))
-    warn(M, "mneme: the source of '" + M.getSourceFileName() +
-                "' is not kept: " + toString(std::move(E)));
+    reportWarning(M, "the source of '" + M.getSourceFileName() +
+                         "' is not kept: " + toString(std::move(E)));
   if (Used.empty())
     return PreservedAnalyses::all();
   // llvm.used also protects the section from --gc-sections.

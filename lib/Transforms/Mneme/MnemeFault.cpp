@@ -8,6 +8,7 @@
 
 #include "DevicePlaces.h"
 #include "ParsePass.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
@@ -161,7 +162,7 @@ static bool skipFirstThreads(Function &Kernel) {
     Instruction *Then = SplitBlockAndInsertIfThen(
         B.CreateNot(createIsFirstThread(B)), W.I->getIterator(),
         /*Unreachable=*/false);
-    W.I->moveBefore(Then->getIterator());
+    W.I->moveBefore(*Then->getParent(), Then->getIterator());
     Changed = true;
   }
   return Changed;

@@ -15,6 +15,7 @@
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Record/Payload.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -136,13 +137,12 @@ static bool fillLocals(Function &F, uint8_t Byte) {
 
 static void createBarrier(IRBuilder<> &B, bool IsAMDGPU) {
   if (!IsAMDGPU) {
-    B.CreateIntrinsic(Intrinsic::nvvm_barrier_cta_sync_aligned_all,
-                      {B.getInt32(0)});
+    createNVPTXBarrier(B);
     return;
   }
   SyncScope::ID Block = B.getContext().getOrInsertSyncScopeID("workgroup");
   B.CreateFence(AtomicOrdering::Release, Block);
-  B.CreateIntrinsic(Intrinsic::amdgcn_s_barrier, {});
+  createCall(B, Intrinsic::amdgcn_s_barrier);
   B.CreateFence(AtomicOrdering::Acquire, Block);
 }
 

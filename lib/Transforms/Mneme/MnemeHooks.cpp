@@ -14,6 +14,7 @@
 #include "llvm/IR/IntrinsicInst.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Runtime/PayloadFormat.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Passes.h"
 #include "llvm/Object/OffloadBinary.h"
 #include "llvm/TargetParser/Triple.h"
@@ -158,7 +159,7 @@ static bool registersCudaVariables(const Module &M) {
 }
 
 PreservedAnalyses HooksPass::run(Module &M, ModuleAnalysisManager &) {
-  if (M.getTargetTriple().isGPU())
+  if (isGPU(M))
     return PreservedAnalyses::all();
   SmallVector<GlobalValue *> Slots;
   for (Function &F : M)

@@ -15,6 +15,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -243,7 +244,7 @@ static void addNotes(Module &M, const TraceOptions &O) {
   SMDiagnostic Diagnostic;
   LLVMContext Named;
   std::unique_ptr<Module> Text = parseAssemblyString(
-      printNotes(O, M.getTargetTriple().isNVPTX()), Diagnostic, Named);
+      printNotes(O, getTriple(M).isNVPTX()), Diagnostic, Named);
   if (!Text)
     report_fatal_error("cannot parse mneme-trace's functions: " +
                        Diagnostic.getMessage());
@@ -311,7 +312,7 @@ PreservedAnalyses TracePass::run(Module &M, ModuleAnalysisManager &) {
         if (canBeDeviceMemory(A.Pointer))
           Accesses.push_back({&I, A});
   TraceOptions O = Options;
-  if (!M.getTargetTriple().isNVPTX())
+  if (!getTriple(M).isNVPTX())
     O.Limit = 0;
   addNotes(M, O);
   const DataLayout &DL = M.getDataLayout();

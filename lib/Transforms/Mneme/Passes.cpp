@@ -10,6 +10,7 @@
 #include "JitEmbed.h"
 #include "ParsePass.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
@@ -31,7 +32,7 @@ static void dropDeclaredKernels(Module &M) {
   auto *Listed = List && List->hasInitializer()
                      ? dyn_cast<ConstantArray>(List->getInitializer())
                      : nullptr;
-  if (!Listed || !M.getTargetTriple().isNVPTX())
+  if (!Listed || !getTriple(M).isNVPTX())
     return;
   SmallVector<Constant *, 16> Kept;
   for (const Use &U : Listed->operands()) {
@@ -56,7 +57,7 @@ static void dropDeclaredKernels(Module &M) {
 }
 
 PreservedAnalyses InstrumentPass::run(Module &M, ModuleAnalysisManager &MAM) {
-  if (M.getTargetTriple().isGPU()) {
+  if (isGPU(M)) {
     dropDeclaredKernels(M);
     writeJitAnnotations(M, Options);
     CapturePass(Options).run(M, MAM);

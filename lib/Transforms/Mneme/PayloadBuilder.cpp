@@ -9,6 +9,7 @@
 #include "PayloadBuilder.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Support/Compression.h"
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/Path.h"
@@ -35,7 +36,7 @@ PayloadBuilder::PayloadBuilder(const Module &M, SmallVector<char, 0> Code,
   Header.BitcodeSize = Bitcode.size();
   Digest128 Hash = digest128(bitcode());
   memcpy(Header.Hash, Hash.data(), sizeof(Header.Hash));
-  Header.TripleOffset = addString(M.getTargetTriple().str());
+  Header.TripleOffset = addString(getTriple(M).str());
   Header.ArchOffset = addString(getTargetAttr(M, "target-cpu"));
   Header.SourceOffset = addString(sys::path::filename(M.getSourceFileName()));
 }

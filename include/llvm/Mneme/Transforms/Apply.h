@@ -38,7 +38,7 @@ struct ApplyOptions {
 /// Returns the name of the copy of \p Function that belongs to the tuned kernel
 /// \p Kernel: other kernels call the original, which was optimized otherwise.
 inline std::string getTunedCopyName(StringRef Function, StringRef Kernel) {
-  return (Function + "__tuned__" + Kernel).str();
+  return Function.str() + "__tuned__" + Kernel.str();
 }
 
 /// The tuned kernels of one module.

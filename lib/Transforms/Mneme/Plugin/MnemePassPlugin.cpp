@@ -12,13 +12,13 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "../Diagnose.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
-#include "llvm/IR/DiagnosticInfo.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Support/LLVMCompat.h"
 #include "llvm/Mneme/Transforms/Apply.h"
 #include "llvm/Passes/PassBuilder.h"
-#include "llvm/Plugins/PassPlugin.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -148,15 +148,15 @@ namespace {
 class CheckOptionsPass : public PassInfoMixin<CheckOptionsPass> {
 public:
   PreservedAnalyses run(Module &M, ModuleAnalysisManager &) {
-    if (!M.getTargetTriple().isAMDGPU())
+    if (!mneme::getTriple(M).isAMDGPU())
       return PreservedAnalyses::all();
     CommandLine Driver(driverProcess());
     StringRef Option = Driver.findOwnOption();
     if (!Option.empty() && !Driver.contains("-fgpu-rdc") &&
         !isDeviceOnly(Driver))
-      M.getContext().diagnose(DiagnosticInfoGeneric(
-          "mneme: the linker for AMD GPUs rejects '-mllvm " + Option +
-          "': use '-Xclang -mllvm -Xclang " + Option + "'"));
+      mneme::reportError(M, "the linker for AMD GPUs rejects '-mllvm " +
+                                Option + "': use '-Xclang -mllvm -Xclang " +
+                                Option + "'");
     return PreservedAnalyses::all();
   }
   static bool isRequired() { return true; }
@@ -181,12 +181,12 @@ static mneme::ApplyOptions getApplyOptions() {
 
 /// Returns the option that makes the linker optimize the device module again;
 /// empty if there is none.
-static StringRef findLaterOptimizer(ThinOrFullLTOPhase Phase) {
-  if (Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
-      Phase == ThinOrFullLTOPhase::FullLTOPreLink)
+static StringRef findLaterOptimizer() {
+  CommandLine Own("self");
+  if (any_of(Own.words(),
+             [](StringRef Word) { return Word.starts_with("-flto"); }))
     return "-foffload-lto";
   // For AMD GPUs, without -flto.
-  CommandLine Own("self");
   if (!Own.contains("-emit-llvm-bc") ||
       CommandLine(driverProcess()).contains("-emit-llvm"))
     return "";
@@ -202,10 +202,9 @@ static void registerApply(PassBuilder &PB) {
         MPM.addPass(mneme::ApplyPass(getApplyOptions(),
                                      getCaptureOptions(Level), Applied));
       });
-  PB.registerOptimizerLastEPCallback(
-      [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
-        MPM.addPass(mneme::ReplacePass(Applied, findLaterOptimizer(Phase)));
-      });
+  mneme::registerOptimizerLast(PB, [=](ModulePassManager &MPM) {
+    MPM.addPass(mneme::ReplacePass(Applied, findLaterOptimizer()));
+  });
 }
 
 static void registerPlugin(PassBuilder &PB) {
@@ -221,25 +220,26 @@ static void registerPlugin(PassBuilder &PB) {
     registerApply(PB);
 }
 
-// Provided by the compiler that loads the plugin; a statically linked compiler
-// may lack it.
-extern "C" LLVM_ATTRIBUTE_WEAK void LLVMGetVersion(unsigned *, unsigned *,
-                                                   unsigned *);
-
 /// Returns true if the compiler uses the LLVM version that the plugin was built
 /// for. The plugin interface seldom changes, but the classes behind it change
 /// with every minor version; hence this function uses no LLVM class.
 static bool fitsHost() {
-  if (!LLVMGetVersion)
+  // The plugin may bring an LLVM of its own along, so ask for the first one in
+  // the process, which is the compiler's; one that is linked statically may
+  // lack the function.
+  auto *GetVersion =
+      reinterpret_cast<void (*)(unsigned *, unsigned *, unsigned *)>(
+          ::dlsym(RTLD_DEFAULT, "LLVMGetVersion"));
+  if (!GetVersion)
     return true;
   unsigned Major, Minor, Patch;
-  LLVMGetVersion(&Major, &Minor, &Patch);
+  GetVersion(&Major, &Minor, &Patch);
   if (Major == LLVM_VERSION_MAJOR && Minor == LLVM_VERSION_MINOR)
     return true;
   fprintf(stderr,
           "error: MnemePass was built for LLVM " LLVM_VERSION_STRING
-          ", this is LLVM %u.%u.%u ('llvm-mneme-record --print-config=cxx' "
-          "names a compiler that loads it)\n",
+          ", this is LLVM %u.%u.%u ('llvm-mneme-record --print-config=plugin "
+          "--clang=COMPILER' names the pass for a compiler)\n",
           Major, Minor, Patch);
   return false;
 }
