@@ -94,7 +94,10 @@ static std::string archOfCodeObject(StringRef Image) {
   auto *Object =
       File ? dyn_cast<object::ELF64LEObjectFile>(File->get()) : nullptr;
   consumeError(File.takeError());
-  if (!Object || Object->getArch() != Triple::amdgcn)
+  Triple Target;
+  if (Object)
+    Target.setArch(Object->getArch());
+  if (!Target.isAMDGPU())
     return "";
   return Object->tryGetCPUName().value_or("").str() +
          getAMDSettings(Object->getPlatformFlags());

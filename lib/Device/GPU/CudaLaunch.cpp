@@ -22,6 +22,7 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/TargetParser/Triple.h"
 #include <list>
 
 using namespace llvm;
@@ -116,7 +117,8 @@ CudaDevice::load(const DeviceImage &Image, ArrayRef<KernelGlobal> Globals) {
     return createStringError("cannot load kernel '" + Image.KernelName +
                              "': " + Text);
   };
-  if (!StringRef(Image.Triple).starts_with(Driver.IsHip ? "amdgcn" : "nvptx"))
+  Triple Target(Image.Triple);
+  if (Driver.IsHip ? !Target.isAMDGPU() : !Target.isNVPTX())
     return Fail("its image for '" + Image.Triple + "' is not for device '" +
                 Name + "'");
   std::string Arch = Image.Arch;

@@ -17,6 +17,8 @@
 #ifndef MNEME_LIB_RUNTIME_DRIVER_DRIVERSYMBOLS_H
 #define MNEME_LIB_RUNTIME_DRIVER_DRIVERSYMBOLS_H
 
+#include "HipLibraries.h"
+
 namespace mneme {
 
 /// Whether \p Symbol is one of the driver's, which begin with "cu" and a
@@ -26,13 +28,11 @@ constexpr bool isDriverSymbol(const char *Symbol) {
 }
 
 /// Names of the driver's library, the newest first. HIP is its own driver.
-inline constexpr const char *DriverLibraries[] = {
 #ifdef MNEME_HIP
-    "libamdhip64.so.7", "libamdhip64.so.6", "libamdhip64.so.5", "libamdhip64.so"
+inline constexpr const auto &DriverLibraries = HipLibraries;
 #else
-    "libcuda.so.1"
+inline constexpr const char *DriverLibraries[] = {"libcuda.so.1"};
 #endif
-};
 
 /// The driver's handle, or null while it is not loaded.
 void *loadedDriver();

@@ -13,6 +13,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CudaTypes.h"
+#include "HipLibraries.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
 #include <atomic>
@@ -350,14 +351,11 @@ static CUresult adaptedGraphMemsetNodeSetParams(CUgraphNode N,
 
 /// The library that the program has loaded, or else the newest one.
 static void *findLibrary() {
-  static const char *const Names[] = {"libamdhip64.so.7", "libamdhip64.so.6",
-                                      "libamdhip64.so.5", "libamdhip64.so",
-                                      "/opt/rocm/lib/libamdhip64.so"};
   for (int Mode : {RTLD_NOW | RTLD_NOLOAD, RTLD_NOW | RTLD_LOCAL})
-    for (const char *Name : Names)
+    for (const char *Name : HipLibraries)
       if (void *Library = dlopen(Name, Mode))
         return Library;
-  return nullptr;
+  return dlopen("/opt/rocm/lib/libamdhip64.so", RTLD_NOW | RTLD_LOCAL);
 }
 
 const CudaDriver *CudaDriver::loadHip(std::string &Error) {

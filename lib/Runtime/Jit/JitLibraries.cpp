@@ -8,6 +8,7 @@
 
 #include "JitLibraries.h"
 #include "../Driver/CudaTypes.h"
+#include "../Driver/HipLibraries.h"
 #include "Clock.h"
 #include "Descriptor.h"
 #include "Jit.h"
@@ -84,8 +85,7 @@ static std::string findHipArchitecture() {
   int Device = 0;
   void *Runtime = RTLD_DEFAULT;
   if (!dlsym(Runtime, "hipGetDevice"))
-    for (const char *Name : {"libamdhip64.so", "libamdhip64.so.7",
-                             "libamdhip64.so.6", "libamdhip64.so.5"})
+    for (const char *Name : HipLibraries)
       if ((Runtime = dlopen(Name, RTLD_LAZY | RTLD_LOCAL)))
         break;
   auto Find = [&](const char *Name) { return dlsym(Runtime, Name); };
