@@ -21,9 +21,11 @@
 #include "llvm/Mneme/Compile/FindClang.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
+#include "llvm/Support/VersionTuple.h"
 #include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
@@ -35,9 +37,51 @@ static cl::list<std::string>
                          "value per line, and exit; 'help' lists the keys"),
                 cl::value_desc("key,..."), cl::cat(RecordCategory));
 
+static cl::opt<std::string>
+    Clang("clang",
+          cl::desc("For --print-config: the clang++ that compiles (default: "
+                   "$MNEME_CLANG, or that of the tools' LLVM)"),
+          cl::value_desc("program"), cl::cat(RecordCategory));
+
 bool mneme::isConfigWanted() { return PrintConfig.getNumOccurrences(); }
 
 using Value = Expected<std::string>;
+
+namespace {
+/// The clang++ that the printed settings are for.
+struct Compiler {
+  std::string Path;     ///< Empty: of this tool's LLVM, wherever it is.
+  VersionTuple Version; ///< 22.1.8
+  /// Loads plugins of the LLVM that this tool uses.
+  bool isOwn() const {
+    return Version.getMajor() == LLVM_VERSION_MAJOR &&
+           Version.getMinor() == LLVM_VERSION_MINOR;
+  }
+};
+
+/// What the keys depend on.
+struct Setup {
+  std::string Prefix; ///< Of the build or install tree.
+  Compiler Clang;
+};
+} // namespace
+
+static Expected<Compiler> findCompiler() {
+  std::string Wanted =
+      Clang.empty() ? sys::Process::GetEnv("MNEME_CLANG").value_or("") : Clang;
+  if (Wanted.empty())
+    return Compiler{"", VersionTuple(LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
+                                     LLVM_VERSION_PATCH)};
+  ErrorOr<std::string> Path = sys::findProgramByName(Wanted);
+  if (!Path || !sys::fs::can_execute(*Path))
+    return createStringError("no program '" + Wanted + "'" +
+                             (Clang.empty() ? " (MNEME_CLANG)" : ""));
+  Compiler C{*Path, {}};
+  std::string Version = askClangVersion(C.Path);
+  if (C.Version.tryParse(Version))
+    return createStringError("'" + Wanted + "' is no clang");
+  return C;
+}
 
 static std::string below(StringRef Folder, const Twine &A,
                          const Twine &B = "") {
@@ -62,35 +106,51 @@ static std::string quoteAll(ArrayRef<std::string> Args) {
   return llvm::join(map_range(Args, quote), " ");
 }
 
-static Value getBinDir(StringRef Prefix) { return below(Prefix, "bin"); }
-static Value getLibDir(StringRef Prefix) { return below(Prefix, "lib"); }
-static Value getIncludeDir(StringRef Prefix) {
-  return below(Prefix, "include");
+static Value getBinDir(const Setup &S) { return below(S.Prefix, "bin"); }
+static Value getLibDir(const Setup &S) { return below(S.Prefix, "lib"); }
+static Value getIncludeDir(const Setup &S) {
+  return below(S.Prefix, "include");
 }
-static Value getMnemeVersion(StringRef) { return getVersion().str(); }
-static Value getLLVMVersion(StringRef) { return LLVM_VERSION_STRING; }
+static Value getMnemeVersion(const Setup &) { return getVersion().str(); }
 
-static Value getCMakeDir(StringRef Prefix) {
-  return below(Prefix, "lib/cmake", "Mneme");
+static Value getCMakeDir(const Setup &S) {
+  return below(S.Prefix, "lib/cmake", "Mneme");
 }
 
-static Value getPlugin(StringRef Prefix) {
-  std::string Path = below(Prefix, "lib", "MnemePass.so");
-  if (!sys::fs::exists(Path))
+static Value getCxx(const Setup &S) {
+  if (S.Clang.Path.empty())
+    return findClang(below(S.Prefix, "bin"));
+  return S.Clang.Path;
+}
+
+static Value getLLVMVersion(const Setup &S) {
+  return S.Clang.Version.getAsString();
+}
+
+/// One pass for each LLVM lies in the same folder.
+static Value getPlugin(const Setup &S) {
+  unsigned Major = S.Clang.Version.getMajor();
+  std::string Path =
+      below(S.Prefix, "lib",
+            S.Clang.isOwn() ? Twine("MnemePass.so")
+                            : "MnemePass-" + Twine(Major) + ".so");
+  if (sys::fs::exists(Path))
+    return Path;
+  if (S.Clang.isOwn())
     return createStringError("no pass at '" + Path + "'");
-  return Path;
+  return createStringError(
+      "'" + S.Clang.Path + "' is clang " + S.Clang.Version.getAsString() +
+      ", and there is no pass for it at '" + Path +
+      "': build it with -DMNEME_PLUGIN_ONLY=ON and LLVM_DIR of LLVM " +
+      Twine(Major) + ", or choose another compiler with --clang");
 }
 
-static Value getNvcc(StringRef Prefix) {
-  return below(Prefix, "bin", "nvcc-as-clang");
+static Value getNvcc(const Setup &S) {
+  return below(S.Prefix, "bin", "nvcc-as-clang");
 }
 
-static Value getHipcc(StringRef Prefix) {
-  return below(Prefix, "bin", "hipcc-as-clang");
-}
-
-static Value getCxx(StringRef Prefix) {
-  return findClang(below(Prefix, "bin"));
+static Value getHipcc(const Setup &S) {
+  return below(S.Prefix, "bin", "hipcc-as-clang");
 }
 
 /// Returns the folder with the header: the first variable that is set, or the
@@ -122,7 +182,7 @@ findToolkit(ArrayRef<const char *> Variables, StringRef Program,
   return std::nullopt;
 }
 
-static Value getCudaDir(StringRef) {
+static Value getCudaDir(const Setup &) {
   Expected<std::optional<std::string>> Folder =
       findToolkit({"CUDA_HOME", "CUDA_PATH"}, "ptxas", {"/usr/local/cuda"},
                   "cuda_runtime.h");
@@ -133,7 +193,7 @@ static Value getCudaDir(StringRef) {
   return createStringError("no CUDA toolkit: set CUDA_HOME to one");
 }
 
-static Value getRocmDir(StringRef) {
+static Value getRocmDir(const Setup &) {
   Expected<std::optional<std::string>> Folder =
       findToolkit({"ROCM_PATH", "HIP_PATH"}, "hipconfig", {"/opt/rocm", "/usr"},
                   "hip/hip_runtime.h");
@@ -146,21 +206,35 @@ static Value getRocmDir(StringRef) {
       "rocm-device-libs), or set ROCM_PATH");
 }
 
-static Value getCxxFlags(StringRef Prefix) {
-  Value Plugin = getPlugin(Prefix);
+/// Returns CUDA_VERSION of cuda.h: 13000 for 13.0; 0 if it is not there.
+static unsigned readCudaVersion(StringRef Cuda) {
+  ErrorOr<std::unique_ptr<MemoryBuffer>> Header =
+      MemoryBuffer::getFile(below(Cuda, "include", "cuda.h"));
+  if (!Header)
+    return 0;
+  unsigned Version = 0;
+  (*Header)
+      ->getBuffer()
+      .split("#define CUDA_VERSION ")
+      .second.consumeInteger(10, Version);
+  return Version;
+}
+
+static Value getCxxFlags(const Setup &S) {
+  Value Plugin = getPlugin(S);
   if (!Plugin)
     return Plugin.takeError();
   // ccache hashes the file given with -fplugin, but not the file given with
   // -fpass-plugin. -fplugin has no other effect.
   return quoteAll({"-fplugin=" + *Plugin, "-fpass-plugin=" + *Plugin,
-                   "-I" + below(Prefix, "include")});
+                   "-I" + below(S.Prefix, "include")});
 }
 
-static Value getCudaFlags(StringRef Prefix) {
-  Value Cuda = getCudaDir(Prefix);
+static Value getCudaFlags(const Setup &S) {
+  Value Cuda = getCudaDir(S);
   if (!Cuda)
     return Cuda.takeError();
-  Value Cxx = getCxxFlags(Prefix);
+  Value Cxx = getCxxFlags(S);
   if (!Cxx)
     return Cxx.takeError();
   std::vector<std::string> Flags = {"--cuda-path=" + *Cuda,
@@ -170,11 +244,16 @@ static Value getCudaFlags(StringRef Prefix) {
   std::string CCCL = below(*Cuda, "include", "cccl");
   if (sys::fs::is_directory(CCCL))
     Flags.insert(Flags.end(), {"-isystem", CCCL});
+  // What clang expects of the toolkit, and CUDA 13 does not have.
+  if (S.Clang.Version.getMajor() < 22 && readCudaVersion(*Cuda) >= 13000) {
+    std::string Compat = below(S.Prefix, "lib/mneme", "cuda13");
+    Flags.insert(Flags.end(), {"-B" + Compat, "-isystem", Compat});
+  }
   return quoteAll(Flags) + " " + *Cxx;
 }
 
-static Value getLdFlags(StringRef Prefix) {
-  Value Cuda = getCudaDir(Prefix);
+static Value getLdFlags(const Setup &S) {
+  Value Cuda = getCudaDir(S);
   if (!Cuda)
     return Cuda.takeError();
   std::string Lib = below(*Cuda, "lib64");
@@ -185,7 +264,7 @@ namespace {
 struct ConfigKey {
   StringLiteral Name;
   StringLiteral Description;
-  Value (*Get)(StringRef Prefix);
+  Value (*Get)(const Setup &S);
 };
 } // namespace
 
@@ -200,7 +279,10 @@ static void printKeys() {
 }
 
 Expected<int> mneme::runPrintConfig(ToolArgs Args) {
-  std::string Prefix = getInstallPrefix(Args.front());
+  Expected<Compiler> Clang = findCompiler();
+  if (!Clang)
+    return createStringError("--print-config: " + toString(Clang.takeError()));
+  const Setup S = {getInstallPrefix(Args.front()), *Clang};
   SmallVector<std::string> Values;
   for (const std::string &Name : PrintConfig) {
     if (Name == "help") {
@@ -214,7 +296,7 @@ Expected<int> mneme::runPrintConfig(ToolArgs Args) {
           "--print-config: no '" + Name + "', only " +
           llvm::join(map_range(Keys, [](const ConfigKey &K) { return K.Name; }),
                      ", "));
-    Value V = Key->Get(Prefix);
+    Value V = Key->Get(S);
     if (!V)
       return createStringError("--print-config=" + Name + ": " +
                                toString(V.takeError()));

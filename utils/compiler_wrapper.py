@@ -16,7 +16,7 @@ LINKED = re.compile(r"\.(o|obj|a|lo|lib|so(\.\d+)*)$")
 SEPARATE = {"-Xclang", "-mllvm", "-iquote", "-idirafter", "-imacros", "-include-pch", "-isysroot", "-MQ", "-T", "-u", "-z", "-B",
             "-target", "-Xarch_host", "-Xarch_device", "-Xassembler", "-Xpreprocessor", "-Xoffload-linker"}
 
-LLVM = "22"  # the version of the pass
+LLVM = "22"  # the version of MnemePass.so; that of others is in their names
 
 
 def fail(message):
@@ -77,14 +77,16 @@ def ask_record(keys):
 
 def find_clang(plugin):
     """clang of the environment, which must be able to load the plugin. Headers would fail first with another version."""
-    clang = os.environ.get("MNEME_CLANG", "clang++-" + LLVM)
+    named = re.search(r"-(\d+)\.so$", plugin)
+    version = named[1] if named else LLVM
+    clang = os.environ.get("MNEME_CLANG", "clang++-" + version)
     if plugin:
         try:
             said = subprocess.run([clang, "-dumpversion"], stdout=subprocess.PIPE, universal_newlines=True).stdout.strip()
         except OSError as error:
             fail(f"cannot run '{clang}' ({error.strerror}): set MNEME_CLANG")
-        if re.fullmatch(r"[0-9.]+", said) and said.split(".")[0] != LLVM:
-            fail(f"'{clang}' is clang {said}, but the pass '{plugin}' is for clang {LLVM}: set MNEME_CLANG")
+        if re.fullmatch(r"[0-9.]+", said) and said.split(".")[0] != version:
+            fail(f"'{clang}' is clang {said}, but the pass '{plugin}' is for clang {version}: set MNEME_CLANG")
     return clang
 
 
