@@ -18,6 +18,7 @@
 #include "MoveBuffers.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -364,15 +365,12 @@ void Perturber::note(const Twine &Name, const Outcome &Found) {
     Unchanged.push_back((Name + ": " + Found.Why).str());
 }
 
-/// Returns true if a buffer may contain addresses or handles.
+/// Returns true if a buffer may contain addresses of recorded memory, among
+/// them the ends of buffers and the handles of textures.
 bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
-  std::vector<uint64_t> Handles = State.handles();
   for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
     uint64_t Word = support::endian::read64le(&Contents[At]);
-    if (Word == 0)
-      continue;
-    if (Word - State.arenaBase() < State.arenaSize() ||
-        llvm::binary_search(Handles, Word))
+    if (Word && (findRegionOf(State, Word) || findRegionOf(State, Word - 1)))
       return true;
   }
   return false;
@@ -380,14 +378,15 @@ bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
 
 /// Whether other code may find a buffer: by an argument, or by name.
 bool Perturber::isReachable(size_t Region) const {
-  const SnapshotRegion &Info = State.regions()[Region].Info;
   auto LeadsThere = [&](StringRef Arg) {
     for (size_t At = 0; At + 8 <= Arg.size(); At += 8)
-      if (support::endian::read64le(Arg.data() + At) - Info.Address < Info.Size)
+      if (findRegionOf(State, support::endian::read64le(Arg.data() + At)) ==
+          Region)
         return true;
     return false;
   };
-  return Info.IsGlobal || any_of(State.args(), LeadsThere);
+  return State.regions()[Region].Info.IsGlobal ||
+         any_of(State.args(), LeadsThere);
 }
 
 /// Other code may read what the recorded code does not, and must not depend on

@@ -13,6 +13,7 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
 
@@ -28,26 +29,30 @@ protected:
               {4, 16, MNEME_ARG_VALUE, "n", "i32"}};
   }
 
+  static constexpr uint64_t Managed = Base - 16 * Page;
+
   /// \param In  the contents of buffer 0 begin with it.
-  void setUp(StringRef Body, StringRef In) {
+  /// \param HasManaged  a page of managed memory is beside the arena.
+  void setUp(StringRef Body, StringRef In, bool HasManaged = false) {
     IR = ("target triple = \"nvptx64-nvidia-cuda\"\n"
           "define ptx_kernel void @copy(ptr %in, ptr %out, i32 %n) "
           "\"target-cpu\"=\"sm_90\" {\n" +
           Body)
              .str();
-    Before = Builder(MNEME_SNAPSHOT_PROLOGUE)
-                 .args({SnapshotBuilder::bytes(Base),
-                        SnapshotBuilder::bytes(Base + 4 * Page),
-                        SnapshotBuilder::bytes(uint32_t(4096))})
-                 .region(0, Page, 0)
-                 .region(4 * Page, Page, 1)
+    Before = addRegions(Builder(MNEME_SNAPSHOT_PROLOGUE)
+                            .args({SnapshotBuilder::bytes(Base),
+                                   SnapshotBuilder::bytes(Base + 4 * Page),
+                                   SnapshotBuilder::bytes(uint32_t(4096))}),
+                        HasManaged)
                  .data(0, In)
                  .close();
-    After = Builder(MNEME_SNAPSHOT_EPILOGUE)
-                .region(0, Page, 0)
-                .region(4 * Page, Page, 1)
+    After = addRegions(Builder(MNEME_SNAPSHOT_EPILOGUE), HasManaged)
                 .data(4 * Page, In)
                 .close();
+  }
+  static SnapshotBuilder addRegions(SnapshotBuilder B, bool HasManaged) {
+    B.region(0, Page, 0).region(4 * Page, Page, 1);
+    return HasManaged ? B.regionAt(Managed, Page, 2, MNEME_REGION_MANAGED) : B;
   }
 
   PerturbedLaunch perturb(PerturbOptions O) {
@@ -133,6 +138,51 @@ TEST_F(PerturbTest, UnreadMemoryWithAddressesIsListed) {
   EXPECT_THAT(L.Unread, ElementsAre("buffer 1"));
   EXPECT_THAT(L.Unchanged,
               ElementsAre("buffer 0: it contains addresses or handles"));
+}
+
+/// Only addresses of recorded memory are pointers, not all numbers of the
+/// arena's size.
+TEST_F(PerturbTest, AddressesAreThoseOfRegions) {
+  constexpr uint64_t Last = Base + 5 * Page;
+  for (auto [Word, IsPlace] : {std::pair(Base + 2 * Page, false),
+                               {Last + 1, false},
+                               {Base + MNEME_ARENA_SIZE - 8, false},
+                               {Base, true},
+                               {Base + Page - 1, true},
+                               {Base + 4 * Page, true},
+                               // The ends of both buffers.
+                               {Base + Page, true},
+                               {Last, true}}) {
+    setUp(R"(
+  %v = load i64, ptr %in
+  store i64 %v, ptr %out
+  ret void
+})",
+          SnapshotBuilder::bytes(Word));
+    PerturbOptions O;
+    O.Scalars = true;
+    O.Seed = Word;
+    PerturbedLaunch L = perturb(O);
+    if (IsPlace)
+      EXPECT_THAT(L.Unchanged,
+                  Contains("buffer 0: it contains addresses or handles"))
+          << Word;
+    else
+      EXPECT_THAT(L.Changed, Contains("buffer 0")) << Word;
+  }
+}
+
+TEST_F(PerturbTest, ManagedMemoryHasAddressesToo) {
+  setUp(R"(
+  %v = load i64, ptr %in
+  store i64 %v, ptr %out
+  ret void
+})",
+        SnapshotBuilder::bytes(Managed + 8), /*HasManaged=*/true);
+  PerturbOptions O;
+  O.Scalars = true;
+  EXPECT_THAT(perturb(O).Unchanged,
+              Contains("buffer 0: it contains addresses or handles"));
 }
 
 /// Zeros are copied over zeros.
