@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Source/Guards.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -651,7 +652,9 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
     if (To->empty())
       *To = *From;
   if (J.Suspicions.empty())
-    J.Suspicions = E.Suspicions;
+    copy_if(E.Suspicions, std::back_inserter(J.Suspicions), [&](StringRef S) {
+      return S != ActiveMaskSuspicion || !splitsWarps();
+    });
   if (E.Failure.empty() || !J.Failure.empty())
     return;
   bool IsCode = E.Failure == FailureKind::CompileError ||
@@ -672,6 +675,12 @@ void Judge::checkLaunch(Judgement &J) const {
   J.Failure = FailureKind(Verdict::Unsupported);
   J.Error = ("a block needs more registers, shared memory or barriers than a "
              "multiprocessor of " +
+/// Returns true if schedules test which threads of a warp run together.
+bool Judge::splitsWarps() const {
+  return any_of(Scheduled,
+                [](const ScheduledLaunch &L) { return L.Checks.Splits; });
+}
+
              Farm->plans().front()->compiler().arch() + " has")
                 .str();
 }

@@ -170,6 +170,7 @@ private:
   struct ScheduledLaunch;
   Expected<bool> findChecks(ScheduledLaunch &S);
   Expected<std::vector<Evaluation>>
+  bool splitsWarps() const;
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
                                 bool Measure);
