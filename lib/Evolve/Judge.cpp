@@ -251,6 +251,15 @@ unsigned Judge::turnOf(unsigned Number) const {
 /// Returns true if the scalars of a drawn launch are round numbers.
 bool Judge::isRound(unsigned Number) const { return turnOf(Number) % 2 == 0; }
 
+/// Some versions are right only if scalars are to each other what they were,
+/// others only if they change together.
+DrawnScalars Judge::chooseScalars(unsigned Number) const {
+  static constexpr DrawnScalars Kinds[] = {
+      DrawnScalars::Each, DrawnScalars::Related, DrawnScalars::Some};
+  unsigned Count = Training.size();
+  return Kinds[(Number / Count + Number % Count + 1) % std::size(Kinds)];
+}
+
 /// Returns the options of a launch that is not measured.
 ReplayOptions Judge::makeTestOptions(StringRef Device) const {
   ReplayOptions Options = O.Farm.Base;
@@ -277,7 +286,8 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   PerturbOptions P;
   P.Seed = *O.Seed + Number + 1;
   P.OnlyOrder = IsTimed ? Number % 2 == 0 : Number == 0;
-  P.Scalars = Number >= DrawnLaunch::FirstScalars && !IsTimed && Scalars;
+  if (Number >= DrawnLaunch::FirstScalars && !IsTimed && Scalars)
+    P.Scalars = chooseScalars(Number);
   P.RoundScalars = isRound(Number);
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
@@ -665,6 +675,12 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
   J.Diagnostics = E.Diagnostics;
 }
 
+/// Returns true if schedules test which threads of a warp run together.
+bool Judge::splitsWarps() const {
+  return any_of(Scheduled,
+                [](const ScheduledLaunch &L) { return L.Checks.Splits; });
+}
+
 /// Refuses code that the GPU could not launch; the host device can.
 void Judge::checkLaunch(Judgement &J) const {
   auto Occupancy = J.Metrics.find("occupancy");
@@ -675,12 +691,6 @@ void Judge::checkLaunch(Judgement &J) const {
   J.Failure = FailureKind(Verdict::Unsupported);
   J.Error = ("a block needs more registers, shared memory or barriers than a "
              "multiprocessor of " +
-/// Returns true if schedules test which threads of a warp run together.
-bool Judge::splitsWarps() const {
-  return any_of(Scheduled,
-                [](const ScheduledLaunch &L) { return L.Checks.Splits; });
-}
-
              Farm->plans().front()->compiler().arch() + " has")
                 .str();
 }

@@ -133,7 +133,7 @@ TEST_F(PerturbTest, UnreadMemoryWithAddressesIsListed) {
 })",
         SnapshotBuilder::bytes(Base));
   PerturbOptions O;
-  O.Scalars = true;
+  O.Scalars = DrawnScalars::Each;
   PerturbedLaunch L = perturb(O);
   EXPECT_THAT(L.Unread, ElementsAre("buffer 1"));
   EXPECT_THAT(L.Unchanged,
@@ -160,7 +160,7 @@ TEST_F(PerturbTest, AddressesAreThoseOfRegions) {
 })",
           SnapshotBuilder::bytes(Word));
     PerturbOptions O;
-    O.Scalars = true;
+    O.Scalars = DrawnScalars::Each;
     O.Seed = Word;
     PerturbedLaunch L = perturb(O);
     if (IsPlace)
@@ -180,7 +180,7 @@ TEST_F(PerturbTest, ManagedMemoryHasAddressesToo) {
 })",
         SnapshotBuilder::bytes(Managed + 8), /*HasManaged=*/true);
   PerturbOptions O;
-  O.Scalars = true;
+  O.Scalars = DrawnScalars::Each;
   EXPECT_THAT(perturb(O).Unchanged,
               Contains("buffer 0: it contains addresses or handles"));
 }
@@ -208,7 +208,8 @@ TEST_F(PerturbTest, ScalarsAreRoundNumbers) {
 })",
         "one");
   PerturbOptions O;
-  O.Scalars = O.RoundScalars = true;
+  O.Scalars = DrawnScalars::Each;
+  O.RoundScalars = true;
   unsigned OfBlock = 0;
   for (O.Seed = 0; O.Seed != 4; ++O.Seed) {
     std::unique_ptr<ReplayPlan> P = open(perturb(O));
@@ -217,4 +218,102 @@ TEST_F(PerturbTest, ScalarsAreRoundNumbers) {
     OfBlock += N % 48 == 0;
   }
   EXPECT_GE(OfBlock, 2u);
+}
+
+namespace {
+/// A kernel with other scalars.
+class ScalarsTest : public PerturbTest {
+protected:
+  /// \param Values  of the scalars, which are i32.
+  /// \param Body  writes to %out what it computes of %a, %b and %c.
+  void setUpScalars(ArrayRef<uint32_t> Values, StringRef Body) {
+    K.Args = {{8, 0, MNEME_ARG_POINTER, "in", "ptr"},
+              {8, 8, MNEME_ARG_POINTER, "out", "ptr"}};
+    std::string Parameters;
+    std::vector<std::string> Bytes = {SnapshotBuilder::bytes(Base),
+                                      SnapshotBuilder::bytes(Base + 4 * Page)};
+    for (auto [I, V] : enumerate(Values)) {
+      std::string Name(1, 'a' + I);
+      K.Args.push_back({4, unsigned(16 + 4 * I), MNEME_ARG_VALUE, Name, "i32"});
+      Parameters += ", i32 %" + Name;
+      Bytes.push_back(SnapshotBuilder::bytes(V));
+    }
+    setUp(Body, "one");
+    StringRef Old = ", i32 %n)";
+    IR.replace(IR.find(Old), Old.size(), Parameters + ")");
+    Before = addRegions(Builder(MNEME_SNAPSHOT_PROLOGUE).args(Bytes), false)
+                 .data(0, "one")
+                 .close();
+  }
+  static std::vector<uint32_t> readScalars(const PerturbedLaunch &L) {
+    std::unique_ptr<ReplayPlan> P = open(L);
+    std::vector<uint32_t> Values;
+    for (StringRef Bytes : P->state().args().drop_front(2))
+      Values.push_back(support::endian::read32le(Bytes.data()));
+    return Values;
+  }
+};
+} // namespace
+
+static constexpr StringLiteral StoreSum = R"(
+  %v = load i32, ptr %in
+  %s = add i32 %a, %b
+  %t = add i32 %s, %v
+  store i32 %t, ptr %out
+  ret void
+})";
+
+/// What is a product, a multiple or a neighbour stays one.
+TEST_F(ScalarsTest, RelatedScalars) {
+  setUpScalars({24, 60, 24 * 60, 24, 120, 61}, StoreSum);
+  PerturbOptions O;
+  O.Scalars = DrawnScalars::Related;
+  for (O.Seed = 0; O.Seed != 8; ++O.Seed) {
+    std::vector<uint32_t> V = readScalars(perturb(O));
+    EXPECT_TRUE(V[0] != 24 || V[1] != 60);
+    EXPECT_EQ(V[2], V[0] * V[1]);
+    EXPECT_EQ(V[3], V[0]);
+    EXPECT_EQ(V[4], 2 * V[1]);
+    EXPECT_EQ(V[5], V[1] + 1);
+  }
+}
+
+/// In each launch, one has its recorded value and another one has not.
+TEST_F(ScalarsTest, SomeScalars) {
+  setUpScalars({1000, 2000}, StoreSum);
+  PerturbOptions O;
+  O.Scalars = DrawnScalars::Some;
+  bool Seen[2] = {};
+  for (O.Seed = 0; O.Seed != 16; ++O.Seed) {
+    PerturbedLaunch L = perturb(O);
+    std::vector<uint32_t> V = readScalars(L);
+    EXPECT_NE(V[0] == 1000, V[1] == 2000);
+    Seen[V[0] == 1000] = true;
+    // What stays by choice could have other values.
+    EXPECT_THAT(L.Unchanged, IsEmpty());
+  }
+  EXPECT_TRUE(Seen[0] && Seen[1]);
+}
+
+/// The recorded code fails if one changes alone.
+TEST_F(ScalarsTest, PairsThatOnlyChangeTogether) {
+  setUpScalars({1000, 1000}, R"(
+  %same = icmp eq i32 %a, %b
+  br i1 %same, label %good, label %bad
+bad:
+  call void @llvm.trap()
+  unreachable
+good:
+  store i32 %a, ptr %out
+  ret void
+}
+declare void @llvm.trap())");
+  PerturbOptions O;
+  O.Scalars = DrawnScalars::Each;
+  PerturbedLaunch L = perturb(O);
+  std::vector<uint32_t> V = readScalars(L);
+  EXPECT_EQ(V[0], V[1]);
+  EXPECT_NE(V[0], 1000u);
+  EXPECT_THAT(L.Changed, ElementsAre("argument 2 (a)", "argument 3 (b)"));
+  EXPECT_THAT(L.Unchanged, IsEmpty());
 }

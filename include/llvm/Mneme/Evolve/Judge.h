@@ -29,6 +29,8 @@
 namespace llvm {
 namespace mneme {
 
+enum class DrawnScalars;
+
 /// The stages of a judgement, in order.
 enum class JudgeStage {
   Compile, ///< Front end, guards and back end.
@@ -163,14 +165,15 @@ private:
                                               bool MovesBuffers = true);
   unsigned turnOf(unsigned Number) const;
   bool isRound(unsigned Number) const;
+  DrawnScalars chooseScalars(unsigned Number) const;
   ReplayOptions makeTestOptions(StringRef Device) const;
   Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
   Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
   Error chooseSchedules(ArrayRef<const DrawnLaunch *> Launches);
+  bool splitsWarps() const;
   struct ScheduledLaunch;
   Expected<bool> findChecks(ScheduledLaunch &S);
   Expected<std::vector<Evaluation>>
-  bool splitsWarps() const;
   evaluate(std::vector<EvaluationRequest> Requests);
   EvaluationRequest makeRequest(const json::Object &Config, unsigned Instance,
                                 bool Measure);
