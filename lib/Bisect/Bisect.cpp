@@ -238,7 +238,7 @@ Error Bisector::finishSettings() {
       return Error::success();
     }
   }
-  if (!Q.complete() && Out.Reason.empty())
+  if (!Q.complete())
     Out.Notes.push_back(noteUnfinished());
   Out.End = BisectOutcome::FoundSettings;
   return Error::success();
@@ -705,6 +705,8 @@ void Bisector::noteAccepted() {
 
 Error Bisector::finishPasses(PassSearch &Search) {
   if (Out.SpoiledConfig) {
+    if (!Q.complete())
+      Out.Notes.push_back(noteUnfinished());
     Out.End = BisectOutcome::FoundMissing;
     return Error::success();
   }

@@ -188,6 +188,15 @@ Expected<Boundary> PassSearch::findFirstBad(ArrayRef<unsigned> Ends,
   return findBoundary(Ends.size(), (J.width() + 1) / 2, Ask);
 }
 
+/// The search ended before a set was minimal.
+void PassSearch::noteRunSet(const BitVector &Set) {
+  Out.Notes.push_back(
+      formatv("executions {0} alone make it bad ({1} of {2}), but {3} before "
+              "this set was minimal",
+              printNumbers(Set), Set.count(), Out.NumExecutions, Q.stopReason())
+          .str());
+}
+
 /// Finds the smallest bad set, given that \p First, the last executions of the
 /// first bad prefix, belong to it.
 Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
@@ -217,9 +226,11 @@ Error PassSearch::findRunSet(const BitVector &First, unsigned Last) {
       if (!Least)
         return Least.takeError();
     }
-    // After the limit of steps, the set is not minimal.
-    if (!Q.complete())
+    if (!Q.complete()) {
+      if (Least->count() < Start.count())
+        noteRunSet(*Least);
       return Error::success();
+    }
     Out.RunSet = toList(*Least);
     Out.SmallestConfig = withRun(*Least);
     return Error::success();
@@ -244,6 +255,7 @@ void PassSearch::noteBehind(FailureKind Failure, StringRef Spec) {
 /// then minimizes the set. Unset: none was found.
 Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
   auto Ask = [&](ArrayRef<BitVector> Sets) { return askSkip(Sets); };
+  BitVector StillBad;
   for (unsigned Round = 0; Round != MaxCulprits; ++Round) {
     Expected<Answer> A = Q.ask(withSkip(Skip));
     if (!A)
@@ -260,6 +272,7 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     }
     if (*A == Answer::Unresolved)
       break;
+    StillBad = Skip;
     // Executions that had nothing to do may now do the work of skipped ones.
     Expected<PassListing> L = Subject.ListPasses(withSkip(Skip));
     if (!L)
@@ -279,8 +292,15 @@ Expected<std::optional<BitVector>> PassSearch::findSkipSet(BitVector Skip) {
     for (size_t I = B->LastGood; I != B->FirstBad; ++I)
       Skip.set(Ends[I]);
   }
-  if (!Q.complete())
+  if (!Q.complete()) {
+    if (StillBad.any())
+      Out.Notes.push_back(
+          formatv("it is bad even without executions {0}, and {1} before "
+                  "further ones were found",
+                  printNumbers(StillBad), Q.stopReason())
+              .str());
     return std::nullopt;
+  }
   // Too many culprits: start with all executions skipped instead.
   Expected<BitVector> Least =
       minimize(Scope, BitVector(All.size()), Answer::Good, J.width(), Ask);

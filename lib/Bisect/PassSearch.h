@@ -101,6 +101,7 @@ private:
   void noteBehind(FailureKind Failure, StringRef Spec);
   void usePrefix(const BitVector &First, unsigned Last);
   void useSkipSet(const BitVector &Skip);
+  void noteRunSet(const BitVector &Set);
   Error findRunSet(const BitVector &First, unsigned Last);
   Error searchSets(const BitVector &First, unsigned Last);
 

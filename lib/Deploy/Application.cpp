@@ -23,7 +23,9 @@
 #include "llvm/Support/Path.h"
 #include <cstdlib>
 #include <fcntl.h>
+#include <optional>
 #include <poll.h>
+#include <set>
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/syscall.h>
@@ -125,36 +127,114 @@ static Expected<std::string> compareFiles(const ApplicationRun &Plain,
   return How.empty() ? How : (Shown + " differs: " + How).str();
 }
 
-/// Returns a regular expression for the lines that differ between the standard
-/// outputs of two runs, by their texts before the first digit; "REGEX" if that
-/// does not tell them from others.
-static std::string suggestIgnored(StringRef A, StringRef B) {
+namespace {
+/// The lines of two outputs that have as many.
+struct OutputLines {
+  std::vector<StringRef> Same;
+  std::vector<StringRef> Different; ///< Of one output, of the other, and so on.
+
+  static std::optional<OutputLines> split(StringRef A, StringRef B);
+};
+} // namespace
+
+std::optional<OutputLines> OutputLines::split(StringRef A, StringRef B) {
   SmallVector<StringRef, 0> Lines[2];
   A.split(Lines[0], '\n');
   B.split(Lines[1], '\n');
   if (Lines[0].size() != Lines[1].size())
-    return "REGEX";
-  SmallVector<StringRef, 4> Beginnings;
+    return std::nullopt;
+  OutputLines L;
+  for (auto [Line, Other] : zip_equal(Lines[0], Lines[1])) {
+    if (Line == Other)
+      L.Same.push_back(Line);
+    else
+      L.Different.insert(L.Different.end(), {Line, Other});
+  }
+  return L;
+}
+
+/// Returns an expression for the texts of lines before the first digit; "" if
+/// they differ between the outputs, or there are more than \p MaxCount.
+static std::string describeBeginnings(ArrayRef<StringRef> Lines,
+                                      size_t MaxCount) {
   auto BeginningOf = [](StringRef Line) {
     return Line.take_until(isDigit).rtrim();
   };
-  for (auto [Line, Other] : zip_equal(Lines[0], Lines[1])) {
-    if (Line == Other)
-      continue;
-    StringRef Beginning = BeginningOf(Line);
-    if (count_if(Beginning, isAlpha) < 2 || Beginning != BeginningOf(Other))
-      return "REGEX";
+  SmallVector<StringRef, 4> Beginnings;
+  for (; !Lines.empty(); Lines = Lines.drop_front(2)) {
+    StringRef Beginning = BeginningOf(Lines[0]);
+    if (count_if(Beginning, isAlpha) < 2 || Beginning != BeginningOf(Lines[1]))
+      return "";
     if (!is_contained(Beginnings, Beginning))
       Beginnings.push_back(Beginning);
   }
-  constexpr size_t MaxBeginnings = 4;
-  if (Beginnings.empty() || Beginnings.size() > MaxBeginnings)
-    return "REGEX";
+  if (Beginnings.size() > MaxCount)
+    return "";
   std::vector<std::string> Escaped;
   for (StringRef B : Beginnings)
     Escaped.push_back(Regex::escape(B));
   std::string Any = join(Escaped, "|");
-  return quoteWord(Escaped.size() == 1 ? "^" + Any : "^(" + Any + ")");
+  return Escaped.size() == 1 ? "^" + Any : "^(" + Any + ")";
+}
+
+/// Returns an expression for the text behind the last digit that all lines have
+/// in common, such as a unit; "" if there is none.
+static std::string describeEnds(ArrayRef<StringRef> Lines) {
+  std::set<StringRef> Ends;
+  for (StringRef Line : Lines)
+    Ends.insert(Line.substr(Line.find_last_of("0123456789") + 1));
+  return Ends.size() == 1 && any_of(*Ends.begin(), isAlpha)
+             ? "[0-9]" + Regex::escape(*Ends.begin()) + "$"
+             : "";
+}
+
+/// Returns an expression for the rows of a table: a name, the same in both
+/// outputs, and columns of numbers. "" if some line is none.
+static std::string describeRows(ArrayRef<StringRef> Lines) {
+  constexpr StringLiteral InNumbers = "0123456789.eE+-";
+  auto IsNumber = [&](StringRef Word) {
+    return any_of(Word, isDigit) &&
+           Word.find_first_not_of(InNumbers) == StringRef::npos;
+  };
+  std::set<size_t> Columns;
+  for (; !Lines.empty(); Lines = Lines.drop_front(2)) {
+    SmallVector<StringRef, 8> Words, Other;
+    SplitString(Lines[0], Words);
+    SplitString(Lines[1], Other);
+    if (Words.size() < 2 || Other.size() != Words.size() ||
+        Words[0] != Other[0] || !isAlpha(Words[0].front()) ||
+        !all_of(drop_begin(Words), IsNumber) ||
+        !all_of(drop_begin(Other), IsNumber))
+      return "";
+    Columns.insert(Words.size() - 1);
+  }
+  if (Columns.size() != 1)
+    return "";
+  return "^[[:space:]]*[[:alpha:]][^[:space:]]*([[:space:]]+[0-9.eE+-]+){" +
+         std::to_string(*Columns.begin()) + "}[[:space:]]*$";
+}
+
+/// Returns a regular expression for the lines that differ between the standard
+/// outputs of two runs, and for no others; "REGEX" if there is none, or if
+/// nothing else would be left to compare.
+static std::string suggestIgnored(StringRef A, StringRef B) {
+  constexpr size_t FewBeginnings = 4, ManyBeginnings = 8;
+  std::optional<OutputLines> Lines = OutputLines::split(A, B);
+  auto IsBlank = [](StringRef Line) { return Line.trim().empty(); };
+  if (!Lines || all_of(Lines->Same, IsBlank))
+    return "REGEX";
+  for (const std::string &Text :
+       {describeBeginnings(Lines->Different, FewBeginnings),
+        describeEnds(Lines->Different),
+        describeBeginnings(Lines->Different, ManyBeginnings),
+        describeRows(Lines->Different)}) {
+    Regex Ignored(Text);
+    auto IsIgnored = [&](StringRef Line) { return Ignored.match(Line); };
+    if (!Text.empty() && all_of(Lines->Different, IsIgnored) &&
+        none_of(Lines->Same, IsIgnored))
+      return quoteWord(Text);
+  }
+  return "REGEX";
 }
 
 static std::string adviseOn(StringRef A, StringRef B) {

@@ -17,6 +17,7 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -30,9 +31,11 @@ std::vector<BufferPlace> mneme::findBufferPlaces(const ReplayPlan &Plan) {
   for (auto [Arg, Bytes] : enumerate(Plan.state().args()))
     for (unsigned At = 0; At + 8 <= Bytes.size(); At += 8) {
       uint64_t Word = support::endian::read64le(Bytes.data() + At);
-      for (const RecordedRegion &R : Plan.state().regions())
-        if (uint64_t Before = Word - R.Info.Address; Before < R.Info.Size)
-          Places.push_back({unsigned(Arg), At, Before, R.Info.Size});
+      std::optional<size_t> Region = findRegionOf(Plan.state(), Word);
+      if (!Region)
+        continue;
+      const SnapshotRegion &Info = Plan.state().regions()[*Region].Info;
+      Places.push_back({unsigned(Arg), At, Word - Info.Address, Info.Size});
     }
   return Places;
 }

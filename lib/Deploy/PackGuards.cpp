@@ -20,6 +20,7 @@
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -262,14 +263,13 @@ Error GuardMaker::guardWords(unsigned Arg, StringRef Bytes,
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
     if (Guarded.find_first_in(At, At + sizeof(uint64_t)) < 0)
       continue;
-    for (const auto &R : Plan.state().regions()) {
-      if (Word - R.Info.Address >= R.Info.Size)
-        continue;
-      Found.push_back({Arg, At, Word, &R.Info});
-      Unknown.erase(At);
-      if (Pointers.count(At))
-        Guarded.reset(At, At + sizeof(uint64_t));
-    }
+    std::optional<size_t> Region = findRegionOf(Plan.state(), Word);
+    if (!Region)
+      continue;
+    Found.push_back({Arg, At, Word, &Plan.state().regions()[*Region].Info});
+    Unknown.erase(At);
+    if (Pointers.count(At))
+      Guarded.reset(At, At + sizeof(uint64_t));
   }
   for (int Begin = Guarded.find_first(); Begin >= 0;) {
     int End = Guarded.find_next_unset(Begin);

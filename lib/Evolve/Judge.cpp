@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Perturb.h"
 #include "llvm/Mneme/Replay/Poison.h"
+#include "llvm/Mneme/Source/Guards.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Statistics.h"
@@ -250,6 +251,15 @@ unsigned Judge::turnOf(unsigned Number) const {
 /// Returns true if the scalars of a drawn launch are round numbers.
 bool Judge::isRound(unsigned Number) const { return turnOf(Number) % 2 == 0; }
 
+/// Some versions are right only if scalars are to each other what they were,
+/// others only if they change together.
+DrawnScalars Judge::chooseScalars(unsigned Number) const {
+  static constexpr DrawnScalars Kinds[] = {
+      DrawnScalars::Each, DrawnScalars::Related, DrawnScalars::Some};
+  unsigned Count = Training.size();
+  return Kinds[(Number / Count + Number % Count + 1) % std::size(Kinds)];
+}
+
 /// Returns the options of a launch that is not measured.
 ReplayOptions Judge::makeTestOptions(StringRef Device) const {
   ReplayOptions Options = O.Farm.Base;
@@ -276,7 +286,8 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
   PerturbOptions P;
   P.Seed = *O.Seed + Number + 1;
   P.OnlyOrder = IsTimed ? Number % 2 == 0 : Number == 0;
-  P.Scalars = Number >= DrawnLaunch::FirstScalars && !IsTimed && Scalars;
+  if (Number >= DrawnLaunch::FirstScalars && !IsTimed && Scalars)
+    P.Scalars = chooseScalars(Number);
   P.RoundScalars = isRound(Number);
   P.MovesBuffers = MovesBuffers;
   // Of four launches from the third on, two are as the recorded one in this.
@@ -651,7 +662,9 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
     if (To->empty())
       *To = *From;
   if (J.Suspicions.empty())
-    J.Suspicions = E.Suspicions;
+    copy_if(E.Suspicions, std::back_inserter(J.Suspicions), [&](StringRef S) {
+      return S != ActiveMaskSuspicion || !splitsWarps();
+    });
   if (E.Failure.empty() || !J.Failure.empty())
     return;
   bool IsCode = E.Failure == FailureKind::CompileError ||
@@ -660,6 +673,12 @@ void Judge::note(Judgement &J, JudgeStage Stage, const Evaluation &E) const {
   J.Failure = E.Failure;
   J.Error = E.Error;
   J.Diagnostics = E.Diagnostics;
+}
+
+/// Returns true if schedules test which threads of a warp run together.
+bool Judge::splitsWarps() const {
+  return any_of(Scheduled,
+                [](const ScheduledLaunch &L) { return L.Checks.Splits; });
 }
 
 /// Refuses code that the GPU could not launch; the host device can.

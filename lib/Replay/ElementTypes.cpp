@@ -23,6 +23,7 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -153,10 +154,10 @@ private:
     if (Offset > Bytes.size() || Bytes.size() - Offset < 8)
       return std::nullopt;
     uint64_t Address = support::endian::read64le(Bytes.data() + Offset);
-    for (auto [I, R] : enumerate(State.regions()))
-      if (Address >= R.Info.Address && Address - R.Info.Address < R.Info.Size)
-        return Place{I, Address - R.Info.Address};
-    return std::nullopt;
+    std::optional<size_t> Region = findRegionOf(State, Address);
+    if (!Region)
+      return std::nullopt;
+    return Place{*Region, Address - State.regions()[*Region].Info.Address};
   }
 
   std::optional<Place> findVariable(StringRef Name) const {

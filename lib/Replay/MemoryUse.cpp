@@ -22,6 +22,7 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/Endian.h"
 
@@ -84,15 +85,6 @@ static bool makesPointers(const Function &F) {
   return false;
 }
 
-/// Returns the region that contains \p Address.
-static std::optional<size_t> findRegion(const RecordedState &State,
-                                        uint64_t Address) {
-  for (auto [I, R] : enumerate(State.regions()))
-    if (Address >= R.Info.Address && Address - R.Info.Address < R.Info.Size)
-      return I;
-  return std::nullopt;
-}
-
 bool ReplayPlan::canReadWhatItWrites() const {
   if (!hasIR())
     return true;
@@ -117,7 +109,7 @@ bool ReplayPlan::canReadWhatItWrites() const {
     if (!OnlyReads && !A.hasAttribute(Attribute::WriteOnly))
       return true;
     std::optional<size_t> Region =
-        findRegion(*State, support::endian::read64le(Bytes.data()));
+        findRegionOf(*State, support::endian::read64le(Bytes.data()));
     if (!Region)
       return true;
     (OnlyReads ? Read : Written).insert(*Region);

@@ -16,8 +16,11 @@
 #include "ElementTypes.h"
 #include "InputSource.h"
 #include "MoveBuffers.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -65,6 +68,15 @@ enum class Change {
 struct Outcome {
   Change Kind = Change::None;
   std::string Why; ///< Why it is not Values.
+};
+
+/// An argument that is drawn.
+struct Scalar {
+  size_t Arg;
+  uint32_t DType;
+  std::string Name;
+  int64_t Recorded = 0; ///< Of an integer.
+  Outcome Found;
 };
 
 /// Draws the inputs of a launch and writes the recording.
@@ -127,7 +139,12 @@ private:
   }
   Error drawBuffer(size_t Region);
   Error drawRecords(size_t Region);
-  Error drawScalar(size_t Arg);
+  std::vector<Scalar> listScalars();
+  void drawScalars(ArrayRef<const Scalar *> Scalars, bool KeepsRelations,
+                   unsigned Attempt, std::vector<std::string> &New);
+  Error tryScalars(ArrayRef<Scalar *> Scalars, bool KeepsRelations);
+  Error tryPairs(ArrayRef<Scalar *> Scalars);
+  Error drawAllScalars();
   Error write(StringRef Dir);
 };
 } // namespace
@@ -364,15 +381,12 @@ void Perturber::note(const Twine &Name, const Outcome &Found) {
     Unchanged.push_back((Name + ": " + Found.Why).str());
 }
 
-/// Returns true if a buffer may contain addresses or handles.
+/// Returns true if a buffer may contain addresses of recorded memory, among
+/// them the ends of buffers and the handles of textures.
 bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
-  std::vector<uint64_t> Handles = State.handles();
   for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
     uint64_t Word = support::endian::read64le(&Contents[At]);
-    if (Word == 0)
-      continue;
-    if (Word - State.arenaBase() < State.arenaSize() ||
-        llvm::binary_search(Handles, Word))
+    if (Word && (findRegionOf(State, Word) || findRegionOf(State, Word - 1)))
       return true;
   }
   return false;
@@ -380,14 +394,15 @@ bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
 
 /// Whether other code may find a buffer: by an argument, or by name.
 bool Perturber::isReachable(size_t Region) const {
-  const SnapshotRegion &Info = State.regions()[Region].Info;
   auto LeadsThere = [&](StringRef Arg) {
     for (size_t At = 0; At + 8 <= Arg.size(); At += 8)
-      if (support::endian::read64le(Arg.data() + At) - Info.Address < Info.Size)
+      if (findRegionOf(State, support::endian::read64le(Arg.data() + At)) ==
+          Region)
         return true;
     return false;
   };
-  return Info.IsGlobal || any_of(State.args(), LeadsThere);
+  return State.regions()[Region].Info.IsGlobal ||
+         any_of(State.args(), LeadsThere);
 }
 
 /// Other code may read what the recorded code does not, and must not depend on
@@ -606,50 +621,159 @@ Error Perturber::drawRecords(size_t Region) {
   note(nameOf(Region), All);
   return Error::success();
 }
-Error Perturber::drawScalar(size_t Arg) {
-  const KernelArg &A = Plan.kernel().Args[Arg];
-  std::string Name = formatv("argument {0}", Arg).str();
-  if (!A.Name.empty())
-    Name += " (" + A.Name + ")";
-  uint32_t DType = A.Type == "float"    ? MNEME_DTYPE_F32
-                   : A.Type == "double" ? MNEME_DTYPE_F64
-                   : A.Type == "half"   ? MNEME_DTYPE_F16
-                   : A.Type == "bfloat" ? MNEME_DTYPE_BF16
-                   : A.Type == "i64"    ? MNEME_DTYPE_I64
-                   : A.Type == "i32"    ? MNEME_DTYPE_I32
-                   : A.Type == "i16"    ? MNEME_DTYPE_I16
-                   : A.Type == "i8"     ? MNEME_DTYPE_I8
-                                        : MNEME_DTYPE_BYTES;
-  size_t Size = Args[Arg].size();
-  if (DType == MNEME_DTYPE_BYTES || Size != getDTypeSize(DType)) {
-    note(Name, {Change::None, "its type is " + A.Type});
-    return Error::success();
+
+static uint32_t getScalarType(StringRef Type) {
+  return StringSwitch<uint32_t>(Type)
+      .Case("float", MNEME_DTYPE_F32)
+      .Case("double", MNEME_DTYPE_F64)
+      .Case("half", MNEME_DTYPE_F16)
+      .Case("bfloat", MNEME_DTYPE_BF16)
+      .Case("i64", MNEME_DTYPE_I64)
+      .Case("i32", MNEME_DTYPE_I32)
+      .Case("i16", MNEME_DTYPE_I16)
+      .Case("i8", MNEME_DTYPE_I8)
+      .Default(MNEME_DTYPE_BYTES);
+}
+
+/// Returns the scalars that can be drawn, and notes why others cannot.
+std::vector<Scalar> Perturber::listScalars() {
+  std::vector<Scalar> Scalars;
+  for (auto [I, A] : enumerate(Plan.kernel().Args)) {
+    if (A.Kind == MNEME_ARG_POINTER)
+      continue;
+    Scalar S;
+    S.Arg = I;
+    S.DType = getScalarType(A.Type);
+    S.Name = formatv("argument {0}", I).str();
+    if (!A.Name.empty())
+      S.Name += " (" + A.Name + ")";
+    size_t Size = Args[I].size();
+    if (S.DType == MNEME_DTYPE_BYTES || Size != getDTypeSize(S.DType)) {
+      note(S.Name, {Change::None, "its type is " + A.Type});
+      continue;
+    }
+    if (holdsPlaces({Args[I].data(), Size})) {
+      note(S.Name, {Change::None, "it contains an address or a handle"});
+      continue;
+    }
+    if (!isFloatType(S.DType))
+      S.Recorded = SignExtend64(getElementBits(Args[I].data(), Size), 8 * Size);
+    Scalars.push_back(std::move(S));
   }
-  if (holdsPlaces({Args[Arg].data(), Size})) {
-    note(Name, {Change::None, "it contains an address or a handle"});
-    return Error::success();
-  }
+  return Scalars;
+}
+
+/// Returns a new value for an integer that is what it was to \p Others, lesser
+/// ones with their new values; unset if it was nothing to them.
+static std::optional<int64_t>
+drawRelated(int64_t Old, ArrayRef<std::pair<int64_t, int64_t>> Others) {
+  if (Old < 2)
+    return std::nullopt;
+  for (auto [I, A] : enumerate(Others))
+    for (auto [B, NewB] : Others.drop_front(I + 1))
+      if (A.first > 1 && B > 1 && Old / B == A.first && Old % B == 0)
+        return A.second * NewB;
+  for (auto [A, NewA] : llvm::reverse(Others))
+    if (A > 1 && Old % A == 0)
+      return NewA * (Old / A);
+  for (auto [A, NewA] : Others)
+    if (Old - A == 1 || A - Old == 1)
+      return std::max<int64_t>(NewA + (Old - A), 1);
+  return std::nullopt;
+}
+
+/// Draws scalars at once.
+/// \param KeepsRelations  for DrawnScalars::Related.
+void Perturber::drawScalars(ArrayRef<const Scalar *> Scalars,
+                            bool KeepsRelations, unsigned Attempt,
+                            std::vector<std::string> &New) {
   uint64_t Threads = Plan.block().count(), Blocks = Plan.grid().count();
   SmallVector<uint64_t, 5> Units;
   if (O.RoundScalars)
     Units = {1, Plan.block().X, Threads, Blocks, Threads * Blocks};
-  Expected<Outcome> Found =
-      tryInput([&](Memory &, std::vector<std::string> &New, unsigned Attempt) {
-        char *Bytes = New[Arg].data();
-        if (isFloatType(DType)) {
-          double Old = getFloatElement(Bytes, DType).convertToDouble();
-          putFloatElement(Bytes, DType,
-                          Source.drawFloat(Old, DrawnValues::Near, Attempt));
-          return Change::Values;
-        }
-        int64_t Old = SignExtend64(getElementBits(Bytes, Size), 8 * Size);
-        uint64_t Value = Source.drawInteger(Old, Attempt, Units);
-        std::memcpy(Bytes, &Value, Size);
-        return Change::Values;
-      });
-  if (!Found)
-    return Found.takeError();
-  note(Name, *Found);
+  // The least first: others are their multiples.
+  SmallVector<const Scalar *> Sorted(Scalars);
+  llvm::sort(Sorted, [](const Scalar *A, const Scalar *B) {
+    return std::pair(A->Recorded, A->Arg) < std::pair(B->Recorded, B->Arg);
+  });
+  SmallVector<std::pair<int64_t, int64_t>> Drawn;
+  for (const Scalar *S : Sorted) {
+    char *Bytes = New[S->Arg].data();
+    if (isFloatType(S->DType)) {
+      double Old = getFloatElement(Bytes, S->DType).convertToDouble();
+      putFloatElement(Bytes, S->DType,
+                      Source.drawFloat(Old, DrawnValues::Near, Attempt));
+      continue;
+    }
+    std::optional<int64_t> Value;
+    if (KeepsRelations)
+      Value = drawRelated(S->Recorded, Drawn);
+    if (!Value)
+      Value = Source.drawInteger(S->Recorded, Attempt, Units);
+    Drawn.push_back({S->Recorded, *Value});
+    std::memcpy(Bytes, &*Value, New[S->Arg].size());
+  }
+}
+
+Error Perturber::tryScalars(ArrayRef<Scalar *> Scalars, bool KeepsRelations) {
+  Outcome Found;
+  if (Error E = tryInput([&](Memory &, std::vector<std::string> &New,
+                             unsigned Attempt) {
+                  drawScalars(Scalars, KeepsRelations, Attempt, New);
+                  return Change::Values;
+                }).moveInto(Found))
+    return E;
+  for (Scalar *S : Scalars)
+    if (S->Found.Kind == Change::None)
+      S->Found = Found;
+  return Error::success();
+}
+
+/// Draws those together that the recorded code does not work with one by one.
+Error Perturber::tryPairs(ArrayRef<Scalar *> Scalars) {
+  constexpr unsigned MaxPairs = 16;
+  unsigned Pairs = 0;
+  for (Scalar *S : Scalars) {
+    auto IsLeft = [&] { return S->Found.Kind == Change::None; };
+    // Others may have changed after it.
+    if (IsLeft() && any_of(Scalars, [](const Scalar *Other) {
+          return Other->Found.Kind != Change::None;
+        }))
+      if (Error E = tryScalars(S, /*KeepsRelations=*/false))
+        return E;
+    for (Scalar *Other : Scalars)
+      if (Other != S && IsLeft() && Pairs++ < MaxPairs)
+        if (Error E = tryScalars({S, Other}, /*KeepsRelations=*/true))
+          return E;
+  }
+  return Error::success();
+}
+
+Error Perturber::drawAllScalars() {
+  std::vector<Scalar> Known = listScalars();
+  SmallVector<Scalar *> Chosen;
+  for (Scalar &S : Known)
+    Chosen.push_back(&S);
+  if (O.Scalars == DrawnScalars::Some && Chosen.size() > 1) {
+    for (size_t I = Chosen.size(); I > 1; --I)
+      std::swap(Chosen[I - 1], Chosen[Source.next() % I]);
+    // One alone in half of these launches.
+    size_t Count =
+        Source.next() % 2 ? 1 : 1 + Source.next() % (Chosen.size() - 1);
+    Chosen.truncate(Count);
+    llvm::sort(Chosen); // as without a choice
+  }
+  if (O.Scalars == DrawnScalars::Related && Chosen.size() > 1)
+    if (Error E = tryScalars(Chosen, /*KeepsRelations=*/true))
+      return E;
+  for (Scalar *S : Chosen)
+    if (S->Found.Kind == Change::None)
+      if (Error E = tryScalars(S, /*KeepsRelations=*/false))
+        return E;
+  if (Error E = tryPairs(Chosen))
+    return E;
+  for (Scalar *S : Chosen)
+    note(S->Name, S->Found);
   return Error::success();
 }
 
@@ -725,11 +849,9 @@ Error Perturber::run(StringRef Dir) {
     Unchanged.push_back(
         "other memory: the kernel reads it by pointers that are "
         "attributed to no buffer");
-  if (O.Scalars)
-    for (size_t I = 0; I != Args.size(); ++I)
-      if (Plan.kernel().Args[I].Kind != MNEME_ARG_POINTER)
-        if (Error E = drawScalar(I))
-          return E;
+  if (O.Scalars != DrawnScalars::None)
+    if (Error E = drawAllScalars())
+      return E;
   // Last: they test less.
   for (size_t I = 0; I != Before.size(); ++I)
     if (!Types.IsRead[I] && isReachable(I))

@@ -6,6 +6,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
@@ -64,6 +65,16 @@ size_t RecordedState::findRegion(uint64_t Address) const {
                                   return A < Region.Info.Address;
                                 });
   return Next - Regions.begin() - 1;
+}
+
+std::optional<size_t> mneme::findRegionOf(const RecordedState &State,
+                                          uint64_t Address) {
+  size_t Region = State.findRegion(Address);
+  if (Region >= State.regions().size()) // In front of the first one.
+    return std::nullopt;
+  const SnapshotRegion &Info = State.regions()[Region].Info;
+  return Address - Info.Address < Info.Size ? std::optional(Region)
+                                            : std::nullopt;
 }
 
 std::vector<uint64_t> RecordedState::handles() const {

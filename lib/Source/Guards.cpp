@@ -9,13 +9,17 @@
 #include "llvm/Mneme/Source/Guards.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/LoopInfo.h"
+#include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
+#include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
@@ -29,7 +33,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 /// Intrinsics that differ between launches of the same kernel, or between GPUs,
-/// by prefix. The host device's schedules vary llvm.nvvm.activemask.
+/// by prefix.
 static constexpr StringLiteral Clocks[] = {
     "llvm.nvvm.read.ptx.sreg.aggr_smem_size",
     "llvm.nvvm.read.ptx.sreg.clock",
@@ -62,6 +66,13 @@ static constexpr StringLiteral Choices[] = {
     "llvm.nvvm.nanosleep",
     "llvm.nvvm.griddepcontrol.launch.dependents",
     "llvm.amdgcn.s.sleep",
+};
+
+/// Intrinsics whose result depends on which lanes of a wave run together, by
+/// prefix. Schedules of the host device do not vary that.
+static constexpr StringLiteral Waves[] = {
+    "llvm.amdgcn.ballot",        "llvm.amdgcn.fcmp",         "llvm.amdgcn.icmp",
+    "llvm.amdgcn.readfirstlane", "llvm.amdgcn.wave.reduce.",
 };
 
 /// Intrinsics that return where the thread's stack, its code or its registers
@@ -113,6 +124,7 @@ private:
   void visitAddress(const Value &Address);
   void visitScope(const Instruction &I);
   void visitOrder(Function &F);
+  void visitWaves(Function &F);
   void visitLocal(const AllocaInst &A);
 };
 } // namespace
@@ -153,6 +165,7 @@ Contents::Contents(const Module &M) {
     for (const Instruction &I : instructions(F))
       visitPointers(I);
     visitOrder(F);
+    visitWaves(F);
   }
 }
 
@@ -233,6 +246,8 @@ void Contents::visitCall(const CallBase &C) {
   const Function *F = C.getCalledFunction();
   if (F && beginsWithOneOf(F->getName(), Clocks))
     Suspicious.insert("it reads '" + F->getName().str() + "'");
+  if (F && F->getIntrinsicID() == Intrinsic::nvvm_activemask)
+    Suspicious.insert(ActiveMaskSuspicion.str());
   if (F && beginsWithOneOf(F->getName(), Choices))
     Suspicious.insert("it calls '" + F->getName().str() + "'");
   if (F && beginsWithOneOf(F->getName(), Places))
@@ -467,6 +482,30 @@ void Contents::visitOrder(Function &F) {
     return any_of(Fences,
                   [&](const Instruction *I) { return DT.dominates(I, A); });
   });
+}
+
+/// Where all lanes of a wave arrive exactly once, they run together.
+void Contents::visitWaves(Function &F) {
+  SmallVector<const CallBase *, 4> Calls;
+  for (const Instruction &I : instructions(F))
+    if (const auto *Call = dyn_cast<CallBase>(&I))
+      if (const Function *Callee = Call->getCalledFunction();
+          Callee && beginsWithOneOf(Callee->getName(), Waves))
+        Calls.push_back(Call);
+  if (Calls.empty())
+    return;
+  DominatorTree DT(F);
+  PostDominatorTree PDT(F);
+  LoopInfo Loops(DT);
+  bool IsKernel = F.getCallingConv() == CallingConv::AMDGPU_KERNEL;
+  for (const CallBase *Call : Calls) {
+    const BasicBlock *BB = Call->getParent();
+    if (!IsKernel || !PDT.dominates(BB, &F.getEntryBlock()) ||
+        Loops.getLoopFor(BB))
+      Suspicious.insert("it calls '" +
+                        Call->getCalledFunction()->getName().str() +
+                        "' where not all lanes of a wave need arrive together");
+  }
 }
 
 /// No schedule of the host device shows that an atomic operation is for a block

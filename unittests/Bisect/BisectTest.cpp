@@ -20,6 +20,7 @@
 
 using namespace llvm;
 using namespace llvm::mneme;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -698,8 +699,10 @@ TEST_F(BisectTest, StopsAtTheLimit) {
   EXPECT_THAT(Out.SkipSet, ElementsAre(990));
   EXPECT_TRUE(Out.RunSet.empty());
   ASSERT_EQ(Out.Culprits.size(), 1u);
-  EXPECT_THAT(Out.Notes,
-              ElementsAre(HasSubstr("the limit of 20 steps was reached")));
+  EXPECT_THAT(
+      Out.Notes,
+      ElementsAre(HasSubstr("alone make it bad"),
+                  HasSubstr("the limit of 20 steps was reached: not all")));
   // Before that, it is known where.
   O.MaxSteps = 6;
   Out = succeed(C);
@@ -710,6 +713,59 @@ TEST_F(BisectTest, StopsAtTheLimit) {
   ASSERT_TRUE(Out.LastGood && Out.FirstBad);
   EXPECT_LT(*Out.LastGood, 990u);
   EXPECT_GE(*Out.FirstBad, 990u);
+}
+
+/// A set of which each element is necessary takes two steps for each.
+TEST_F(BisectTest, ManyThatAreAllNecessary) {
+  FakeCompiler C(400);
+  C.Fails = [&](const BitVector &R, const json::Object &) {
+    return R.find_first_unset_in(201, 401) < 0 ? "Mismatch" : "";
+  };
+  O.MaxSteps = 300;
+  BisectOutcome Out = succeed(C);
+  EXPECT_FALSE(Out.Complete);
+  EXPECT_EQ(Out.End, BisectOutcome::FoundPasses);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(400));
+  // What is left is bad, but not known to be minimal.
+  EXPECT_TRUE(Out.RunSet.empty());
+  EXPECT_FALSE(Out.SmallestConfig);
+  EXPECT_THAT(
+      Out.Notes,
+      ElementsAre("executions 201-400 alone make it bad (200 of 400), but the "
+                  "limit of 300 steps was reached before this set was minimal",
+                  HasSubstr("not all of these need be responsible")));
+  // More steps show that it is.
+  O.MaxSteps = 600;
+  Out = succeed(C);
+  EXPECT_TRUE(Out.Complete);
+  EXPECT_EQ(Out.RunSet.size(), 200u);
+  EXPECT_TRUE(Out.Notes.empty());
+}
+
+/// The limit ends a search for several culprits, or for what a pipeline lacks.
+TEST_F(BisectTest, WhatIsKnownAtTheLimit) {
+  FakeCompiler C(1000);
+  C.Fails = [](const BitVector &R, const json::Object &) {
+    return R[5] || R[430] || R[990] ? "Mismatch" : "";
+  };
+  BisectOutcome Out = succeed(C);
+  EXPECT_THAT(Out.SkipSet, ElementsAre(5, 430, 990));
+  bool IsKnown = false;
+  for (O.MaxSteps = 1; O.MaxSteps != Out.Counts.Steps; ++O.MaxSteps) {
+    FakeCompiler Same(1000);
+    Same.Fails = C.Fails;
+    BisectOutcome Early = succeed(Same);
+    if (Early.Complete)
+      break;
+    if (Early.End == BisectOutcome::FoundPasses)
+      EXPECT_THAT(Early.Notes, Contains(HasSubstr("not all of these need")));
+    else
+      EXPECT_THAT(Early.Reason, HasSubstr("steps was reached"));
+    for (StringRef Note : Early.Notes)
+      IsKnown |= Note.starts_with("it is bad even without executions 5, and ");
+  }
+  EXPECT_GT(O.MaxSteps, 20u);
+  EXPECT_TRUE(IsKnown);
 }
 
 //===----------------------------------------------------------------------===//

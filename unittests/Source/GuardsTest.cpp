@@ -155,16 +155,73 @@ TEST_F(GuardsTest, SuspectsWhatTheGPUChooses) {
                        "declare {i32, i1} @llvm.nvvm.elect.sync(i32)")
                   .Suspicions,
               ElementsAre("it calls 'llvm.nvvm.elect.sync'"));
-  // Functions of the position are not, and schedules vary the active threads.
+  // Functions of the position are not.
   for (StringRef Name : {"laneid", "lanemask.lt", "dynamic_smem_size"}) {
     std::string Call = ("i32 @llvm.nvvm.read.ptx.sreg." + Name + "()").str();
     EXPECT_THAT(findBody("  %V = call " + Call, "declare " + Call).Suspicions,
                 IsEmpty());
   }
-  EXPECT_THAT(findBody("  %V = call i32 @llvm.nvvm.activemask()",
-                       "declare i32 @llvm.nvvm.activemask()")
-                  .Suspicions,
-              IsEmpty());
+}
+
+/// Unless schedules vary them, which the judge knows.
+TEST_F(GuardsTest, SuspectsActiveThreads) {
+  StringRef Body = "  %V = call i32 @llvm.nvvm.activemask()",
+            Rest = "declare i32 @llvm.nvvm.activemask()";
+  EXPECT_THAT(findBody(Body, Rest).Suspicions,
+              ElementsAre(ActiveMaskSuspicion.str()));
+  Recorded = parse(
+      ("define void @k(ptr %P) {\n" + Body + "\n  ret void\n}\n" + Rest).str());
+  EXPECT_THAT(findBody(Body, Rest).Suspicions, IsEmpty());
+}
+
+/// Of AMD GPUs, no schedule varies the lanes that run together.
+TEST_F(GuardsTest, SuspectsBallotsOfSomeLanes) {
+  for (StringRef Call : {"i64 @llvm.amdgcn.ballot.i64(i1 %C)",
+                         "i64 @llvm.amdgcn.icmp.i64.i32(i32 %N, i32 1, i32 32)",
+                         "i32 @llvm.amdgcn.readfirstlane.i32(i32 %N)"}) {
+    auto Find = [&](StringRef Text) {
+      std::string Name = Call.split('@').second.split('(').first.str();
+      std::string Declaration =
+          "declare " + Call.split('@').first.str() + "@" + Name +
+          (StringRef(Name).contains("ballot") ? "(i1)\n"
+           : StringRef(Name).contains("icmp") ? "(i32, i32, i32 immarg)\n"
+                                              : "(i32)\n");
+      std::vector<std::string> S =
+          find(("define amdgpu_kernel void @k(ptr %P, i32 %N, i1 %C) {\n" +
+                Text + "}\n" + Declaration)
+                   .str())
+              .Suspicions;
+      llvm::erase_if(S, [&](StringRef Why) {
+        return !Why.contains(Name) ||
+               !Why.contains("where not all lanes of a wave need arrive");
+      });
+      return S.size();
+    };
+    std::string Use = ("  %V = call " + Call + "\n  store " +
+                       Call.split(' ').first + " %V, ptr %P\n")
+                          .str();
+    EXPECT_EQ(Find(Use + "  ret void\n"), 0u) << Call.str();
+    // Behind a branch that all lanes leave.
+    EXPECT_EQ(Find("  br i1 %C, label %A, label %B\nA:\n  store i32 3, ptr %P\n"
+                   "  br label %B\nB:\n" +
+                   Use + "  ret void\n"),
+              0u)
+        << Call.str();
+    // In one, behind an early return, in a loop.
+    EXPECT_EQ(Find("  br i1 %C, label %A, label %B\nA:\n" + Use +
+                   "  br label %B\nB:\n  ret void\n"),
+              1u)
+        << Call.str();
+    EXPECT_EQ(Find("  br i1 %C, label %A, label %B\nA:\n  ret void\nB:\n" +
+                   Use + "  ret void\n"),
+              1u)
+        << Call.str();
+    EXPECT_EQ(Find("  br label %A\nA:\n" + Use +
+                   "  %L = load volatile i1, ptr %P\n"
+                   "  br i1 %L, label %A, label %B\nB:\n  ret void\n"),
+              1u)
+        << Call.str();
+  }
 }
 
 TEST_F(GuardsTest, SuspectsPointersOfOtherData) {

@@ -8,6 +8,8 @@
 
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "gtest/gtest.h"
+#include <random>
+#include <regex>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -94,6 +96,41 @@ TEST(LineDiffTest, ANumberMayBeNew) {
                          "%a = f\n%b = f\n%x1 = phi [ %b, %a ]\nret %x1\n", 0,
                          "%"),
             "@@ -3,1 +3,1 @@\n-%x = phi [ %a, %b ]\n+%x1 = phi [ %b, %a ]\n");
+}
+
+/// Lines with the same text between their names have as many names, whatever
+/// these are. A diff has all lines of both sides.
+TEST(LineDiffTest, NamesOfAnyForm) {
+  StringRef Words[] = {"%",  "%a", "%a1", "%a1b2", "%12", "%.5", "%-",
+                       "%%", " ",  "= ",  "f",     "3",   "@g",  "@g4"};
+  std::mt19937 Random(1);
+  auto Make = [&](unsigned Lines) {
+    std::string Text;
+    for (unsigned I = 0; I != Lines; ++I) {
+      for (unsigned N = Random() % 5; N; --N)
+        Text += Words[Random() % std::size(Words)];
+      Text += "x\n";
+    }
+    return Text;
+  };
+  for (unsigned Round = 0; Round != 2000; ++Round) {
+    std::string A = Make(1 + Random() % 8), B = Make(1 + Random() % 8);
+    if (Round % 2) // Only numbers differ.
+      B = std::regex_replace(A, std::regex("[0-9]+"),
+                             Round % 4 == 1 ? "" : "7");
+    for (StringRef Sigils : {"%", "%@"}) {
+      std::string Diff = makeCodeDiff(A, B, /*Context=*/99, Sigils);
+      if (Diff.empty())
+        continue;
+      size_t OfA = 0, OfB = 0;
+      for (StringRef Line : drop_begin(splitLines(Diff))) {
+        OfA += !Line.starts_with("+");
+        OfB += !Line.starts_with("-");
+      }
+      EXPECT_EQ(OfA, splitLines(A).size()) << A << "\n" << B;
+      EXPECT_EQ(OfB, splitLines(B).size()) << A << "\n" << B;
+    }
+  }
 }
 
 TEST(LineDiffTest, AValueOfARemovedLineIsNoneOfAnAddedOne) {

@@ -236,7 +236,9 @@ struct BisectOutcome : PassAnswer {
   bool Random = false;
   double Rate = 1;
   unsigned Repeats = 1;
-  bool Complete = true; ///< False if the limit of steps ended the search.
+  /// False if the limit of steps ended the search: sets are not minimal then,
+  /// and Notes has what else was found.
+  bool Complete = true;
   JudgeCounts Counts;
 
   bool found() const { return End != NothingToFind && End != NotFound; }

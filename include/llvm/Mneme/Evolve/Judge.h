@@ -29,6 +29,8 @@
 namespace llvm {
 namespace mneme {
 
+enum class DrawnScalars;
+
 /// The stages of a judgement, in order.
 enum class JudgeStage {
   Compile, ///< Front end, guards and back end.
@@ -163,10 +165,12 @@ private:
                                               bool MovesBuffers = true);
   unsigned turnOf(unsigned Number) const;
   bool isRound(unsigned Number) const;
+  DrawnScalars chooseScalars(unsigned Number) const;
   ReplayOptions makeTestOptions(StringRef Device) const;
   Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
   Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
   Error chooseSchedules(ArrayRef<const DrawnLaunch *> Launches);
+  bool splitsWarps() const;
   struct ScheduledLaunch;
   Expected<bool> findChecks(ScheduledLaunch &S);
   Expected<std::vector<Evaluation>>

@@ -29,6 +29,17 @@ enum class DrawnValues {
   NonFinite, ///< As Far, with some NaNs and infinities.
 };
 
+/// Scalar arguments that are drawn: floating-point numbers, and integers from 1
+/// to the recorded value, or beside it if that is 0, 1 or negative. A scalar
+/// that the recorded code does not work with alone is drawn with others, too.
+enum class DrawnScalars {
+  None,
+  Each,    ///< One after the other.
+  Related, ///< All at once: products, multiples and neighbours stay what they
+           ///< are to each other, such as a width and the stride of rows.
+  Some,    ///< As Each, but some, chosen at random, keep their values.
+};
+
 /// How the inputs of a launch are drawn.
 struct PerturbOptions {
   uint64_t Seed = 0;
@@ -39,11 +50,9 @@ struct PerturbOptions {
   /// With rules of comparison other than equality, with results that vary, and
   /// for code that is compiled for finite numbers, Near replaces others.
   DrawnValues Values = DrawnValues::Near;
-  /// Also draw scalar arguments: floating-point numbers, and integers from 1 to
-  /// the recorded value, or beside it if that is 0, 1 or negative.
-  bool Scalars = false;
-  /// These integers are multiples of powers of two, or of the number of threads
-  /// or blocks: code for whole blocks is wrong for such sizes only.
+  DrawnScalars Scalars = DrawnScalars::None;
+  /// Integers among them are multiples of powers of two, or of the number of
+  /// threads or blocks: code for whole blocks is wrong for such sizes only.
   bool RoundScalars = false;
   /// Also give the buffers another order and other distances.
   bool MovesBuffers = false;

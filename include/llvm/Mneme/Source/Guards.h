@@ -31,6 +31,11 @@ struct GuardFindings {
   std::vector<std::string> Suspicions;
 };
 
+/// The suspicion of code that depends on which threads of a warp run together.
+/// It does not hold once such code was tested (HostSchedule::Splits).
+inline constexpr StringLiteral ActiveMaskSuspicion =
+    "it calls 'llvm.nvvm.activemask'";
+
 /// Compares the module of a version of a kernel with that of the recorded one.
 /// Both contain only the kernel and what it needs.
 GuardFindings findGuarded(const Module &Version, const Module &Recorded);
