@@ -119,6 +119,27 @@ static int start() {
 
 static const CudaDriver &driver() { return *state().Driver; }
 
+/// Returns a function of the driver that Mneme does not call.
+static void *inDriver(const char *Name) {
+  return dlsym(dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW), Name);
+}
+
+template <typename... Params>
+static int callDriver(const char *Name, Params... Args) {
+  return reinterpret_cast<int (*)(Params...)>(inDriver(Name))(Args...);
+}
+
+/// Defines a function that has the parameters of the driver's: at most six
+/// integers and pointers, which are in registers.
+#define FORWARD(Name, Target)                                                  \
+  API int Name(uintptr_t A, uintptr_t B, uintptr_t C, uintptr_t D,             \
+               uintptr_t E, uintptr_t F) {                                     \
+    using Function =                                                           \
+        int(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t); \
+    START();                                                                   \
+    return done(reinterpret_cast<Function *>(Target)(A, B, C, D, E, F));       \
+  }
+
 /// Finds what \p HostPtr stands for, and its module in the current context.
 static int load(const void *HostPtr, Symbol *&S, CUmodule &M) {
   State &All = state();
@@ -230,26 +251,16 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
   return done(E == CUDA_ERROR_INVALID_VALUE ? 9 : E);
 }
 
-API int cudaLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
-                         size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, false);
-}
-
-API int cudaLaunchKernel_ptsz(const void *Stub, Dim3 Grid, Dim3 Block,
-                              void **Args, size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, false);
-}
-
-API int cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid, Dim3 Block,
-                                    void **Args, size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, true);
-}
-
-API int cudaLaunchCooperativeKernel_ptsz(const void *Stub, Dim3 Grid,
-                                         Dim3 Block, void **Args, size_t Shared,
-                                         CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, true);
-}
+#define LAUNCH(Name, Cooperative)                                              \
+  API int Name(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,           \
+               size_t Shared, CUstream S) {                                    \
+    return launch(Stub, Grid, Block, Args, Shared, S, Cooperative);            \
+  }
+LAUNCH(cudaLaunchKernel, false)
+LAUNCH(cudaLaunchKernel_ptsz, false)
+LAUNCH(cudaLaunchCooperativeKernel, true)
+LAUNCH(cudaLaunchCooperativeKernel_ptsz, true)
+#undef LAUNCH
 
 API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
                             void **Args) {
@@ -291,17 +302,7 @@ API int cudaMalloc(void **Ptr, size_t Size) {
   return done(E);
 }
 
-/// Calls a function of the driver that Mneme does not.
-template <typename... Params>
-static int callDriver(const char *Name, Params... Args) {
-  void *Library = dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW);
-  return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
-}
-
-API int cudaMallocManaged(void **Ptr, size_t Size, unsigned Flags) {
-  START();
-  return done(callDriver("cuMemAllocManaged", Ptr, Size, Flags));
-}
+FORWARD(cudaMallocManaged, inDriver("cuMemAllocManaged"))
 
 API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
                         size_t Height) {
@@ -337,14 +338,8 @@ API int cudaMallocFromPoolAsync(void **Ptr, size_t Size, void *, CUstream S) {
   return cudaMallocAsync(Ptr, Size, S);
 }
 
-API int cudaFreeAsync(void *Ptr, CUstream S) {
-  START();
-  return done(callDriver("cuMemFreeAsync", Ptr, S));
-}
-
-API int cudaFreeAsync_ptsz(void *Ptr, CUstream S) {
-  return cudaFreeAsync(Ptr, S);
-}
+FORWARD(cudaFreeAsync, inDriver("cuMemFreeAsync"))
+FORWARD(cudaFreeAsync_ptsz, inDriver("cuMemFreeAsync"))
 
 API int cudaMemPoolCreate(void **Pool, const CudaMemPoolProps *) {
   START();
@@ -357,30 +352,16 @@ API int cudaMemPoolDestroy(void *Pool) {
   return 0;
 }
 
-API int cudaMemPoolExportPointer(void *Data, void *Ptr) {
-  START();
-  return done(callDriver("cuMemPoolExportPointer", Data, Ptr));
-}
-
-API int cudaMemPoolImportPointer(void **Ptr, void *Pool, void *Data) {
-  START();
-  return done(callDriver("cuMemPoolImportPointer", Ptr, Pool, Data));
-}
-
-API int cudaIpcGetMemHandle(IpcMemHandle *Handle, void *Ptr) {
-  START();
-  return done(callDriver("cuIpcGetMemHandle", Handle, Ptr));
-}
+FORWARD(cudaMemPoolExportPointer, inDriver("cuMemPoolExportPointer"))
+FORWARD(cudaMemPoolImportPointer, inDriver("cuMemPoolImportPointer"))
+FORWARD(cudaIpcGetMemHandle, inDriver("cuIpcGetMemHandle"))
 
 API int cudaIpcOpenMemHandle(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
   START();
   return done(callDriver("cuIpcOpenMemHandle_v2", Ptr, Handle, Flags));
 }
 
-API int cudaIpcCloseMemHandle(void *Ptr) {
-  START();
-  return done(callDriver("cuIpcCloseMemHandle", Ptr));
-}
+FORWARD(cudaIpcCloseMemHandle, inDriver("cuIpcCloseMemHandle"))
 
 API int cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
   START();
@@ -398,15 +379,8 @@ API int cudaFreeHost(void *Ptr) {
   return done(Ptr ? driver().MemFreeHost(Ptr) : 0);
 }
 
-API int cudaHostRegister(void *Ptr, size_t Size, unsigned Flags) {
-  START();
-  return done(callDriver("cuMemHostRegister_v2", Ptr, Size, Flags));
-}
-
-API int cudaHostUnregister(void *Ptr) {
-  START();
-  return done(callDriver("cuMemHostUnregister", Ptr));
-}
+FORWARD(cudaHostRegister, inDriver("cuMemHostRegister_v2"))
+FORWARD(cudaHostUnregister, inDriver("cuMemHostUnregister"))
 
 API int cudaHostGetDevicePointer(void **Device, void *Host, unsigned Flags) {
   START();
@@ -422,10 +396,7 @@ API int cudaFree(void *Ptr) {
   return done(E);
 }
 
-API int cudaMemGetInfo(size_t *Free, size_t *Total) {
-  START();
-  return done(driver().MemGetInfo(Free, Total));
-}
+FORWARD(cudaMemGetInfo, driver().MemGetInfo)
 
 API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
   START();
@@ -545,25 +516,10 @@ API int cudaStreamCreate(CUstream *S) {
   return done(driver().StreamCreate(S, 0));
 }
 
-API int cudaStreamCreateWithFlags(CUstream *S, unsigned Flags) {
-  START();
-  return done(driver().StreamCreate(S, Flags));
-}
-
-API int cudaLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
-  START();
-  return done(callDriver("cuLaunchHostFunc", S, Function, Data));
-}
-
-API int cudaStreamDestroy(CUstream S) {
-  START();
-  return done(driver().StreamDestroy(S));
-}
-
-API int cudaStreamSynchronize(CUstream S) {
-  START();
-  return done(driver().StreamSynchronize(S));
-}
+FORWARD(cudaStreamCreateWithFlags, driver().StreamCreate)
+FORWARD(cudaLaunchHostFunc, inDriver("cuLaunchHostFunc"))
+FORWARD(cudaStreamDestroy, driver().StreamDestroy)
+FORWARD(cudaStreamSynchronize, driver().StreamSynchronize)
 
 API int cudaStreamQuery(CUstream S) {
   START();
@@ -582,10 +538,7 @@ API int cudaStreamBeginCaptureToGraph(CUstream S, void *, const void *,
   return cudaStreamBeginCapture(S, Mode);
 }
 
-API int cudaStreamEndCapture(CUstream S, void **Graph) {
-  START();
-  return done(callDriver("cuStreamEndCapture", S, Graph));
-}
+FORWARD(cudaStreamEndCapture, inDriver("cuStreamEndCapture"))
 
 //===----------------------------------------------------------------------===//
 // Textures
@@ -630,10 +583,7 @@ API int cudaMallocMipmappedArray(CUarray *A, const CudaChannelFormatDesc *F,
   return done(driver().MipmappedArrayCreate(A, &D, NumLevels));
 }
 
-API int cudaGetMipmappedArrayLevel(CUarray *Level, CUarray A, unsigned I) {
-  START();
-  return done(driver().MipmappedArrayGetLevel(Level, A, I));
-}
+FORWARD(cudaGetMipmappedArrayLevel, driver().MipmappedArrayGetLevel)
 
 /// Copies a whole array.
 static int copyArray(CUarray A, void *Other, bool IsBack) {
@@ -709,10 +659,7 @@ API int cudaCreateTextureObject(unsigned long long *Handle,
   return done(driver().TexObjectCreate(Handle, &Resource, &New, nullptr));
 }
 
-API int cudaDestroyTextureObject(unsigned long long Handle) {
-  START();
-  return done(driver().TexObjectDestroy(Handle));
-}
+FORWARD(cudaDestroyTextureObject, driver().TexObjectDestroy)
 
 API int cudaCreateSurfaceObject(unsigned long long *Handle,
                                 const CudaResourceDesc *R) {
@@ -721,24 +668,14 @@ API int cudaCreateSurfaceObject(unsigned long long *Handle,
   return done(driver().SurfObjectCreate(Handle, &Resource));
 }
 
-API int cudaDestroySurfaceObject(unsigned long long Handle) {
-  START();
-  return done(driver().SurfObjectDestroy(Handle));
-}
+FORWARD(cudaDestroySurfaceObject, driver().SurfObjectDestroy)
 
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
 
-API int cudaGraphCreate(CUgraph *G, unsigned Flags) {
-  START();
-  return done(callDriver("cuGraphCreate", G, Flags));
-}
-
-API int cudaGraphDestroy(CUgraph G) {
-  START();
-  return done(driver().GraphDestroy(G));
-}
+FORWARD(cudaGraphCreate, inDriver("cuGraphCreate"))
+FORWARD(cudaGraphDestroy, driver().GraphDestroy)
 
 static int describeKernel(const CudaKernelNodeParams *P,
                           CUkernelNodeParams &New) {
@@ -818,29 +755,10 @@ NODE(Memset, CudaMemsetParams)
 NODE(Host, CudaHostNodeParams)
 #undef NODE
 
-API int cudaGraphAddChildGraphNode(CUgraphNode *Node, CUgraph G,
-                                   const CUgraphNode *Nodes, size_t Count,
-                                   CUgraph Child) {
-  START();
-  return done(
-      callDriver("cuGraphAddChildGraphNode", Node, G, Nodes, Count, Child));
-}
-
-API int cudaGraphChildGraphNodeGetGraph(CUgraphNode Node, CUgraph *Child) {
-  START();
-  return done(driver().GraphChildGraphNodeGetGraph(Node, Child));
-}
-
-API int cudaGraphGetNodes(CUgraph G, CUgraphNode *Nodes, size_t *Count) {
-  START();
-  return done(driver().GraphGetNodes(G, Nodes, Count));
-}
-
-API int cudaGraphAddNode(CUgraphNode *Node, CUgraph G, const CUgraphNode *Nodes,
-                         const void *Edges, size_t Count, const int *P) {
-  START();
-  return done(callDriver("cuGraphAddNode_v2", Node, G, Nodes, Edges, Count, P));
-}
+FORWARD(cudaGraphAddChildGraphNode, inDriver("cuGraphAddChildGraphNode"))
+FORWARD(cudaGraphChildGraphNodeGetGraph, driver().GraphChildGraphNodeGetGraph)
+FORWARD(cudaGraphGetNodes, driver().GraphGetNodes)
+FORWARD(cudaGraphAddNode, inDriver("cuGraphAddNode_v2"))
 
 API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
                              unsigned long long Flags) {
@@ -848,10 +766,7 @@ API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
   return done(driver().GraphInstantiate(Exec, G, Flags));
 }
 
-API int cudaGraphExecDestroy(CUgraphExec Exec) {
-  START();
-  return done(driver().GraphExecDestroy(Exec));
-}
+FORWARD(cudaGraphExecDestroy, driver().GraphExecDestroy)
 
 API int cudaGraphExecUpdate(CUgraphExec Exec, CUgraph G, void *Result) {
   START();
@@ -864,24 +779,13 @@ API int cudaGraphExecChildGraphNodeSetParams(CUgraphExec, CUgraphNode,
   return 0;
 }
 
-API int cudaGraphNodeSetEnabled(CUgraphExec Exec, CUgraphNode Node,
-                                unsigned IsEnabled) {
-  START();
-  return done(callDriver("cuGraphNodeSetEnabled", Exec, Node, IsEnabled));
-}
-
-API int cudaGraphLaunch(CUgraphExec Exec, CUstream S) {
-  START();
-  return done(driver().GraphLaunch(Exec, S));
-}
+FORWARD(cudaGraphNodeSetEnabled, inDriver("cuGraphNodeSetEnabled"))
+FORWARD(cudaGraphLaunch, driver().GraphLaunch)
 
 API int cudaProfilerStart() { return CUDA_SUCCESS; }
 API int cudaProfilerStop() { return CUDA_SUCCESS; }
 
-API int cudaDeviceSynchronize() {
-  START();
-  return done(driver().CtxSynchronize());
-}
+FORWARD(cudaDeviceSynchronize, driver().CtxSynchronize)
 
 API int cudaDeviceReset() {
   State &S = state();
@@ -898,20 +802,9 @@ API int cudaDeviceReset() {
   return done(S.Driver->DevicePrimaryCtxRelease(Device));
 }
 
-API int cudaGetDeviceCount(int *Count) {
-  START();
-  return done(driver().DeviceGetCount(Count));
-}
-
-API int cudaDeviceGetAttribute(int *Value, int Attribute, int Device) {
-  START();
-  return done(driver().DeviceGetAttribute(Value, Attribute, Device));
-}
-
-API int cudaGetDevice(int *Device) {
-  START();
-  return done(driver().CtxGetDevice(Device));
-}
+FORWARD(cudaGetDeviceCount, driver().DeviceGetCount)
+FORWARD(cudaDeviceGetAttribute, driver().DeviceGetAttribute)
+FORWARD(cudaGetDevice, driver().CtxGetDevice)
 
 API int cudaSetDevice(int Device) {
   START();
@@ -923,10 +816,7 @@ API int cudaSetDevice(int Device) {
   return done(E);
 }
 
-API int cudaDeviceCanAccessPeer(int *Can, int Device, int Peer) {
-  START();
-  return done(driver().DeviceCanAccessPeer(Can, Device, Peer));
-}
+FORWARD(cudaDeviceCanAccessPeer, driver().DeviceCanAccessPeer)
 
 API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
   START();
