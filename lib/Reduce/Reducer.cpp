@@ -8,7 +8,6 @@
 
 #include "llvm/Mneme/Reduce/Reducer.h"
 #include "Parts.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Config/llvm-config.h"

@@ -8,11 +8,9 @@
 
 #include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineParts.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>
 

@@ -17,7 +17,6 @@
 #include "CudaTypes.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
