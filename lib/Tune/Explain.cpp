@@ -202,15 +202,8 @@ Error Minimizer::minimizePipeline() {
     return Error::success();
   for (unsigned Level = 0; Level != Parts->numLevels(); ++Level) {
     std::vector<unsigned> Numbers = Parts->partsOfLevel(Level);
-    auto Apply = [&](const BitVector &Kept) {
-      PipelineParts Some = *Parts;
-      for (auto [I, Number] : enumerate(Numbers))
-        Some.setKept(Number, Kept[I]);
-      return Some;
-    };
-    auto Make =
-        [&](const BitVector &Kept) -> std::optional<InstanceConfigs> {
-      std::string Less = Apply(Kept).print();
+    auto Make = [&](const BitVector &Kept) -> std::optional<InstanceConfigs> {
+      std::string Less = Parts->keep(Numbers, Kept).print();
       if (Less.empty())
         return std::nullopt;
       return withPipeline(Less);
@@ -221,7 +214,7 @@ Error Minimizer::minimizePipeline() {
         });
     if (!Kept)
       return Kept.takeError();
-    Parts = Apply(*Kept);
+    Parts = Parts->keep(Numbers, *Kept);
   }
   std::string Minimal = Parts->print();
   if (Minimal != *Text)
