@@ -27,9 +27,11 @@
 
 using namespace mneme;
 
-// The emulated HIP runtime, which includes this file, has a driver of its own.
+// The emulated HIP runtime, which includes this file, has a driver of its own
+// and other names for some of the functions.
 #ifndef MNEME_EMULATED_DRIVER
 #define MNEME_EMULATED_DRIVER "libcuda.so.1"
+#define RT(Name) cuda##Name
 #endif
 
 #define API extern "C" __attribute__((visibility("default")))
@@ -231,7 +233,7 @@ static int findFunction(const void *Stub, CUfunction &F) {
   return done(driver().ModuleGetFunction(&F, M, S->Name.c_str()));
 }
 
-API int cudaGetFuncBySymbol(CUfunction *F, const void *Stub) {
+API int RT(GetFuncBySymbol)(CUfunction *F, const void *Stub) {
   return findFunction(Stub, *F);
 }
 
@@ -255,13 +257,13 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                size_t Shared, CUstream S) {                                    \
     return launch(Stub, Grid, Block, Args, Shared, S, Cooperative);            \
   }
-LAUNCH(cudaLaunchKernel, false)
+LAUNCH(RT(LaunchKernel), false)
 LAUNCH(cudaLaunchKernel_ptsz, false)
-LAUNCH(cudaLaunchCooperativeKernel, true)
+LAUNCH(RT(LaunchCooperativeKernel), true)
 LAUNCH(cudaLaunchCooperativeKernel_ptsz, true)
 #undef LAUNCH
 
-API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
+API int RT(LaunchKernelExC)(const CudaLaunchConfig *C, const void *Stub,
                             void **Args) {
   bool Cooperative = false;
   for (unsigned I = 0; I != C->NumAttributes; ++I)
@@ -273,17 +275,17 @@ API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
 
 API int cudaLaunchKernelExC_ptsz(const CudaLaunchConfig *C, const void *Stub,
                                  void **Args) {
-  return cudaLaunchKernelExC(C, Stub, Args);
+  return RT(LaunchKernelExC)(C, Stub, Args);
 }
 
-API int cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
+API int RT(FuncSetAttribute)(const void *Stub, int Attribute, int Value) {
   CUfunction F;
   if (int E = findFunction(Stub, F))
     return E;
   return done(driver().FuncSetAttribute(F, Attribute, Value));
 }
 
-API int cudaFuncSetCacheConfig(const void *Stub, int) {
+API int RT(FuncSetCacheConfig)(const void *Stub, int) {
   CUfunction F;
   return findFunction(Stub, F);
 }
@@ -292,7 +294,7 @@ API int cudaFuncSetCacheConfig(const void *Stub, int) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-API int cudaMalloc(void **Ptr, size_t Size) {
+API int RT(Malloc)(void **Ptr, size_t Size) {
   START();
   CUdeviceptr P = 0;
   int E = Size ? driver().MemAlloc(&P, Size) : 0;
@@ -301,9 +303,9 @@ API int cudaMalloc(void **Ptr, size_t Size) {
   return done(E);
 }
 
-FORWARD(cudaMallocManaged, inDriver("cuMemAllocManaged"))
+FORWARD(RT(MallocManaged), inDriver("cuMemAllocManaged"))
 
-API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
+API int RT(MallocPitch)(void **Ptr, size_t *Pitch, size_t Width,
                         size_t Height) {
   START();
   if (!Width || !Height) {
@@ -315,13 +317,13 @@ API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
       callDriver("cuMemAllocPitch_v2", Ptr, Pitch, Width, Height, /*Size=*/4u));
 }
 
-API int cudaMalloc3D(CudaPitchedPtr *P, CudaExtent E) {
+API int RT(Malloc3D)(CudaPitchedPtr *P, CudaExtent E) {
   P->XSize = E.Width;
   P->YSize = E.Height;
-  return cudaMallocPitch(&P->Ptr, &P->Pitch, E.Width, E.Height * E.Depth);
+  return RT(MallocPitch)(&P->Ptr, &P->Pitch, E.Width, E.Height * E.Depth);
 }
 
-API int cudaMallocAsync(void **Ptr, size_t Size, CUstream S) {
+API int RT(MallocAsync)(void **Ptr, size_t Size, CUstream S) {
   START();
   if (Size)
     return done(callDriver("cuMemAllocAsync", Ptr, Size, S));
@@ -330,64 +332,64 @@ API int cudaMallocAsync(void **Ptr, size_t Size, CUstream S) {
 }
 
 API int cudaMallocAsync_ptsz(void **Ptr, size_t Size, CUstream S) {
-  return cudaMallocAsync(Ptr, Size, S);
+  return RT(MallocAsync)(Ptr, Size, S);
 }
 
-API int cudaMallocFromPoolAsync(void **Ptr, size_t Size, void *, CUstream S) {
-  return cudaMallocAsync(Ptr, Size, S);
+API int RT(MallocFromPoolAsync)(void **Ptr, size_t Size, void *, CUstream S) {
+  return RT(MallocAsync)(Ptr, Size, S);
 }
 
-FORWARD(cudaFreeAsync, inDriver("cuMemFreeAsync"))
+FORWARD(RT(FreeAsync), inDriver("cuMemFreeAsync"))
 FORWARD(cudaFreeAsync_ptsz, inDriver("cuMemFreeAsync"))
 
-API int cudaMemPoolCreate(void **Pool, const CudaMemPoolProps *) {
+API int RT(MemPoolCreate)(void **Pool, const CudaMemPoolProps *) {
   START();
   *Pool = new char;
   return 0;
 }
 
-API int cudaMemPoolDestroy(void *Pool) {
+API int RT(MemPoolDestroy)(void *Pool) {
   delete static_cast<char *>(Pool);
   return 0;
 }
 
-FORWARD(cudaMemPoolExportPointer, inDriver("cuMemPoolExportPointer"))
-FORWARD(cudaMemPoolImportPointer, inDriver("cuMemPoolImportPointer"))
-FORWARD(cudaIpcGetMemHandle, inDriver("cuIpcGetMemHandle"))
+FORWARD(RT(MemPoolExportPointer), inDriver("cuMemPoolExportPointer"))
+FORWARD(RT(MemPoolImportPointer), inDriver("cuMemPoolImportPointer"))
+FORWARD(RT(IpcGetMemHandle), inDriver("cuIpcGetMemHandle"))
 
-API int cudaIpcOpenMemHandle(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
+API int RT(IpcOpenMemHandle)(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
   START();
   return done(callDriver("cuIpcOpenMemHandle_v2", Ptr, Handle, Flags));
 }
 
-FORWARD(cudaIpcCloseMemHandle, inDriver("cuIpcCloseMemHandle"))
+FORWARD(RT(IpcCloseMemHandle), inDriver("cuIpcCloseMemHandle"))
 
-API int cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
+API int RT(HostAlloc)(void **Ptr, size_t Size, unsigned Flags) {
   START();
   return done(driver().MemHostAlloc(Ptr, Size, Flags));
 }
 
-API int cudaMallocHost(void **Ptr, size_t Size) {
-  return cudaHostAlloc(Ptr, Size, 0);
+API int RT(MallocHost)(void **Ptr, size_t Size) {
+  return RT(HostAlloc)(Ptr, Size, 0);
 }
 
-API int cudaFreeHost(void *Ptr) {
+API int RT(FreeHost)(void *Ptr) {
   START();
   if (int E = driver().CtxSynchronize())
     return done(E);
   return done(Ptr ? driver().MemFreeHost(Ptr) : 0);
 }
 
-FORWARD(cudaHostRegister, inDriver("cuMemHostRegister_v2"))
-FORWARD(cudaHostUnregister, inDriver("cuMemHostUnregister"))
+FORWARD(RT(HostRegister), inDriver("cuMemHostRegister_v2"))
+FORWARD(RT(HostUnregister), inDriver("cuMemHostUnregister"))
 
-API int cudaHostGetDevicePointer(void **Device, void *Host, unsigned Flags) {
+API int RT(HostGetDevicePointer)(void **Device, void *Host, unsigned Flags) {
   START();
   return done(driver().MemHostGetDevicePointer(
       reinterpret_cast<CUdeviceptr *>(Device), Host, Flags));
 }
 
-API int cudaFree(void *Ptr) {
+API int RT(Free)(void *Ptr) {
   START();
   int E = driver().CtxSynchronize();
   if (!E && Ptr)
@@ -395,9 +397,9 @@ API int cudaFree(void *Ptr) {
   return done(E);
 }
 
-FORWARD(cudaMemGetInfo, driver().MemGetInfo)
+FORWARD(RT(MemGetInfo), driver().MemGetInfo)
 
-API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
+API int RT(Memcpy)(void *To, const void *From, size_t Size, int Kind) {
   START();
   auto D = reinterpret_cast<CUdeviceptr>(To);
   auto S = reinterpret_cast<CUdeviceptr>(From);
@@ -414,7 +416,7 @@ API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
   return done(21); // cudaErrorInvalidMemcpyDirection
 }
 
-API int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
+API int RT(MemcpyAsync)(void *To, const void *From, size_t Size, int Kind,
                         CUstream Stream) {
   START();
   auto D = reinterpret_cast<CUdeviceptr>(To);
@@ -439,17 +441,17 @@ API int cudaMemcpyBatchAsync(void *const *To, const void *const *From,
                          Attributes, Indices, NumAttributes, S));
 }
 
-API int cudaMemsetAsync(void *To, int Value, size_t Size, CUstream S) {
+API int RT(MemsetAsync)(void *To, int Value, size_t Size, CUstream S) {
   START();
   return done(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
                                      Size, S));
 }
 
 API int cudaMemcpy_ptds(void *To, const void *From, size_t Size, int Kind) {
-  return cudaMemcpy(To, From, Size, Kind);
+  return RT(Memcpy)(To, From, Size, Kind);
 }
 
-API int cudaMemset(void *To, int Value, size_t Size) {
+API int RT(Memset)(void *To, int Value, size_t Size) {
   START();
   if (int E = driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
                                      Size, nullptr))
@@ -458,7 +460,7 @@ API int cudaMemset(void *To, int Value, size_t Size) {
 }
 
 API int cudaMemset_ptds(void *To, int Value, size_t Size) {
-  return cudaMemset(To, Value, Size);
+  return RT(Memset)(To, Value, Size);
 }
 
 static int findVariable(const void *Shadow, CUdeviceptr &Address) {
@@ -471,7 +473,7 @@ static int findVariable(const void *Shadow, CUdeviceptr &Address) {
   return done(driver().ModuleGetGlobal(&Address, &Size, M, S->Name.c_str()));
 }
 
-API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
+API int RT(GetSymbolAddress)(void **Ptr, const void *Shadow) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
@@ -479,65 +481,65 @@ API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
   return 0;
 }
 
-API int cudaMemcpyToSymbol(const void *Shadow, const void *From, size_t Size,
+API int RT(MemcpyToSymbol)(const void *Shadow, const void *From, size_t Size,
                            size_t Offset, int Kind) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpy(reinterpret_cast<void *>(Address + Offset), From, Size,
+  return RT(Memcpy)(reinterpret_cast<void *>(Address + Offset), From, Size,
                     Kind);
 }
 
-API int cudaMemcpyToSymbolAsync(const void *Shadow, const void *From,
+API int RT(MemcpyToSymbolAsync)(const void *Shadow, const void *From,
                                 size_t Size, size_t Offset, int Kind,
                                 CUstream S) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpyAsync(reinterpret_cast<void *>(Address + Offset), From, Size,
+  return RT(MemcpyAsync)(reinterpret_cast<void *>(Address + Offset), From, Size,
                          Kind, S);
 }
 
-API int cudaMemcpyFromSymbol(void *To, const void *Shadow, size_t Size,
+API int RT(MemcpyFromSymbol)(void *To, const void *Shadow, size_t Size,
                              size_t Offset, int Kind) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpy(To, reinterpret_cast<void *>(Address + Offset), Size, Kind);
+  return RT(Memcpy)(To, reinterpret_cast<void *>(Address + Offset), Size, Kind);
 }
 
 //===----------------------------------------------------------------------===//
 // Streams, devices, errors
 //===----------------------------------------------------------------------===//
 
-API int cudaStreamCreate(CUstream *S) {
+API int RT(StreamCreate)(CUstream *S) {
   START();
   return done(driver().StreamCreate(S, 0));
 }
 
-FORWARD(cudaStreamCreateWithFlags, driver().StreamCreate)
-FORWARD(cudaLaunchHostFunc, inDriver("cuLaunchHostFunc"))
-FORWARD(cudaStreamDestroy, driver().StreamDestroy)
-FORWARD(cudaStreamSynchronize, driver().StreamSynchronize)
+FORWARD(RT(StreamCreateWithFlags), driver().StreamCreate)
+FORWARD(RT(LaunchHostFunc), inDriver("cuLaunchHostFunc"))
+FORWARD(RT(StreamDestroy), driver().StreamDestroy)
+FORWARD(RT(StreamSynchronize), driver().StreamSynchronize)
 
-API int cudaStreamQuery(CUstream S) {
+API int RT(StreamQuery)(CUstream S) {
   START();
   int E = driver().StreamQuery(S);
   // That is no error to remember.
   return E == CUDA_ERROR_NOT_READY ? E : done(E);
 }
 
-API int cudaStreamBeginCapture(CUstream S, int Mode) {
+API int RT(StreamBeginCapture)(CUstream S, int Mode) {
   START();
   return done(callDriver("cuStreamBeginCapture_v2", S, Mode));
 }
 
 API int cudaStreamBeginCaptureToGraph(CUstream S, void *, const void *,
                                       const void *, size_t, int Mode) {
-  return cudaStreamBeginCapture(S, Mode);
+  return RT(StreamBeginCapture)(S, Mode);
 }
 
-FORWARD(cudaStreamEndCapture, inDriver("cuStreamEndCapture"))
+FORWARD(RT(StreamEndCapture), inDriver("cuStreamEndCapture"))
 
 //===----------------------------------------------------------------------===//
 // Textures
@@ -673,8 +675,8 @@ FORWARD(cudaDestroySurfaceObject, driver().SurfObjectDestroy)
 // Graphs
 //===----------------------------------------------------------------------===//
 
-FORWARD(cudaGraphCreate, inDriver("cuGraphCreate"))
-FORWARD(cudaGraphDestroy, driver().GraphDestroy)
+FORWARD(RT(GraphCreate), inDriver("cuGraphCreate"))
+FORWARD(RT(GraphDestroy), driver().GraphDestroy)
 
 static int describeKernel(const CudaKernelNodeParams *P,
                           CUkernelNodeParams &New) {
@@ -717,7 +719,7 @@ static CUmemcpy3D describeCopy(void *To, const void *From, size_t Size) {
   return New;
 }
 
-API int cudaGraphAddMemcpyNode1D(CUgraphNode *Node, CUgraph G,
+API int RT(GraphAddMemcpyNode1D)(CUgraphNode *Node, CUgraph G,
                                  const CUgraphNode *Nodes, size_t Count,
                                  void *To, const void *From, size_t Size, int) {
   START();
@@ -726,7 +728,7 @@ API int cudaGraphAddMemcpyNode1D(CUgraphNode *Node, CUgraph G,
                          CUcontext()));
 }
 
-API int cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec Exec, CUgraphNode Node,
+API int RT(GraphExecMemcpyNodeSetParams1D)(CUgraphExec Exec, CUgraphNode Node,
                                            void *To, const void *From,
                                            size_t Size, int) {
   START();
@@ -754,9 +756,9 @@ NODE(Memset, CudaMemsetParams)
 NODE(Host, CudaHostNodeParams)
 #undef NODE
 
-FORWARD(cudaGraphAddChildGraphNode, inDriver("cuGraphAddChildGraphNode"))
-FORWARD(cudaGraphChildGraphNodeGetGraph, driver().GraphChildGraphNodeGetGraph)
-FORWARD(cudaGraphGetNodes, driver().GraphGetNodes)
+FORWARD(RT(GraphAddChildGraphNode), inDriver("cuGraphAddChildGraphNode"))
+FORWARD(RT(GraphChildGraphNodeGetGraph), driver().GraphChildGraphNodeGetGraph)
+FORWARD(RT(GraphGetNodes), driver().GraphGetNodes)
 FORWARD(cudaGraphAddNode, inDriver("cuGraphAddNode_v2"))
 
 API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
@@ -765,7 +767,7 @@ API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
   return done(driver().GraphInstantiate(Exec, G, Flags));
 }
 
-FORWARD(cudaGraphExecDestroy, driver().GraphExecDestroy)
+FORWARD(RT(GraphExecDestroy), driver().GraphExecDestroy)
 
 API int cudaGraphExecUpdate(CUgraphExec Exec, CUgraph G, void *Result) {
   START();
@@ -778,15 +780,15 @@ API int cudaGraphExecChildGraphNodeSetParams(CUgraphExec, CUgraphNode,
   return 0;
 }
 
-FORWARD(cudaGraphNodeSetEnabled, inDriver("cuGraphNodeSetEnabled"))
-FORWARD(cudaGraphLaunch, driver().GraphLaunch)
+FORWARD(RT(GraphNodeSetEnabled), inDriver("cuGraphNodeSetEnabled"))
+FORWARD(RT(GraphLaunch), driver().GraphLaunch)
 
 API int cudaProfilerStart() { return CUDA_SUCCESS; }
 API int cudaProfilerStop() { return CUDA_SUCCESS; }
 
-FORWARD(cudaDeviceSynchronize, driver().CtxSynchronize)
+FORWARD(RT(DeviceSynchronize), driver().CtxSynchronize)
 
-API int cudaDeviceReset() {
+API int RT(DeviceReset)() {
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
   CUcontext C = nullptr;
@@ -801,11 +803,11 @@ API int cudaDeviceReset() {
   return done(S.Driver->DevicePrimaryCtxRelease(Device));
 }
 
-FORWARD(cudaGetDeviceCount, driver().DeviceGetCount)
+FORWARD(RT(GetDeviceCount), driver().DeviceGetCount)
 FORWARD(cudaDeviceGetAttribute, driver().DeviceGetAttribute)
 FORWARD(cudaGetDevice, driver().CtxGetDevice)
 
-API int cudaSetDevice(int Device) {
+API int RT(SetDevice)(int Device) {
   START();
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
@@ -815,9 +817,9 @@ API int cudaSetDevice(int Device) {
   return done(E);
 }
 
-FORWARD(cudaDeviceCanAccessPeer, driver().DeviceCanAccessPeer)
+FORWARD(RT(DeviceCanAccessPeer), driver().DeviceCanAccessPeer)
 
-API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
+API int RT(DeviceEnablePeerAccess)(int Peer, unsigned Flags) {
   START();
   CUcontext C = nullptr;
   if (int E = driver().DevicePrimaryCtxRetain(&C, Peer))
@@ -825,7 +827,7 @@ API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
   return done(callDriver("cuCtxEnablePeerAccess", C, Flags));
 }
 
-API int cudaMemcpyPeer(void *To, int ToDevice, const void *From, int FromDevice,
+API int RT(MemcpyPeer)(void *To, int ToDevice, const void *From, int FromDevice,
                        size_t Size) {
   START();
   State &S = state();
@@ -840,15 +842,15 @@ API int cudaRuntimeGetVersion(int *Version) {
   return 0;
 }
 
-API int cudaGetLastError() {
+API int RT(GetLastError)() {
   int E = LastError;
   LastError = 0;
   return E;
 }
 
-API int cudaPeekAtLastError() { return LastError; }
+API int RT(PeekAtLastError)() { return LastError; }
 
-API const char *cudaGetErrorString(int E) {
+API const char *RT(GetErrorString)(int E) {
   switch (E) {
 #define CUDA_ERROR(Code, Name, Text)                                           \
   case Code:                                                                   \

@@ -19,73 +19,10 @@
 #include "llvm/Mneme/Support/Digest.h"
 
 #define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
-#define cudaMalloc hipMalloc
-#define cudaMallocManaged hipMallocManaged
-#define cudaMallocPitch hipMallocPitch
-#define cudaMalloc3D hipMalloc3D
-#define cudaMallocAsync hipMallocAsync
-#define cudaMallocFromPoolAsync hipMallocFromPoolAsync
-#define cudaFreeAsync hipFreeAsync
-#define cudaMemPoolCreate hipMemPoolCreate
-#define cudaMemPoolDestroy hipMemPoolDestroy
-#define cudaMemPoolExportPointer hipMemPoolExportPointer
-#define cudaMemPoolImportPointer hipMemPoolImportPointer
-#define cudaIpcGetMemHandle hipIpcGetMemHandle
-#define cudaIpcOpenMemHandle hipIpcOpenMemHandle
-#define cudaIpcCloseMemHandle hipIpcCloseMemHandle
-#define cudaHostAlloc hipHostAlloc
-#define cudaMallocHost hipMallocHost
-#define cudaFreeHost hipFreeHost
-#define cudaHostRegister hipHostRegister
-#define cudaHostUnregister hipHostUnregister
-#define cudaHostGetDevicePointer hipHostGetDevicePointer
-#define cudaFree hipFree
-#define cudaMemGetInfo hipMemGetInfo
-#define cudaMemcpy hipMemcpy
-#define cudaMemcpyAsync hipMemcpyAsync
-#define cudaMemsetAsync hipMemsetAsync
-#define cudaMemset hipMemset
-#define cudaGetSymbolAddress hipGetSymbolAddress
-#define cudaMemcpyToSymbol hipMemcpyToSymbol
-#define cudaMemcpyFromSymbol hipMemcpyFromSymbol
-#define cudaMemcpyToSymbolAsync hipMemcpyToSymbolAsync
-#define cudaStreamCreate hipStreamCreate
-#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
-#define cudaLaunchHostFunc hipLaunchHostFunc
-#define cudaStreamDestroy hipStreamDestroy
-#define cudaStreamSynchronize hipStreamSynchronize
-#define cudaStreamQuery hipStreamQuery
-#define cudaStreamBeginCapture hipStreamBeginCapture
-#define cudaStreamEndCapture hipStreamEndCapture
-#define cudaLaunchKernel hipLaunchKernel
-#define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
-#define cudaLaunchKernelExC hipLaunchKernelExC
-#define cudaFuncSetAttribute hipFuncSetAttribute
-#define cudaGetFuncBySymbol hipGetFuncBySymbol
-#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
-#define cudaGraphCreate hipGraphCreate
-#define cudaGraphDestroy hipGraphDestroy
-#define cudaGraphInstantiate hipGraphInstantiateWithFlags
-#define cudaGraphExecDestroy hipGraphExecDestroy
-#define cudaGraphAddMemcpyNode1D hipGraphAddMemcpyNode1D
-#define cudaGraphExecMemcpyNodeSetParams1D hipGraphExecMemcpyNodeSetParams1D
+#define RT(Name) hip##Name
 #define cudaGraphAddHostNode hipGraphAddHostNode
 #define cudaGraphExecHostNodeSetParams hipGraphExecHostNodeSetParams
-#define cudaGraphAddChildGraphNode hipGraphAddChildGraphNode
-#define cudaGraphChildGraphNodeGetGraph hipGraphChildGraphNodeGetGraph
-#define cudaGraphGetNodes hipGraphGetNodes
-#define cudaGraphNodeSetEnabled hipGraphNodeSetEnabled
-#define cudaGraphLaunch hipGraphLaunch
-#define cudaDeviceSynchronize hipDeviceSynchronize
-#define cudaDeviceReset hipDeviceReset
-#define cudaGetDeviceCount hipGetDeviceCount
-#define cudaSetDevice hipSetDevice
-#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
-#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
-#define cudaMemcpyPeer hipMemcpyPeer
-#define cudaGetLastError hipGetLastError
-#define cudaPeekAtLastError hipPeekAtLastError
-#define cudaGetErrorString hipGetErrorString
+#define cudaGraphInstantiate hipGraphInstantiateWithFlags
 #define __cudaRegisterFatBinary __hipRegisterFatBinary
 #define __cudaUnregisterFatBinary __hipUnregisterFatBinary
 #define __cudaRegisterFunction __hipRegisterFunction
@@ -230,14 +167,14 @@ API int hipGetDevicePropertiesR0600(HipDeviceProp6 *P, CUdevice Device) {
 //===----------------------------------------------------------------------===//
 
 API int hipHostMalloc(void **Ptr, size_t Size, unsigned Flags) {
-  return cudaHostAlloc(Ptr, Size, Flags);
+  return hipHostAlloc(Ptr, Size, Flags);
 }
 
 API int hipExtMallocWithFlags(void **Ptr, size_t Size, unsigned) {
-  return cudaMalloc(Ptr, Size);
+  return hipMalloc(Ptr, Size);
 }
 
-API int hipHostFree(void *Ptr) { return cudaFreeHost(Ptr); }
+API int hipHostFree(void *Ptr) { return hipFreeHost(Ptr); }
 
 FORWARD(hipMemcpyHtoD, cuMemcpyHtoD_v2)
 FORWARD(hipMemcpyDtoH, cuMemcpyDtoH_v2)
@@ -421,7 +358,7 @@ _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11
 
 API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                            size_t Shared, CUstream S, CUevent, CUevent, int) {
-  return cudaLaunchKernel(Stub, Grid, Block, Args, Shared, S);
+  return hipLaunchKernel(Stub, Grid, Block, Args, Shared, S);
 }
 
 //===----------------------------------------------------------------------===//
