@@ -14,7 +14,7 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CudaTypes.h"
+#include "CudaTextures.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
 #include <cstdlib>
@@ -546,11 +546,10 @@ FORWARD(RT(StreamEndCapture), inDriver("cuStreamEndCapture"))
 //===----------------------------------------------------------------------===//
 
 static int toDriver(const CudaChannelFormatDesc &D) {
-  int Step = D.X == 8 ? 0 : D.X == 16 ? 1 : 2;
-  return D.Format == CudaChannelUnsigned ? 1 + Step
-         : D.Format == CudaChannelSigned ? 8 + Step
-         : Step == 1                     ? 16
-                                         : 32;
+  for (const TextureFormat &F : TextureFormats)
+    if (F.Kind == D.Format && F.Bits == D.X)
+      return F.Driver;
+  return 32; // CU_AD_FORMAT_FLOAT
 }
 
 static unsigned channelsOf(const CudaChannelFormatDesc &D) {
