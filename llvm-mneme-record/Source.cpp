@@ -12,12 +12,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Source/FindSource.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -13,8 +13,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Commands.h"
-#include "llvm/ADT/StringExtras.h"
-#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"

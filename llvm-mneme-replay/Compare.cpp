@@ -15,7 +15,6 @@
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -13,13 +13,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/PrintPasses.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Pass.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

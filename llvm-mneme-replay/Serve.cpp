@@ -8,12 +8,10 @@
 
 #include "llvm/Mneme/Serve/Serve.h"
 #include "Modes.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <unistd.h>
 

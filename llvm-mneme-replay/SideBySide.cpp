@@ -20,7 +20,6 @@
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
 
 using namespace llvm;

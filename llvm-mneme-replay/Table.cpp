@@ -13,7 +13,6 @@
 
 #include "Modes.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Farm/ReplayFarm.h"
@@ -26,7 +25,6 @@
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

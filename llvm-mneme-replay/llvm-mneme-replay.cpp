@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "Modes.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"

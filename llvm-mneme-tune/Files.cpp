@@ -12,7 +12,6 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -11,7 +11,6 @@
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
-#include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"

@@ -16,7 +16,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Crew.h"
+#include "Threads.h"
 #include "llvm/Mneme/Runtime/PageFile.h"
 #include "llvm/Mneme/Runtime/SnapshotFile.h"
 #include "llvm/Support/CommandLine.h"

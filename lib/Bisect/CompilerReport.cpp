@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/CompilerSearch.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Format.h"

@@ -20,7 +20,6 @@
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Mneme/Support/NumberedIR.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/Path.h"
 #include "llvm/Transforms/Utils/Cloning.h"
 #include <set>
 

@@ -16,11 +16,9 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
-#include "llvm/Support/raw_ostream.h"
 #include <csignal>
 #include <fcntl.h>
 #include <sys/wait.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;

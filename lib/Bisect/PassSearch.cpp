@@ -8,7 +8,6 @@
 
 #include "PassSearch.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/LineDiff.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>

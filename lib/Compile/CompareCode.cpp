@@ -9,7 +9,6 @@
 #include "llvm/Mneme/Compile/CompareCode.h"
 #include "CompareCodeObjects.h"
 #include "GPUImage.h"
-#include "llvm/ADT/DenseSet.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/Endian.h"

@@ -15,7 +15,6 @@
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FormatVariadic.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -34,24 +34,11 @@ template <typename T> struct Parsed<std::optional<T>> {
 
 template <typename T> class ValueFlag : public SettingFlags::Flag {
   using GetFn = T &(*)(KernelConfig & C);
-  cl::opt<typename Parsed<T>::Type> Option;
-  GetFn Get;
-
-public:
-  ValueFlag(const SettingInfo &Info, cl::OptionCategory &Category, GetFn Get)
-      : Flag(Info), Option(StringRef(Info.Option), cl::desc(Info.Help),
-                           cl::value_desc(Info.ValueDesc), cl::cat(Category),
-                           cl::sub(cl::SubCommand::getAll())),
-        Get(Get) {}
-  bool isGiven() const override { return Option.getNumOccurrences() != 0; }
-  void apply(KernelConfig &C) const override { Get(C) = Option.getValue(); }
-};
-
-/// An option that can be repeated.
-template <>
-class ValueFlag<std::vector<std::string>> : public SettingFlags::Flag {
-  using GetFn = std::vector<std::string> &(*)(KernelConfig & C);
-  cl::list<std::string> Option;
+  /// Can be repeated.
+  static constexpr bool IsList = std::is_same_v<T, std::vector<std::string>>;
+  std::conditional_t<IsList, cl::list<std::string>,
+                     cl::opt<typename Parsed<T>::Type>>
+      Option;
   GetFn Get;
 
 public:
@@ -62,9 +49,13 @@ public:
         Get(Get) {}
   bool isGiven() const override { return Option.getNumOccurrences() != 0; }
   void apply(KernelConfig &C) const override {
-    Get(C).clear();
-    for (const std::string &Text : Option)
-      append_range(Get(C), splitWords(Text));
+    if constexpr (IsList) {
+      Get(C).clear();
+      for (const std::string &Text : Option)
+        append_range(Get(C), splitWords(Text));
+    } else {
+      Get(C) = Option.getValue();
+    }
   }
 };
 } // namespace

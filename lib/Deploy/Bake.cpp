@@ -20,7 +20,6 @@
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/NVPTXAddrSpace.h"
 
 using namespace llvm;

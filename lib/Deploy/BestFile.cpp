@@ -13,7 +13,6 @@
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 
 using namespace llvm;

@@ -9,7 +9,6 @@
 #include "llvm/Mneme/Deploy/PackWinner.h"
 #include "PackGuards.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Deploy/CompileAhead.h"

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Demangle/Demangle.h"
 #include "llvm/Mneme/Deploy/Prove.h"
 #include "llvm/Mneme/Support/JSON.h"

@@ -8,7 +8,6 @@
 
 #include "Coordinator.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <unistd.h>

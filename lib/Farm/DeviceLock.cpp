@@ -9,11 +9,9 @@
 #include "DeviceLock.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/Path.h"
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 using namespace llvm;

@@ -18,7 +18,6 @@
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
-#include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Transforms/Deployable.h"

@@ -18,7 +18,6 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/Path.h"
 #include <csignal>
-#include <deque>
 #include <fcntl.h>
 #include <list>
 #include <memory>

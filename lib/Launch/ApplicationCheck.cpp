@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApplicationCheck.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Process/Stream.h"

@@ -9,7 +9,6 @@
 #include "CompileWorker.h"
 #include "Obstacles.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Metadata.h"
@@ -20,8 +19,6 @@
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/DeviceLink.h"
 #include "llvm/Mneme/Runtime/WireFields.h"
-#include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/raw_ostream.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

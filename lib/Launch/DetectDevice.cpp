@@ -7,11 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "ApplicationCheck.h"
-#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
 #include <poll.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -18,7 +18,6 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -26,7 +25,6 @@
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
 #include <csignal>
-#include <fcntl.h>
 #include <optional>
 #include <poll.h>
 #include <sys/signalfd.h>

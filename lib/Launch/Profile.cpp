@@ -8,14 +8,12 @@
 
 #include "llvm/Mneme/Launch/Profile.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Mneme/Runtime/TimeBuckets.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MemoryBuffer.h"
-#include <cmath>
 #include <numeric>
 
 using namespace llvm;

@@ -17,7 +17,6 @@
 #include "llvm/Mneme/Support/TextTable.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Pipeline/PipelineParts.h"
 #include "Impl.h"
 #include "Parser.h"
+#include "llvm/ADT/BitVector.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -116,6 +117,14 @@ std::string PipelineParts::printChildren(int Parent) const {
     Elements.push_back(std::move(Text));
   }
   return join(Elements, ",");
+}
+
+PipelineParts PipelineParts::keep(ArrayRef<unsigned> Some,
+                                  const BitVector &Kept) const {
+  PipelineParts New = *this;
+  for (auto [I, Part] : enumerate(Some))
+    New.setKept(Part, Kept[I]);
+  return New;
 }
 
 std::string PipelineParts::print() const { return printChildren(-1); }

@@ -11,7 +11,6 @@
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
-#include <csignal>
 #include <poll.h>
 #include <sys/mman.h>
 #include <sys/wait.h>

@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Support/Errno.h"
 #include <cerrno>
 #include <sys/resource.h>
 #include <sys/socket.h>

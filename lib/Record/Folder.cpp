@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/Folder.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Mneme/Record/PageStore.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Record/NewRecording.h"
-#include "llvm/ADT/SmallString.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Record/Payload.h"
@@ -15,8 +14,6 @@
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
-#include <cstring>
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -12,7 +12,6 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Replay/Session.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <sys/mman.h>
 

@@ -8,7 +8,6 @@
 
 #include "llvm/Mneme/Reduce/Reducer.h"
 #include "Parts.h"
-#include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Bitcode/BitcodeWriter.h"
 #include "llvm/Config/llvm-config.h"
@@ -773,18 +772,12 @@ Error Reduction::shrinkPipelineText(StringRef Text) {
     return Same.takeError();
   for (unsigned Level = 0; Level != Parts->numLevels(); ++Level) {
     std::vector<unsigned> Numbers = Parts->partsOfLevel(Level);
-    auto Apply = [&](const BitVector &Kept) {
-      PipelineParts Some = *Parts;
-      for (auto [I, Number] : enumerate(Numbers))
-        Some.setKept(Number, Kept[I]);
-      return Some;
-    };
     auto Test =
         [&](ArrayRef<BitVector> Sets) -> Expected<std::optional<size_t>> {
       for (auto [I, Kept] : enumerate(Sets)) {
         if (isOver())
           break;
-        std::string Less = Apply(Kept).print();
+        std::string Less = Parts->keep(Numbers, Kept).print();
         if (Less.empty())
           continue;
         Expected<bool> Taken = tryPipeline(Less);
@@ -798,7 +791,7 @@ Error Reduction::shrinkPipelineText(StringRef Text) {
     Expected<BitVector> Kept = minimizeSet(Numbers.size(), Test);
     if (!Kept)
       return Kept.takeError();
-    Parts = Apply(*Kept);
+    Parts = Parts->keep(Numbers, *Kept);
   }
   return Error::success();
 }
@@ -937,24 +930,17 @@ Expected<ReduceOutcome> Reduction::run() {
     return std::move(E);
   std::string Recording = pathIn(O.Output, "recording");
   auto Steps = [&]() -> Error {
-    if (Error E = confirm())
-      return E;
-    if (Error E = shrinkLaunch())
-      return E;
-    if (Error E = simplify())
-      return E;
-    if (Error E = dropAllPromises())
-      return E;
+    using Step = Error (Reduction::*)();
+    for (Step S : {&Reduction::confirm, &Reduction::shrinkLaunch,
+                   &Reduction::simplify, &Reduction::dropAllPromises})
+      if (Error E = (this->*S)())
+        return E;
     if (Error E = shrinkMemory(workFile("recording")))
       return E;
-    if (Error E = reduceIR())
-      return E;
-    if (Error E = shrinkPipeline())
-      return E;
-    if (Error E = dropLeftovers())
-      return E;
-    if (Error E = shrinkLaunch())
-      return E;
+    for (Step S : {&Reduction::reduceIR, &Reduction::shrinkPipeline,
+                   &Reduction::dropLeftovers, &Reduction::shrinkLaunch})
+      if (Error E = (this->*S)())
+        return E;
     if (Error E = shrinkMemory(Recording))
       return E;
     Outcome.After = measureSize(*Plan);

@@ -8,7 +8,6 @@
 
 #include "Parts.h"
 #include "llvm/ADT/SmallString.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Support/Words.h"

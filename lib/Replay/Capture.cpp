@@ -16,7 +16,6 @@
 #include "TemporaryFile.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/MathExtras.h"
 #include <atomic>
 #include <cstdio>

@@ -33,7 +33,6 @@
 #include <fcntl.h>
 #include <map>
 #include <sys/file.h>
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -28,7 +28,6 @@
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <chrono>
-#include <cmath>
 #include <cstring>
 
 using namespace llvm;

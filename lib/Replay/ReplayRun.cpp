@@ -12,7 +12,6 @@
 
 #include "ReplayRun.h"
 #include "ScopedTimer.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Digest.h"

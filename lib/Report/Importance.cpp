@@ -10,7 +10,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Samplers/Forest.h"
 #include "llvm/Mneme/Support/Statistics.h"
-#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -8,7 +8,6 @@
 
 #include "llvm/Mneme/Samplers/PointJSON.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cmath>

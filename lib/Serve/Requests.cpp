@@ -35,32 +35,39 @@ using namespace llvm::mneme::serve;
 // The recording
 //===----------------------------------------------------------------------===//
 
-Expected<unsigned> Server::findInstance(StringRef RecordId) const {
+std::optional<unsigned> Server::findInstance(Client &C, uint64_t Request,
+                                             StringRef RecordId) {
   if (RecordId.empty())
     return 0;
   std::optional<unsigned> Found;
   for (auto [I, Id] : enumerate(Ids)) {
     if (!StringRef(Id).starts_with(RecordId))
       continue;
-    if (Found)
-      return createStringError("several records begin with '" + RecordId + "'");
+    if (Found) {
+      refuse(C, Request, Reason::Request,
+             "several records begin with '" + RecordId + "'");
+      return std::nullopt;
+    }
     Found = I;
   }
   if (!Found)
-    return createStringError("this server has no record '" + RecordId + "'");
-  return *Found;
+    refuse(C, Request, Reason::Request,
+           "this server has no record '" + RecordId + "'");
+  return Found;
 }
 
-/// Returns the plan of a launch with the server's options.
-Expected<const ReplayPlan *> Server::plan(unsigned Instance) {
+const ReplayPlan *Server::findPlan(Client &C, uint64_t Request,
+                                   unsigned Instance) {
   if (Farm)
     return Farm->plans()[Instance].get();
   if (!Plans[Instance]) {
     ReplayOptions Options = O.Farm.Base;
     Options.RecordId = Ids[Instance];
     if (Error E = ReplayPlan::create(File, std::move(Options))
-                      .moveInto(Plans[Instance]))
-      return std::move(E);
+                      .moveInto(Plans[Instance])) {
+      refuse(C, Request, Reason::Setup, std::move(E));
+      return nullptr;
+    }
   }
   return Plans[Instance].get();
 }
@@ -87,13 +94,11 @@ void Server::handle(Client &C, message::List &M) {
 }
 
 void Server::handle(Client &C, message::Show &M) {
-  Expected<unsigned> Instance = findInstance(M.Instance);
-  if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
-  Expected<const ReplayPlan *> Plan = plan(*Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
+  const ReplayPlan *Plan = Instance ? findPlan(C, M.Id, *Instance) : nullptr;
   if (!Plan)
-    return refuse(C, M.Id, Reason::Setup, Plan.takeError());
-  message::Launch L = describeLaunch(**Plan);
+    return;
+  message::Launch L = describeLaunch(*Plan);
   L.Id = M.Id;
   answer(C, std::move(L));
 }
@@ -168,9 +173,9 @@ void Server::releaseIR(StringRef Path) {
 }
 
 void Server::handle(Client &C, message::Submit &M) {
-  Expected<unsigned> Instance = findInstance(M.Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
   if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
+    return;
   if (Error E = openFarm())
     return refuse(C, M.Id, FarmLost.empty() ? Reason::Setup : Reason::Lost,
                   std::move(E));
@@ -236,9 +241,9 @@ void Server::sendResult(Evaluation E) {
 }
 
 void Server::handle(Client &C, message::Compare &M) {
-  Expected<unsigned> Instance = findInstance(M.Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
   if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
+    return;
   if (M.Configs.empty())
     return refuse(C, M.Id, Reason::Request, "nothing to compare");
   if (!M.Rounds)
@@ -348,12 +353,10 @@ void Server::handle(Client &C, message::IR &M) {
     return refuse(C, M.Id, Reason::Request,
                   "expected the form text, bitcode or tables, got '" + M.Form +
                       "'");
-  Expected<unsigned> Instance = findInstance(M.Instance);
-  if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
-  Expected<const ReplayPlan *> Plan = plan(*Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
+  const ReplayPlan *Plan = Instance ? findPlan(C, M.Id, *Instance) : nullptr;
   if (!Plan)
-    return refuse(C, M.Id, Reason::Setup, Plan.takeError());
+    return;
   std::string IRFile;
   if (!M.Bytes.empty())
     if (Error E = keepIR(std::move(M.Bytes)).moveInto(IRFile))
@@ -361,7 +364,7 @@ void Server::handle(Client &C, message::IR &M) {
   // A source is compiled in the child.
   bool HasSource = M.Config.get("source");
   Expected<std::unique_ptr<ReplayPlan>> Variant =
-      varyPlan(**Plan, std::move(M.Config), IRFile, M.Optimized && !HasSource);
+      varyPlan(*Plan, std::move(M.Config), IRFile, M.Optimized && !HasSource);
   // The plan has read the file.
   releaseIR(IRFile);
   if (!Variant)
@@ -392,12 +395,10 @@ void Server::handle(Client &C, message::Memory &M) {
   if (!IsResult && !IsAfter && M.When != "before")
     return refuse(C, M.Id, Reason::Request,
                   "expected before, after or result, got '" + M.When + "'");
-  Expected<unsigned> Instance = findInstance(M.Instance);
-  if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
-  Expected<const ReplayPlan *> Plan = plan(*Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
+  const ReplayPlan *Plan = Instance ? findPlan(C, M.Id, *Instance) : nullptr;
   if (!Plan)
-    return refuse(C, M.Id, Reason::Setup, Plan.takeError());
+    return;
   std::unique_ptr<ReplayPlan> Variant;
   std::string Device;
   if (IsResult) {
@@ -405,20 +406,20 @@ void Server::handle(Client &C, message::Memory &M) {
       return refuse(C, M.Id, FarmLost.empty() ? Reason::Setup : Reason::Lost,
                     std::move(E));
     // Opening the farm made new plans.
-    Plan = plan(*Instance);
+    Plan = findPlan(C, M.Id, *Instance);
     Device = getFirstDevice(*Farm);
     std::string IRFile;
     if (!M.Bytes.empty())
       if (Error E = keepIR(std::move(M.Bytes)).moveInto(IRFile))
         return refuse(C, M.Id, Reason::Limit, std::move(E));
     bool HasSource = M.Config.get("source");
-    Error E = varyPlan(**Plan, std::move(M.Config), IRFile, !HasSource)
+    Error E = varyPlan(*Plan, std::move(M.Config), IRFile, !HasSource)
                   .moveInto(Variant);
     releaseIR(IRFile);
     if (E)
       return refuse(C, M.Id, Reason::Request, std::move(E));
   }
-  ArrayRef<RecordedRegion> Regions = (*Plan)->state().regions();
+  ArrayRef<RecordedRegion> Regions = Plan->state().regions();
   auto Region = find_if(
       Regions, [&](const RecordedRegion &R) { return R.Info.Id == M.Buffer; });
   if (Region == Regions.end())
@@ -431,7 +432,7 @@ void Server::handle(Client &C, message::Memory &M) {
     return refuse(C, M.Id, Reason::Limit,
                   systemError("cannot make memory for a buffer"));
   unsigned Index = Region - Regions.begin();
-  const ReplayPlan &Read = Variant ? *Variant : **Plan;
+  const ReplayPlan &Read = Variant ? *Variant : *Plan;
   Expected<ChildTask> Child = ChildTask::startWith(
       "the reader of the memory",
       [&]() -> Expected<std::string> {
@@ -571,9 +572,9 @@ Expected<Study> Server::makeStudy(const message::Space &M) const {
 }
 
 void Server::handle(Client &C, message::Space &M) {
-  Expected<unsigned> Instance = findInstance(M.Instance);
+  std::optional<unsigned> Instance = findInstance(C, M.Id, M.Instance);
   if (!Instance)
-    return refuse(C, M.Id, Reason::Request, Instance.takeError());
+    return;
   Expected<Study> S = makeStudy(M);
   if (!S)
     return refuse(C, M.Id, Reason::Request, S.takeError());

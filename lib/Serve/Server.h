@@ -160,8 +160,12 @@ private:
   void handle(Client &C, message::Stats &M);
   void handle(Client &C, message::Quit &M);
 
-  Expected<unsigned> findInstance(StringRef RecordId) const;
-  Expected<const ReplayPlan *> plan(unsigned Instance);
+  /// Returns the number of a record. Otherwise, refuses the request.
+  std::optional<unsigned> findInstance(Client &C, uint64_t Request,
+                                       StringRef RecordId);
+  /// Returns the plan of a launch with the server's options. Otherwise, refuses
+  /// the request.
+  const ReplayPlan *findPlan(Client &C, uint64_t Request, unsigned Instance);
   Error openFarm();
   void sendResult(Evaluation E);
   void loseFarm(Error E);

@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/SourceCompiler.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Process/Jail.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"

@@ -12,7 +12,6 @@
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextError.h"
 #include "llvm/Support/MathExtras.h"
-#include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
 using namespace llvm;

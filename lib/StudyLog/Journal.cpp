@@ -20,7 +20,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
-#include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Process.h"
@@ -160,6 +159,11 @@ struct Journal::Impl {
 
   OptunaStudy &study() { return Log.Studies[Study]; }
 
+  Error open(bool Create, const JournalOptions &Options) {
+    if (Error E = OptunaFile::open(Path, Create, Options).moveInto(File))
+      return E;
+    return read();
+  }
   Error read() {
     return File->read([&](StringRef Line) { return Log.apply(Line); });
   }
@@ -746,12 +750,7 @@ Expected<std::unique_ptr<Journal>>
 Journal::create(StringRef Path, const JournalHeader &Header,
                 const SearchSpace &Space, const JournalOptions &Options) {
   auto I = std::make_unique<Impl>(Path, Header, Space);
-  Expected<std::unique_ptr<OptunaFile>> File =
-      OptunaFile::open(Path, /*Create=*/true, Options);
-  if (!File)
-    return File.takeError();
-  I->File = std::move(*File);
-  if (Error E = I->read())
+  if (Error E = I->open(/*Create=*/true, Options))
     return std::move(E);
   if (!I->File->isEmpty())
     return I->inFile(createStringError("a study already exists"));
@@ -764,12 +763,7 @@ Expected<std::unique_ptr<Journal>>
 Journal::resume(StringRef Path, const JournalHeader &Header,
                 const SearchSpace &Space, const JournalOptions &Options) {
   auto I = std::make_unique<Impl>(Path, Header, Space);
-  Expected<std::unique_ptr<OptunaFile>> File =
-      OptunaFile::open(Path, /*Create=*/false, Options);
-  if (!File)
-    return File.takeError();
-  I->File = std::move(*File);
-  if (Error E = I->read())
+  if (Error E = I->open(/*Create=*/false, Options))
     return std::move(E);
   if (Error E = I->accept(Header))
     return I->inFile(std::move(E));

@@ -12,7 +12,6 @@
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Support/Errno.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Process.h"
 #include <algorithm>
 #include <chrono>
 #include <cstdio>

@@ -8,11 +8,9 @@
 
 #include "llvm/Mneme/Tune/Explain.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/KernelConfig.h"
 #include "llvm/Mneme/Pipeline/PipelineParts.h"
 #include "llvm/Mneme/Support/MinimizeSet.h"
-#include "llvm/Support/FormatVariadic.h"
 #include <map>
 #include <set>
 
@@ -204,15 +202,8 @@ Error Minimizer::minimizePipeline() {
     return Error::success();
   for (unsigned Level = 0; Level != Parts->numLevels(); ++Level) {
     std::vector<unsigned> Numbers = Parts->partsOfLevel(Level);
-    auto Apply = [&](const BitVector &Kept) {
-      PipelineParts Some = *Parts;
-      for (auto [I, Number] : enumerate(Numbers))
-        Some.setKept(Number, Kept[I]);
-      return Some;
-    };
-    auto Make =
-        [&](const BitVector &Kept) -> std::optional<InstanceConfigs> {
-      std::string Less = Apply(Kept).print();
+    auto Make = [&](const BitVector &Kept) -> std::optional<InstanceConfigs> {
+      std::string Less = Parts->keep(Numbers, Kept).print();
       if (Less.empty())
         return std::nullopt;
       return withPipeline(Less);
@@ -223,7 +214,7 @@ Error Minimizer::minimizePipeline() {
         });
     if (!Kept)
       return Kept.takeError();
-    Parts = Apply(*Kept);
+    Parts = Parts->keep(Numbers, *Kept);
   }
   std::string Minimal = Parts->print();
   if (Minimal != *Text)

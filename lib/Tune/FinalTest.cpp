@@ -9,8 +9,6 @@
 #include "llvm/Mneme/Tune/FinalTest.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/Clock.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -8,8 +8,6 @@
 
 #include "TunerImpl.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/Support/FormatVariadic.h"
-#include <cmath>
 #include <set>
 
 using namespace llvm;

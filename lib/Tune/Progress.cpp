@@ -10,10 +10,8 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Study/Format.h"
 #include "llvm/Mneme/Support/Printable.h"
-#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <cmath>
 
 using namespace llvm;
 using namespace llvm::mneme;

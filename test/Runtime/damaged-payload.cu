@@ -7,7 +7,10 @@
 // RAN: {{[0-9]+}} programs
 //
 // The message names the kernel.
-// RUN: %python -c "import sys; d = bytearray(open(sys.argv[1], 'rb').read()); at = d.index(b'MNEMEPL1') + 16; d[at:at + 8] = bytes(7) + b'\x01'; open(sys.argv[2], 'wb').write(d)" %t/app %t/damaged
+// RUN: %python -c \
+// RUN:   "import sys; d = bytearray(open(sys.argv[1], 'rb').read()); at = d.index(b'MNEMEPL1') + 16; d[at:at + 8] = bytes(7) + b'\x01'; \
+// RUN:     open(sys.argv[2], 'wb').write(d)" \
+// RUN:   %t/app %t/damaged
 // RUN: chmod +x %t/damaged
 // RUN: llvm-mneme-record --any-executable --device=host -o %t/rec -- %t/damaged 2>&1 | FileCheck %s
 // CHECK: mneme: error: kernel '_Z5storePi': its source was not compiled with MnemePass, or its device code is damaged, so there is nothing to run on the host device

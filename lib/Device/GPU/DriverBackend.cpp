@@ -12,7 +12,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "GPUBackend.h"
-#include "llvm/ADT/Twine.h"
 #include <chrono>
 #include <thread>
 

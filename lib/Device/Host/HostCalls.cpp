@@ -14,7 +14,6 @@
 
 #include "HostABI.h"
 #include "HostSync.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
 

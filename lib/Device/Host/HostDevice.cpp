@@ -15,7 +15,6 @@
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Device/Host/HostCompiler.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
-#include <cerrno>
 #include <cstring>
 #include <map>
 #include <sys/mman.h>

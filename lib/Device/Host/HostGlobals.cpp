@@ -22,7 +22,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
-#include "llvm/Support/Endian.h"
 
 using namespace llvm;
 using namespace llvm::mneme;

@@ -9,7 +9,6 @@
 #include "IntrinsicLibrary.h"
 #include "HostABI.h"
 #include "llvm/Bitcode/BitcodeReader.h"
-#include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Linker/Linker.h"
 #include "llvm/Support/MemoryBufferRef.h"

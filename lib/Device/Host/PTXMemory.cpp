@@ -13,7 +13,6 @@
 
 #include "HostABI.h"
 #include "PTXTranslator.h"
-#include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 

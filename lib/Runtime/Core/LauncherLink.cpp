@@ -16,7 +16,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <new>
 #include <sys/mman.h>
 #include <sys/socket.h>

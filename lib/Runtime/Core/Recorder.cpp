@@ -22,7 +22,6 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <tuple>
 #include <unistd.h>

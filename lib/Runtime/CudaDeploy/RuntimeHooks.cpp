@@ -20,7 +20,6 @@
 #include "Vendor.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
-#include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
 #include <string_view>

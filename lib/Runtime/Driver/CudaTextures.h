@@ -34,6 +34,32 @@ inline uint32_t arrayFlags(unsigned Flags) {
 /// Extents are 0 in missing dimensions.
 inline uint64_t atLeast1(uint64_t V) { return V ? V : 1; }
 
+/// A format of elements that recordings support.
+struct TextureFormat {
+  uint32_t DType; ///< MNEME_DTYPE_*
+  int Kind, Bits; ///< As in CudaChannelFormatDesc.
+  int Driver;     ///< CUarray_format
+};
+inline constexpr TextureFormat TextureFormats[] = {
+    {MNEME_DTYPE_U8, CudaChannelUnsigned, 8, 1},
+    {MNEME_DTYPE_U16, CudaChannelUnsigned, 16, 2},
+    {MNEME_DTYPE_U32, CudaChannelUnsigned, 32, 3},
+    {MNEME_DTYPE_I8, CudaChannelSigned, 8, 8},
+    {MNEME_DTYPE_I16, CudaChannelSigned, 16, 9},
+    {MNEME_DTYPE_I32, CudaChannelSigned, 32, 10},
+    {MNEME_DTYPE_F16, CudaChannelFloat, 16, 16},
+    {MNEME_DTYPE_F32, CudaChannelFloat, 32, 32},
+};
+
+/// Returns the MNEME_DTYPE_* of a CUarray_format; \p Other for formats that
+/// recordings do not support.
+inline uint32_t formatOf(int Driver, uint32_t Other = 0) {
+  for (const TextureFormat &F : TextureFormats)
+    if (F.Driver == Driver)
+      return F.DType;
+  return Other;
+}
+
 /// Sets \p Format to MNEME_DTYPE_*, and the number of channels. \returns false
 /// for formats that recordings do not support; \p Format is then unchanged.
 inline bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
@@ -45,32 +71,11 @@ inline bool parseFormat(const CudaChannelFormatDesc &D, uint32_t &Format,
       return false;
   if (Channels != 1 && Channels != 2 && Channels != 4)
     return false;
-  switch (D.Format * 100 + D.X) {
-  case CudaChannelSigned * 100 + 8:
-    Format = MNEME_DTYPE_I8;
-    return true;
-  case CudaChannelSigned * 100 + 16:
-    Format = MNEME_DTYPE_I16;
-    return true;
-  case CudaChannelSigned * 100 + 32:
-    Format = MNEME_DTYPE_I32;
-    return true;
-  case CudaChannelUnsigned * 100 + 8:
-    Format = MNEME_DTYPE_U8;
-    return true;
-  case CudaChannelUnsigned * 100 + 16:
-    Format = MNEME_DTYPE_U16;
-    return true;
-  case CudaChannelUnsigned * 100 + 32:
-    Format = MNEME_DTYPE_U32;
-    return true;
-  case CudaChannelFloat * 100 + 16:
-    Format = MNEME_DTYPE_F16;
-    return true;
-  case CudaChannelFloat * 100 + 32:
-    Format = MNEME_DTYPE_F32;
-    return true;
-  }
+  for (const TextureFormat &F : TextureFormats)
+    if (F.Kind == D.Format && F.Bits == D.X) {
+      Format = F.DType;
+      return true;
+    }
   return false;
 }
 

@@ -17,7 +17,6 @@
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
 #include <atomic>
-#include <cstring>
 #include <dlfcn.h>
 #include <memory>
 #include <mutex>

@@ -8,9 +8,8 @@
 
 #include "RecordingWriter.h"
 #include "Shortage.h"
+#include "Threads.h"
 
-#include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 #include <utility>
 
@@ -74,17 +73,8 @@ void *RecordingWriter::run(void *Self) {
 
 /// Starts the thread, with the lock held. \returns whether there is one.
 bool RecordingWriter::start() {
-  if (IsStarted)
-    return true;
-  // The application's signal handlers must not run on this thread.
-  sigset_t All, Old;
-  sigfillset(&All);
-  pthread_sigmask(SIG_SETMASK, &All, &Old);
-  pthread_t Thread;
-  IsStarted = !pthread_create(&Thread, nullptr, run, this);
-  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
-  if (IsStarted)
-    pthread_detach(Thread);
+  if (!IsStarted)
+    IsStarted = !startThread(run, this);
   return IsStarted;
 }
 

@@ -21,7 +21,6 @@
 #include "TapSession.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <iterator>
 #include <string_view>

@@ -11,14 +11,13 @@
 #include "DriverTap.h"
 #include "Message.h"
 #include "Shortage.h"
+#include "Threads.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <fcntl.h>
-#include <pthread.h>
 #include <string>
 #include <sys/random.h>
 #include <sys/socket.h>
@@ -224,26 +223,18 @@ bool SharedMemory::startServer() {
     return false;
   }
   Listener = S;
-  // The application's signals must not be handled on Mneme's threads.
-  sigset_t All, Old;
-  sigfillset(&All);
-  pthread_sigmask(SIG_SETMASK, &All, &Old);
-  pthread_t Thread;
-  int E = pthread_create(
-      &Thread, nullptr,
+  int E = startThread(
       [](void *This) -> void * {
         static_cast<SharedMemory *>(This)->serve();
         return nullptr;
       },
       this);
-  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
   if (E) {
     close(S);
     Listener = -1;
     errno = E;
     return false;
   }
-  pthread_detach(Thread);
   Process = Number;
   return true;
 }

@@ -64,30 +64,6 @@ void TappedTextures::forget(CUcontext Gone) {
 // Descriptions
 //===----------------------------------------------------------------------===//
 
-/// MNEME_DTYPE_* of a CUarray_format; 0 for formats that recordings lack.
-static uint32_t formatOf(int Format) {
-  switch (Format) {
-  case 1:
-    return MNEME_DTYPE_U8;
-  case 2:
-    return MNEME_DTYPE_U16;
-  case 3:
-    return MNEME_DTYPE_U32;
-  case 8:
-    return MNEME_DTYPE_I8;
-  case 9:
-    return MNEME_DTYPE_I16;
-  case 10:
-    return MNEME_DTYPE_I32;
-  case 16:
-    return MNEME_DTYPE_F16;
-  case 32:
-    return MNEME_DTYPE_F32;
-  default:
-    return 0;
-  }
-}
-
 static uint64_t bytesOf(uint32_t Format, uint32_t Channels) {
   bool Is8 = Format == MNEME_DTYPE_U8 || Format == MNEME_DTYPE_I8;
   bool Is16 = Format == MNEME_DTYPE_U16 || Format == MNEME_DTYPE_I16 ||

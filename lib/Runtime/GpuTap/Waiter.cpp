@@ -9,11 +9,10 @@
 #include "Waiter.h"
 #include "Selection.h"
 #include "Shortage.h"
+#include "Threads.h"
 
 #include <cstdio>
-#include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <unistd.h>
 
 using namespace mneme;
@@ -93,17 +92,8 @@ void *Waiter::run(void *Self) {
 }
 
 bool Waiter::start() {
-  if (Started)
-    return true;
-  // The application's signal handlers must not run on this thread.
-  sigset_t All, Old;
-  sigfillset(&All);
-  pthread_sigmask(SIG_SETMASK, &All, &Old);
-  pthread_t Thread;
-  Started = !pthread_create(&Thread, nullptr, run, this);
-  pthread_sigmask(SIG_SETMASK, &Old, nullptr);
-  if (Started)
-    pthread_detach(Thread);
+  if (!Started)
+    Started = !startThread(run, this);
   return Started;
 }
 

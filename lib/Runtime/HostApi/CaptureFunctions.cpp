@@ -292,9 +292,11 @@ MNEME_API rt_cudaStreamIsCapturing(CudaStream *S, int *Status) {
   });
 }
 
-static int captureInfo(CudaStream *S, int *Status, unsigned long long *Id,
-                       CudaGraph **G, CudaGraphNode ***Dependencies,
-                       const void **EdgeData, size_t *Count) {
+/// Of CUDA 13; in CUDA 12 it has the suffix _v3.
+MNEME_API rt_cudaStreamGetCaptureInfo(CudaStream *S, int *Status,
+                                      unsigned long long *Id, CudaGraph **G,
+                                      CudaGraphNode ***Dependencies,
+                                      const void **EdgeData, size_t *Count) {
   if (int E = rt_cudaStreamIsCapturing(S, Status))
     return E;
   return withGraphs([&] {
@@ -316,19 +318,12 @@ static int captureInfo(CudaStream *S, int *Status, unsigned long long *Id,
   });
 }
 
-/// Of CUDA 13; in CUDA 12 it has the suffix _v3.
-MNEME_API rt_cudaStreamGetCaptureInfo(CudaStream *S, int *Status,
-                                      unsigned long long *Id, CudaGraph **G,
-                                      CudaGraphNode ***Dependencies,
-                                      const void **EdgeData, size_t *Count) {
-  return captureInfo(S, Status, Id, G, Dependencies, EdgeData, Count);
-}
-
 MNEME_API rt_cudaStreamGetCaptureInfo_v2(CudaStream *S, int *Status,
                                          unsigned long long *Id, CudaGraph **G,
                                          CudaGraphNode ***Dependencies,
                                          size_t *Count) {
-  return captureInfo(S, Status, Id, G, Dependencies, nullptr, Count);
+  return rt_cudaStreamGetCaptureInfo(S, Status, Id, G, Dependencies, nullptr,
+                                     Count);
 }
 
 MNEME_API rt_cudaStreamUpdateCaptureDependencies(

@@ -13,8 +13,6 @@
 
 #include "CudaApi.h"
 
-#include <cstring>
-
 using namespace mneme;
 
 MNEME_API rt_cudaMemcpyAsync(void *, const void *, size_t, int, CudaStream *);

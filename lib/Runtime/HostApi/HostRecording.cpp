@@ -17,7 +17,6 @@
 #include "Shortage.h"
 
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 
 using namespace mneme;

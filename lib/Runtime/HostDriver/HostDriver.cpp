@@ -20,7 +20,6 @@
 #include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
-#include <string>
 
 using namespace mneme;
 

@@ -16,7 +16,6 @@
 #include "Executor.h"
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
 using namespace mneme::host;
 

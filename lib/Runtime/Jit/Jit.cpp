@@ -11,10 +11,10 @@
 #include "Message.h"
 #include "NamePattern.h"
 #include "Shortage.h"
+#include "Threads.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 #include "llvm/Mneme/Runtime/JitEnvironment.h"
 
-#include <csignal>
 #include <cstdlib>
 #include <fcntl.h>
 #include <new>
@@ -152,12 +152,8 @@ bool Jit::runLater(std::function<void()> Work) {
 
 /// With Lock held. The thread sees none of the application's signals.
 bool Jit::startWorker() {
-  sigset_t All, Before;
-  sigfillset(&All);
-  pthread_sigmask(SIG_BLOCK, &All, &Before);
-  bool Ok = attempt([&] { std::thread([this] { runWorker(); }).detach(); });
-  pthread_sigmask(SIG_SETMASK, &Before, nullptr);
-  return Ok;
+  BlockedSignals Here;
+  return attempt([&] { std::thread([this] { runWorker(); }).detach(); });
 }
 
 void Jit::runWorker() {

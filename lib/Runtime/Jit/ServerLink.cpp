@@ -10,12 +10,12 @@
 #include "Descriptor.h"
 #include "Hex.h"
 #include "JSONWriter.h"
+#include "Threads.h"
 #include "Transfer.h"
 #include "llvm/Mneme/Runtime/JitCache.h"
 
 #include <algorithm>
 #include <cerrno>
-#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -217,16 +217,13 @@ std::string ServerLink::run(const std::string &Socket, int ReadyFd) {
   // No handler may run in a process that shares the memory. Without an exit
   // signal, the application's handlers and calls of wait() do not see the
   // child.
-  sigset_t All, Before;
-  sigfillset(&All);
-  pthread_sigmask(SIG_BLOCK, &All, &Before);
+  BlockedSignals Here;
   int Child =
       clone(startServer, Stacks + 2 * StackSize, CLONE_VM | CLONE_VFORK, &S);
   int Error = Child < 0 ? errno : EAGAIN;
   int Status = 0;
   while (Child > 0 && waitpid(Child, &Status, __WCLONE) < 0 && errno == EINTR)
     ;
-  pthread_sigmask(SIG_SETMASK, &Before, nullptr);
   munmap(Stacks, 2 * StackSize);
   return Child < 0 || Status ? strerror(Error) : "";
 }

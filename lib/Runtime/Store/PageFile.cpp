@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Runtime/PageFile.h"
-#include "Crew.h"
 #include "FileSize.h"
 #include "Shortage.h"
+#include "Threads.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

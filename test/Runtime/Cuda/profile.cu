@@ -12,7 +12,8 @@
 // RUN: grep '"arch": "sm_90"' %t/p.json
 //
 // The shapes are those that recording sees.
-// RUN: %{gpu} llvm-mneme-record --device=cuda --any-executable --cover=100 --from-profile=%t/p.json -o %t/rec -- %t/app 2>&1 | FileCheck %s --check-prefix=COVER
+// RUN: %{gpu} llvm-mneme-record --device=cuda --any-executable --cover=100 --from-profile=%t/p.json -o %t/rec -- %t/app 2>&1 \
+// RUN:   | FileCheck %s --check-prefix=COVER
 // COVER: 10 launches seen, 2 recorded, 8 skipped
 // COVER: 8 skipped: same launch configuration recorded before
 //

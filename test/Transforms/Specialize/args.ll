@@ -1,5 +1,7 @@
 ; Scalar arguments become constants of their own type; the signature stays.
-; RUN: mneme-pass-opt -S %s -passes='mneme-specialize<arg0=0x1;arg1=0xff;arg2=0x8000;arg3=42;arg4=0xffffffffffffffff;arg5=0x40490fdb;arg6=0x3ff8000000000000;arg7=0x3c00;arg8=0x3f80;arg9=0x7e0000000100>' | FileCheck %s
+; RUN: mneme-pass-opt -S %s \
+; RUN:   -passes='mneme-specialize<arg0=0x1;arg1=0xff;arg2=0x8000;arg3=42;arg4=0xffffffffffffffff;arg5=0x40490fdb;arg6=0x3ff8000000000000;arg7=0x3c00;arg8=0x3f80;arg9=0x7e0000000100>' \
+; RUN:   | FileCheck %s
 
 target triple = "nvptx64-nvidia-cuda"
 

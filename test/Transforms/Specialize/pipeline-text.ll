@@ -1,5 +1,7 @@
 ; Every parameter prints and parses back.
-; RUN: mneme-pass-opt -disable-output -print-pipeline-passes %s -passes='mneme-specialize<kernel=k;arg0=42;arg3=0xff;value1@8=0aff;pointee2=01;pointee4@8=02;block=256;grid=4x2;range;no-constants;max-threads=512;min-blocks=2>' | FileCheck %s --match-full-lines
+; RUN: mneme-pass-opt -disable-output -print-pipeline-passes %s \
+; RUN:   -passes='mneme-specialize<kernel=k;arg0=42;arg3=0xff;value1@8=0aff;pointee2=01;pointee4@8=02;block=256;grid=4x2;range;no-constants;max-threads=512;min-blocks=2>' \
+; RUN:   | FileCheck %s --match-full-lines
 ; RUN: mneme-pass-opt -disable-output -print-pipeline-passes %s -passes=mneme-specialize | FileCheck %s --match-full-lines --check-prefix=NONE
 ; CHECK: mneme-specialize<kernel=k;arg0=0x2a;arg3=0xff;value1@8=0aff;pointee2=01;pointee4@8=02;block=256x1x1;grid=4x2x1;range;no-constants;max-threads=512;min-blocks=2>{{.*}}
 ; NONE: mneme-specialize<>{{.*}}

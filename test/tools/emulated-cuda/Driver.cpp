@@ -308,6 +308,18 @@ static CUresult checkContext() {
       return CUDA_ERROR_INVALID_DEVICE;                                        \
   } while (false)
 
+/// Declares what a handle stands for, in the current context.
+#define FIND(Object, Of)                                                       \
+  CHECK_CONTEXT();                                                             \
+  auto Object = Of;                                                            \
+  if (!Object)                                                                 \
+  return CUDA_ERROR_INVALID_HANDLE
+
+#define CHECK_HANDLE(Set, Handle)                                              \
+  CHECK_CONTEXT();                                                             \
+  if (!driver().Set.has(Handle))                                               \
+  return CUDA_ERROR_INVALID_HANDLE
+
 namespace {
 /// Since CUDA 13, functions that take a stream need no current context.
 class ContextOf {
@@ -765,10 +777,7 @@ extern "C" CUresult cuMemcpyDtoD_v2(CUdeviceptr To, CUdeviceptr From,
 template <typename T>
 static CUresult fillMemory(CUdeviceptr To, size_t Pitch, T Value, size_t Width,
                            size_t Height, CUstream S) {
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   for (size_t Row = 0; Row != Height; ++Row)
     if (!isDeviceMemory(To + Row * Pitch, Width * sizeof(T)))
       return CUDA_ERROR_INVALID_VALUE;
@@ -780,10 +789,20 @@ static CUresult fillMemory(CUdeviceptr To, size_t Pitch, T Value, size_t Width,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
-                         CUstream S) {
-  return fillMemory(To, 0, Value, Count, 1, S);
-}
+#define SET(Name, Type)                                                        \
+  extern "C" CUresult cuMemset##Name##Async(CUdeviceptr To, Type Value,        \
+                                            size_t Count, CUstream S) {        \
+    return fillMemory(To, 0, Value, Count, 1, S);                              \
+  }                                                                            \
+  extern "C" CUresult cuMemsetD2##Name##Async(CUdeviceptr To, size_t Pitch,    \
+                                              Type Value, size_t Width,        \
+                                              size_t Height, CUstream S) {     \
+    return fillMemory(To, Pitch, Value, Width, Height, S);                     \
+  }
+SET(D8, unsigned char)
+SET(D16, unsigned short)
+SET(D32, unsigned)
+#undef SET
 
 CUresult cuPointerGetAttribute(void *Data, int Attribute, CUdeviceptr Address) {
   constexpr int MemoryType = 2, Host = 1, Device = 2;
@@ -920,9 +939,7 @@ CUresult cuModuleUnload(CUmodule Handle) {
 
 CUresult cuModuleGetFunction(CUfunction *Result, CUmodule Handle,
                              const char *Name) {
-  CHECK_CONTEXT();
-  if (!driver().Modules.has(Handle))
-    return CUDA_ERROR_INVALID_HANDLE;
+  CHECK_HANDLE(Modules, Handle);
   Function *F = nullptr;
   auto *M = reinterpret_cast<emulated::Module *>(Handle);
   std::lock_guard<std::mutex> Guard(LibraryLock);
@@ -955,9 +972,7 @@ CUresult cuLibraryUnload(CUlibrary Handle) {
 
 CUresult cuLibraryGetKernel(CUkernel *Result, CUlibrary Handle,
                             const char *Name) {
-  CHECK_CONTEXT();
-  if (!driver().Libraries.has(Handle))
-    return CUDA_ERROR_INVALID_HANDLE;
+  CHECK_HANDLE(Libraries, Handle);
   auto K = std::make_unique<LibraryKernel>(
       LibraryKernel{reinterpret_cast<CodeLibrary *>(Handle), Name});
   Function *F = nullptr;
@@ -984,9 +999,7 @@ CUresult cuFuncLoad(CUfunction Handle) {
 
 CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
                             CUlibrary Handle, const char *Name) {
-  CHECK_CONTEXT();
-  if (!driver().Libraries.has(Handle))
-    return CUDA_ERROR_INVALID_HANDLE;
+  CHECK_HANDLE(Libraries, Handle);
   emulated::Module *M = nullptr;
   if (CUresult R = findModule(*reinterpret_cast<CodeLibrary *>(Handle),
                               Current->Device, M))
@@ -1001,9 +1014,7 @@ CUresult cuLibraryGetGlobal(CUdeviceptr *Address, size_t *Size,
 
 CUresult cuModuleGetGlobal_v2(CUdeviceptr *Address, size_t *Size,
                               CUmodule Handle, const char *Name) {
-  CHECK_CONTEXT();
-  if (!driver().Modules.has(Handle))
-    return CUDA_ERROR_INVALID_HANDLE;
+  CHECK_HANDLE(Modules, Handle);
   const Variable *V = nullptr;
   auto *M = reinterpret_cast<emulated::Module *>(Handle);
   if (CUresult R = M->getVariable(Name, V))
@@ -1016,10 +1027,7 @@ CUresult cuModuleGetGlobal_v2(CUdeviceptr *Address, size_t *Size,
 }
 
 CUresult cuFuncGetAttribute(int *Value, int Attribute, CUfunction Handle) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   switch (Attribute) {
   case 0: // MAX_THREADS_PER_BLOCK
     *Value = F->MaxThreads;
@@ -1109,10 +1117,7 @@ CUresult cuOccupancyMaxActiveBlocksPerMultiprocessor(int *Blocks,
                                                      CUfunction Handle,
                                                      int BlockThreads,
                                                      size_t DynamicShared) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   if (BlockThreads <= 0)
     return CUDA_ERROR_INVALID_VALUE;
   *Blocks = countBlocks(*F, BlockThreads, DynamicShared);
@@ -1166,10 +1171,7 @@ static CUresult readArguments(const Function &F, void **Args, void **Extra,
 
 CUresult emulated::readCall(CUfunction Handle, const LaunchConfig &Config,
                             void **Args, void **Extra, KernelCall &Call) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   if (CUresult R = checkLaunch(*F, Config))
     return R;
   if (CUresult R = F->findCode())
@@ -1201,10 +1203,7 @@ CUresult KernelCall::run() const {
 static CUresult launch(CUfunction Handle, const LaunchConfig &Config,
                        CUstream S, void **Args, void **Extra) {
   ContextOf Here(S);
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   KernelCall Call;
   if (CUresult R = readCall(Handle, Config, Args, Extra, Call))
     return R;
@@ -1305,20 +1304,14 @@ CUresult cuStreamDestroy_v2(CUstream Handle) {
 
 CUresult cuStreamSynchronize(CUstream S) {
   ContextOf Here(S);
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   Q->wait();
   return Current->Failure;
 }
 
 CUresult cuStreamQuery(CUstream S) {
   ContextOf Here(S);
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   if (!Q->isIdle())
     return CUDA_ERROR_NOT_READY;
   return Current->Failure;
@@ -1417,11 +1410,8 @@ CUresult cuEventDestroy_v2(CUevent Handle) {
 }
 
 CUresult cuEventRecord(CUevent Handle, CUstream S) {
-  CHECK_CONTEXT();
-  Event *E = eventOf(Handle);
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!E || !Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(E, eventOf(Handle));
+  FIND(Q, queueOf(S));
   auto M = std::make_shared<Mark>();
   E->Last = M;
   Q->enqueue(
@@ -1434,18 +1424,12 @@ CUresult cuEventRecord(CUevent Handle, CUstream S) {
 }
 
 CUresult cuEventQuery(CUevent Handle) {
-  CHECK_CONTEXT();
-  Event *E = eventOf(Handle);
-  if (!E)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(E, eventOf(Handle));
   return !E->Last || E->Last->isDone() ? CUDA_SUCCESS : CUDA_ERROR_NOT_READY;
 }
 
 CUresult cuEventSynchronize(CUevent Handle) {
-  CHECK_CONTEXT();
-  Event *E = eventOf(Handle);
-  if (!E)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(E, eventOf(Handle));
   if (std::shared_ptr<Mark> M = E->Last)
     M->wait();
   return Current->Failure;
@@ -1470,24 +1454,12 @@ CUresult cuEventElapsedTime(float *Milliseconds, CUevent Start, CUevent End) {
 
 extern "C" {
 
-CUresult cuDeviceGetUuid(void *Bytes16, CUdevice Device) {
-  return cuDeviceGetUuid_v2(Bytes16, Device);
-}
-
-CUresult cuDevicePrimaryCtxRelease(CUdevice Device) {
-  return cuDevicePrimaryCtxRelease_v2(Device);
-}
-
 CUresult cuDevicePrimaryCtxSetFlags_v2(CUdevice Device, unsigned Flags) {
   CHECK_DEVICE(Device);
   Context &C = *driver().Contexts[Device];
   std::lock_guard<std::mutex> Guard(C.Lock);
   C.Flags = Flags;
   return CUDA_SUCCESS;
-}
-
-CUresult cuDevicePrimaryCtxSetFlags(CUdevice Device, unsigned Flags) {
-  return cuDevicePrimaryCtxSetFlags_v2(Device, Flags);
 }
 
 CUresult cuCtxEnablePeerAccess(CUcontext C, unsigned Flags) {
@@ -1612,10 +1584,7 @@ CUresult cuMemAllocFromPoolAsync(CUdeviceptr *Address, size_t Size, void *,
 }
 
 CUresult cuMemFreeAsync(CUdeviceptr Address, CUstream S) {
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   if (!isAllocation(Address))
     return CUDA_ERROR_INVALID_VALUE;
   Q->enqueue([=] { return freeMemory(Address); });
@@ -1687,31 +1656,6 @@ CUresult cuStreamBatchMemOp_v2(CUstream S, unsigned Count, void *Operations,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemsetD16Async(CUdeviceptr To, unsigned short Value, size_t Count,
-                          CUstream S) {
-  return fillMemory(To, 0, Value, Count, 1, S);
-}
-
-CUresult cuMemsetD32Async(CUdeviceptr To, unsigned Value, size_t Count,
-                          CUstream S) {
-  return fillMemory(To, 0, Value, Count, 1, S);
-}
-
-CUresult cuMemsetD2D8Async(CUdeviceptr To, size_t Pitch, unsigned char Value,
-                           size_t Width, size_t Height, CUstream S) {
-  return fillMemory(To, Pitch, Value, Width, Height, S);
-}
-
-CUresult cuMemsetD2D16Async(CUdeviceptr To, size_t Pitch, unsigned short Value,
-                            size_t Width, size_t Height, CUstream S) {
-  return fillMemory(To, Pitch, Value, Width, Height, S);
-}
-
-CUresult cuMemsetD2D32Async(CUdeviceptr To, size_t Pitch, unsigned Value,
-                            size_t Width, size_t Height, CUstream S) {
-  return fillMemory(To, Pitch, Value, Width, Height, S);
-}
-
 CUresult cuModuleLoadDataEx(CUmodule *Result, const void *Image, unsigned,
                             int *, void **) {
   return cuModuleLoadData(Result, Image);
@@ -1719,10 +1663,7 @@ CUresult cuModuleLoadDataEx(CUmodule *Result, const void *Image, unsigned,
 
 CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
                             size_t *Size) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   if (CUresult R = F->findCode())
     return R;
   if (Index >= F->Parameters.size())
@@ -1735,18 +1676,13 @@ CUresult cuFuncGetParamInfo(CUfunction Handle, size_t Index, size_t *Offset,
 
 /// The module and the name of a function.
 CUresult cuFuncGetModule(CUmodule *M, CUfunction Handle) {
-  CHECK_CONTEXT();
-  if (!driver().Functions.has(Handle))
-    return CUDA_ERROR_INVALID_HANDLE;
+  CHECK_HANDLE(Functions, Handle);
   *M = reinterpret_cast<CUmodule>(functionOf(Handle)->Owner);
   return driver().Modules.has(*M) ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
 CUresult cuFuncGetName(const char **Name, CUfunction Handle) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   *Name = F->Name.c_str();
   return CUDA_SUCCESS;
 }
@@ -1755,10 +1691,6 @@ CUresult cuKernelGetParamInfo(CUkernel K, size_t Index, size_t *Offset,
                               size_t *Size) {
   return cuFuncGetParamInfo(reinterpret_cast<CUfunction>(K), Index, Offset,
                             Size);
-}
-
-CUresult cuModuleLoadFatBinary(CUmodule *Result, const void *Image) {
-  return cuModuleLoadData(Result, Image);
 }
 
 CUresult cuModuleLoad(CUmodule *Result, const char *Path) {
@@ -1786,25 +1718,15 @@ CUresult cuGetProcAddress(const char *Symbol, void **Function, int Version,
 CUresult cuOccupancyMaxPotentialBlockSize(int *Blocks, int *BlockThreads,
                                           CUfunction Handle, void *, size_t,
                                           int) {
-  CHECK_CONTEXT();
-  Function *F = functionOf(Handle);
-  if (!F)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(F, functionOf(Handle));
   *Blocks = NumMultiprocessors;
   *BlockThreads = F->MaxThreads;
   return CUDA_SUCCESS;
 }
 
-CUresult cuStreamDestroy(CUstream S) { return cuStreamDestroy_v2(S); }
-
-CUresult cuEventDestroy(CUevent E) { return cuEventDestroy_v2(E); }
-
 CUresult cuStreamWaitEvent(CUstream S, CUevent Handle, unsigned) {
-  CHECK_CONTEXT();
-  Event *E = eventOf(Handle);
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!E || !Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(E, eventOf(Handle));
+  FIND(Q, queueOf(S));
   if (std::shared_ptr<Mark> M = E->Last)
     Q->enqueue([=]() -> CUresult {
       M->wait();
@@ -1815,10 +1737,7 @@ CUresult cuStreamWaitEvent(CUstream S, CUevent Handle, unsigned) {
 
 CUresult cuLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
   ContextOf Here(S);
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   Q->enqueue([=]() -> CUresult {
     Function(Data);
     return CUDA_SUCCESS;
@@ -1829,10 +1748,7 @@ CUresult cuLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
 CUresult cuStreamAddCallback(CUstream S,
                              void (*Function)(CUstream, CUresult, void *),
                              void *Data, unsigned) {
-  CHECK_CONTEXT();
-  std::shared_ptr<Queue> Q = queueOf(S);
-  if (!Q)
-    return CUDA_ERROR_INVALID_HANDLE;
+  FIND(Q, queueOf(S));
   std::atomic<CUresult> &Failure = Current->Failure;
   Q->enqueue(
       [=, &Failure]() -> CUresult {
@@ -1843,11 +1759,6 @@ CUresult cuStreamAddCallback(CUstream S,
   return CUDA_SUCCESS;
 }
 
-CUresult cuMemcpyDtoDAsync(CUdeviceptr To, CUdeviceptr From, size_t Size,
-                           CUstream S) {
-  return cuMemcpyDtoDAsync_v2(To, From, Size, S);
-}
-
 CUresult cuMemcpy3D_v2(const CUmemcpy3D *Copy) {
   if (CUresult R = cuMemcpy3DAsync_v2(Copy, nullptr))
     return R;
@@ -1856,26 +1767,19 @@ CUresult cuMemcpy3D_v2(const CUmemcpy3D *Copy) {
 
 CUresult cuProfilerStop() { return CUDA_SUCCESS; }
 
-CUresult cuMemcpyDtoH(void *To, CUdeviceptr From, size_t Size) {
-  return cuMemcpyDtoH_v2(To, From, Size);
-}
-
-CUresult cuMemcpyDtoHAsync(void *To, CUdeviceptr From, size_t Size,
-                           CUstream S) {
-  return cuMemcpyDtoHAsync_v2(To, From, Size, S);
-}
-
-CUresult cuMemcpyHtoD(CUdeviceptr To, const void *From, size_t Size) {
-  return cuMemcpyHtoD_v2(To, From, Size);
-}
-
-CUresult cuMemcpyHtoDAsync(CUdeviceptr To, const void *From, size_t Size,
-                           CUstream S) {
-  return cuMemcpyHtoDAsync_v2(To, From, Size, S);
-}
-
-CUresult cuModuleGetGlobal(CUdeviceptr *Address, size_t *Size, CUmodule M,
-                           const char *Name) {
-  return cuModuleGetGlobal_v2(Address, Size, M, Name);
-}
+#define ALIAS(Name, Target)                                                    \
+  __attribute__((visibility("default"), alias(#Target))) decltype(Target) Name;
+ALIAS(cuDeviceGetUuid, cuDeviceGetUuid_v2)
+ALIAS(cuDevicePrimaryCtxRelease, cuDevicePrimaryCtxRelease_v2)
+ALIAS(cuDevicePrimaryCtxSetFlags, cuDevicePrimaryCtxSetFlags_v2)
+ALIAS(cuEventDestroy, cuEventDestroy_v2)
+ALIAS(cuMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
+ALIAS(cuMemcpyDtoH, cuMemcpyDtoH_v2)
+ALIAS(cuMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
+ALIAS(cuMemcpyHtoD, cuMemcpyHtoD_v2)
+ALIAS(cuMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
+ALIAS(cuModuleGetGlobal, cuModuleGetGlobal_v2)
+ALIAS(cuModuleLoadFatBinary, cuModuleLoadData)
+ALIAS(cuStreamDestroy, cuStreamDestroy_v2)
+#undef ALIAS
 }

@@ -12,8 +12,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
+#include "CudaTextures.h"
 #include "Emulator.h"
-#include "llvm/Mneme/Runtime/RecordFormat.h"
 #include <cstring>
 
 using namespace emulated;
@@ -56,24 +56,7 @@ struct Array {
 static Array *arrayOf(CUarray A) { return reinterpret_cast<Array *>(A); }
 
 static uint32_t toDType(int Format) {
-  switch (Format) {
-  case 1:
-    return MNEME_DTYPE_U8;
-  case 2:
-    return MNEME_DTYPE_U16;
-  case 3:
-    return MNEME_DTYPE_U32;
-  case 8:
-    return MNEME_DTYPE_I8;
-  case 9:
-    return MNEME_DTYPE_I16;
-  case 10:
-    return MNEME_DTYPE_I32;
-  case 16:
-    return MNEME_DTYPE_F16;
-  default:
-    return MNEME_DTYPE_F32;
-  }
+  return formatOf(Format, /*Other=*/MNEME_DTYPE_F32);
 }
 
 static char *addressOf(const CUmemcpySide &S, size_t Y, size_t Z) {

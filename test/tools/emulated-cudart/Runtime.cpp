@@ -14,10 +14,9 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#include "CudaTypes.h"
+#include "CudaTextures.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
-#include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
@@ -28,9 +27,11 @@
 
 using namespace mneme;
 
-// The emulated HIP runtime, which includes this file, has a driver of its own.
+// The emulated HIP runtime, which includes this file, has a driver of its own
+// and other names for some of the functions.
 #ifndef MNEME_EMULATED_DRIVER
 #define MNEME_EMULATED_DRIVER "libcuda.so.1"
+#define RT(Name) cuda##Name
 #endif
 
 #define API extern "C" __attribute__((visibility("default")))
@@ -118,6 +119,27 @@ static int start() {
   } while (false)
 
 static const CudaDriver &driver() { return *state().Driver; }
+
+/// Returns a function of the driver that Mneme does not call.
+static void *inDriver(const char *Name) {
+  return dlsym(dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW), Name);
+}
+
+template <typename... Params>
+static int callDriver(const char *Name, Params... Args) {
+  return reinterpret_cast<int (*)(Params...)>(inDriver(Name))(Args...);
+}
+
+/// Defines a function that has the parameters of the driver's: at most six
+/// integers and pointers, which are in registers.
+#define FORWARD(Name, Target)                                                  \
+  API int Name(uintptr_t A, uintptr_t B, uintptr_t C, uintptr_t D,             \
+               uintptr_t E, uintptr_t F) {                                     \
+    using Function =                                                           \
+        int(uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t, uintptr_t); \
+    START();                                                                   \
+    return done(reinterpret_cast<Function *>(Target)(A, B, C, D, E, F));       \
+  }
 
 /// Finds what \p HostPtr stands for, and its module in the current context.
 static int load(const void *HostPtr, Symbol *&S, CUmodule &M) {
@@ -211,7 +233,7 @@ static int findFunction(const void *Stub, CUfunction &F) {
   return done(driver().ModuleGetFunction(&F, M, S->Name.c_str()));
 }
 
-API int cudaGetFuncBySymbol(CUfunction *F, const void *Stub) {
+API int RT(GetFuncBySymbol)(CUfunction *F, const void *Stub) {
   return findFunction(Stub, *F);
 }
 
@@ -230,28 +252,18 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
   return done(E == CUDA_ERROR_INVALID_VALUE ? 9 : E);
 }
 
-API int cudaLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
-                         size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, false);
-}
+#define LAUNCH(Name, Cooperative)                                              \
+  API int Name(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,           \
+               size_t Shared, CUstream S) {                                    \
+    return launch(Stub, Grid, Block, Args, Shared, S, Cooperative);            \
+  }
+LAUNCH(RT(LaunchKernel), false)
+LAUNCH(cudaLaunchKernel_ptsz, false)
+LAUNCH(RT(LaunchCooperativeKernel), true)
+LAUNCH(cudaLaunchCooperativeKernel_ptsz, true)
+#undef LAUNCH
 
-API int cudaLaunchKernel_ptsz(const void *Stub, Dim3 Grid, Dim3 Block,
-                              void **Args, size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, false);
-}
-
-API int cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid, Dim3 Block,
-                                    void **Args, size_t Shared, CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, true);
-}
-
-API int cudaLaunchCooperativeKernel_ptsz(const void *Stub, Dim3 Grid,
-                                         Dim3 Block, void **Args, size_t Shared,
-                                         CUstream S) {
-  return launch(Stub, Grid, Block, Args, Shared, S, true);
-}
-
-API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
+API int RT(LaunchKernelExC)(const CudaLaunchConfig *C, const void *Stub,
                             void **Args) {
   bool Cooperative = false;
   for (unsigned I = 0; I != C->NumAttributes; ++I)
@@ -263,17 +275,17 @@ API int cudaLaunchKernelExC(const CudaLaunchConfig *C, const void *Stub,
 
 API int cudaLaunchKernelExC_ptsz(const CudaLaunchConfig *C, const void *Stub,
                                  void **Args) {
-  return cudaLaunchKernelExC(C, Stub, Args);
+  return RT(LaunchKernelExC)(C, Stub, Args);
 }
 
-API int cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
+API int RT(FuncSetAttribute)(const void *Stub, int Attribute, int Value) {
   CUfunction F;
   if (int E = findFunction(Stub, F))
     return E;
   return done(driver().FuncSetAttribute(F, Attribute, Value));
 }
 
-API int cudaFuncSetCacheConfig(const void *Stub, int) {
+API int RT(FuncSetCacheConfig)(const void *Stub, int) {
   CUfunction F;
   return findFunction(Stub, F);
 }
@@ -282,7 +294,7 @@ API int cudaFuncSetCacheConfig(const void *Stub, int) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-API int cudaMalloc(void **Ptr, size_t Size) {
+API int RT(Malloc)(void **Ptr, size_t Size) {
   START();
   CUdeviceptr P = 0;
   int E = Size ? driver().MemAlloc(&P, Size) : 0;
@@ -291,19 +303,9 @@ API int cudaMalloc(void **Ptr, size_t Size) {
   return done(E);
 }
 
-/// Calls a function of the driver that Mneme does not.
-template <typename... Params>
-static int callDriver(const char *Name, Params... Args) {
-  void *Library = dlopen(MNEME_EMULATED_DRIVER, RTLD_NOW);
-  return reinterpret_cast<int (*)(Params...)>(dlsym(Library, Name))(Args...);
-}
+FORWARD(RT(MallocManaged), inDriver("cuMemAllocManaged"))
 
-API int cudaMallocManaged(void **Ptr, size_t Size, unsigned Flags) {
-  START();
-  return done(callDriver("cuMemAllocManaged", Ptr, Size, Flags));
-}
-
-API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
+API int RT(MallocPitch)(void **Ptr, size_t *Pitch, size_t Width,
                         size_t Height) {
   START();
   if (!Width || !Height) {
@@ -315,13 +317,13 @@ API int cudaMallocPitch(void **Ptr, size_t *Pitch, size_t Width,
       callDriver("cuMemAllocPitch_v2", Ptr, Pitch, Width, Height, /*Size=*/4u));
 }
 
-API int cudaMalloc3D(CudaPitchedPtr *P, CudaExtent E) {
+API int RT(Malloc3D)(CudaPitchedPtr *P, CudaExtent E) {
   P->XSize = E.Width;
   P->YSize = E.Height;
-  return cudaMallocPitch(&P->Ptr, &P->Pitch, E.Width, E.Height * E.Depth);
+  return RT(MallocPitch)(&P->Ptr, &P->Pitch, E.Width, E.Height * E.Depth);
 }
 
-API int cudaMallocAsync(void **Ptr, size_t Size, CUstream S) {
+API int RT(MallocAsync)(void **Ptr, size_t Size, CUstream S) {
   START();
   if (Size)
     return done(callDriver("cuMemAllocAsync", Ptr, Size, S));
@@ -330,91 +332,64 @@ API int cudaMallocAsync(void **Ptr, size_t Size, CUstream S) {
 }
 
 API int cudaMallocAsync_ptsz(void **Ptr, size_t Size, CUstream S) {
-  return cudaMallocAsync(Ptr, Size, S);
+  return RT(MallocAsync)(Ptr, Size, S);
 }
 
-API int cudaMallocFromPoolAsync(void **Ptr, size_t Size, void *, CUstream S) {
-  return cudaMallocAsync(Ptr, Size, S);
+API int RT(MallocFromPoolAsync)(void **Ptr, size_t Size, void *, CUstream S) {
+  return RT(MallocAsync)(Ptr, Size, S);
 }
 
-API int cudaFreeAsync(void *Ptr, CUstream S) {
-  START();
-  return done(callDriver("cuMemFreeAsync", Ptr, S));
-}
+FORWARD(RT(FreeAsync), inDriver("cuMemFreeAsync"))
+FORWARD(cudaFreeAsync_ptsz, inDriver("cuMemFreeAsync"))
 
-API int cudaFreeAsync_ptsz(void *Ptr, CUstream S) {
-  return cudaFreeAsync(Ptr, S);
-}
-
-API int cudaMemPoolCreate(void **Pool, const CudaMemPoolProps *) {
+API int RT(MemPoolCreate)(void **Pool, const CudaMemPoolProps *) {
   START();
   *Pool = new char;
   return 0;
 }
 
-API int cudaMemPoolDestroy(void *Pool) {
+API int RT(MemPoolDestroy)(void *Pool) {
   delete static_cast<char *>(Pool);
   return 0;
 }
 
-API int cudaMemPoolExportPointer(void *Data, void *Ptr) {
-  START();
-  return done(callDriver("cuMemPoolExportPointer", Data, Ptr));
-}
+FORWARD(RT(MemPoolExportPointer), inDriver("cuMemPoolExportPointer"))
+FORWARD(RT(MemPoolImportPointer), inDriver("cuMemPoolImportPointer"))
+FORWARD(RT(IpcGetMemHandle), inDriver("cuIpcGetMemHandle"))
 
-API int cudaMemPoolImportPointer(void **Ptr, void *Pool, void *Data) {
-  START();
-  return done(callDriver("cuMemPoolImportPointer", Ptr, Pool, Data));
-}
-
-API int cudaIpcGetMemHandle(IpcMemHandle *Handle, void *Ptr) {
-  START();
-  return done(callDriver("cuIpcGetMemHandle", Handle, Ptr));
-}
-
-API int cudaIpcOpenMemHandle(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
+API int RT(IpcOpenMemHandle)(void **Ptr, IpcMemHandle Handle, unsigned Flags) {
   START();
   return done(callDriver("cuIpcOpenMemHandle_v2", Ptr, Handle, Flags));
 }
 
-API int cudaIpcCloseMemHandle(void *Ptr) {
-  START();
-  return done(callDriver("cuIpcCloseMemHandle", Ptr));
-}
+FORWARD(RT(IpcCloseMemHandle), inDriver("cuIpcCloseMemHandle"))
 
-API int cudaHostAlloc(void **Ptr, size_t Size, unsigned Flags) {
+API int RT(HostAlloc)(void **Ptr, size_t Size, unsigned Flags) {
   START();
   return done(driver().MemHostAlloc(Ptr, Size, Flags));
 }
 
-API int cudaMallocHost(void **Ptr, size_t Size) {
-  return cudaHostAlloc(Ptr, Size, 0);
+API int RT(MallocHost)(void **Ptr, size_t Size) {
+  return RT(HostAlloc)(Ptr, Size, 0);
 }
 
-API int cudaFreeHost(void *Ptr) {
+API int RT(FreeHost)(void *Ptr) {
   START();
   if (int E = driver().CtxSynchronize())
     return done(E);
   return done(Ptr ? driver().MemFreeHost(Ptr) : 0);
 }
 
-API int cudaHostRegister(void *Ptr, size_t Size, unsigned Flags) {
-  START();
-  return done(callDriver("cuMemHostRegister_v2", Ptr, Size, Flags));
-}
+FORWARD(RT(HostRegister), inDriver("cuMemHostRegister_v2"))
+FORWARD(RT(HostUnregister), inDriver("cuMemHostUnregister"))
 
-API int cudaHostUnregister(void *Ptr) {
-  START();
-  return done(callDriver("cuMemHostUnregister", Ptr));
-}
-
-API int cudaHostGetDevicePointer(void **Device, void *Host, unsigned Flags) {
+API int RT(HostGetDevicePointer)(void **Device, void *Host, unsigned Flags) {
   START();
   return done(driver().MemHostGetDevicePointer(
       reinterpret_cast<CUdeviceptr *>(Device), Host, Flags));
 }
 
-API int cudaFree(void *Ptr) {
+API int RT(Free)(void *Ptr) {
   START();
   int E = driver().CtxSynchronize();
   if (!E && Ptr)
@@ -422,12 +397,9 @@ API int cudaFree(void *Ptr) {
   return done(E);
 }
 
-API int cudaMemGetInfo(size_t *Free, size_t *Total) {
-  START();
-  return done(driver().MemGetInfo(Free, Total));
-}
+FORWARD(RT(MemGetInfo), driver().MemGetInfo)
 
-API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
+API int RT(Memcpy)(void *To, const void *From, size_t Size, int Kind) {
   START();
   auto D = reinterpret_cast<CUdeviceptr>(To);
   auto S = reinterpret_cast<CUdeviceptr>(From);
@@ -444,7 +416,7 @@ API int cudaMemcpy(void *To, const void *From, size_t Size, int Kind) {
   return done(21); // cudaErrorInvalidMemcpyDirection
 }
 
-API int cudaMemcpyAsync(void *To, const void *From, size_t Size, int Kind,
+API int RT(MemcpyAsync)(void *To, const void *From, size_t Size, int Kind,
                         CUstream Stream) {
   START();
   auto D = reinterpret_cast<CUdeviceptr>(To);
@@ -469,17 +441,17 @@ API int cudaMemcpyBatchAsync(void *const *To, const void *const *From,
                          Attributes, Indices, NumAttributes, S));
 }
 
-API int cudaMemsetAsync(void *To, int Value, size_t Size, CUstream S) {
+API int RT(MemsetAsync)(void *To, int Value, size_t Size, CUstream S) {
   START();
   return done(driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
                                      Size, S));
 }
 
 API int cudaMemcpy_ptds(void *To, const void *From, size_t Size, int Kind) {
-  return cudaMemcpy(To, From, Size, Kind);
+  return RT(Memcpy)(To, From, Size, Kind);
 }
 
-API int cudaMemset(void *To, int Value, size_t Size) {
+API int RT(Memset)(void *To, int Value, size_t Size) {
   START();
   if (int E = driver().MemsetD8Async(reinterpret_cast<CUdeviceptr>(To), Value,
                                      Size, nullptr))
@@ -488,7 +460,7 @@ API int cudaMemset(void *To, int Value, size_t Size) {
 }
 
 API int cudaMemset_ptds(void *To, int Value, size_t Size) {
-  return cudaMemset(To, Value, Size);
+  return RT(Memset)(To, Value, Size);
 }
 
 static int findVariable(const void *Shadow, CUdeviceptr &Address) {
@@ -501,7 +473,7 @@ static int findVariable(const void *Shadow, CUdeviceptr &Address) {
   return done(driver().ModuleGetGlobal(&Address, &Size, M, S->Name.c_str()));
 }
 
-API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
+API int RT(GetSymbolAddress)(void **Ptr, const void *Shadow) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
@@ -509,94 +481,75 @@ API int cudaGetSymbolAddress(void **Ptr, const void *Shadow) {
   return 0;
 }
 
-API int cudaMemcpyToSymbol(const void *Shadow, const void *From, size_t Size,
+API int RT(MemcpyToSymbol)(const void *Shadow, const void *From, size_t Size,
                            size_t Offset, int Kind) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpy(reinterpret_cast<void *>(Address + Offset), From, Size,
+  return RT(Memcpy)(reinterpret_cast<void *>(Address + Offset), From, Size,
                     Kind);
 }
 
-API int cudaMemcpyToSymbolAsync(const void *Shadow, const void *From,
+API int RT(MemcpyToSymbolAsync)(const void *Shadow, const void *From,
                                 size_t Size, size_t Offset, int Kind,
                                 CUstream S) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpyAsync(reinterpret_cast<void *>(Address + Offset), From, Size,
+  return RT(MemcpyAsync)(reinterpret_cast<void *>(Address + Offset), From, Size,
                          Kind, S);
 }
 
-API int cudaMemcpyFromSymbol(void *To, const void *Shadow, size_t Size,
+API int RT(MemcpyFromSymbol)(void *To, const void *Shadow, size_t Size,
                              size_t Offset, int Kind) {
   CUdeviceptr Address = 0;
   if (int E = findVariable(Shadow, Address))
     return E;
-  return cudaMemcpy(To, reinterpret_cast<void *>(Address + Offset), Size, Kind);
+  return RT(Memcpy)(To, reinterpret_cast<void *>(Address + Offset), Size, Kind);
 }
 
 //===----------------------------------------------------------------------===//
 // Streams, devices, errors
 //===----------------------------------------------------------------------===//
 
-API int cudaStreamCreate(CUstream *S) {
+API int RT(StreamCreate)(CUstream *S) {
   START();
   return done(driver().StreamCreate(S, 0));
 }
 
-API int cudaStreamCreateWithFlags(CUstream *S, unsigned Flags) {
-  START();
-  return done(driver().StreamCreate(S, Flags));
-}
+FORWARD(RT(StreamCreateWithFlags), driver().StreamCreate)
+FORWARD(RT(LaunchHostFunc), inDriver("cuLaunchHostFunc"))
+FORWARD(RT(StreamDestroy), driver().StreamDestroy)
+FORWARD(RT(StreamSynchronize), driver().StreamSynchronize)
 
-API int cudaLaunchHostFunc(CUstream S, void (*Function)(void *), void *Data) {
-  START();
-  return done(callDriver("cuLaunchHostFunc", S, Function, Data));
-}
-
-API int cudaStreamDestroy(CUstream S) {
-  START();
-  return done(driver().StreamDestroy(S));
-}
-
-API int cudaStreamSynchronize(CUstream S) {
-  START();
-  return done(driver().StreamSynchronize(S));
-}
-
-API int cudaStreamQuery(CUstream S) {
+API int RT(StreamQuery)(CUstream S) {
   START();
   int E = driver().StreamQuery(S);
   // That is no error to remember.
   return E == CUDA_ERROR_NOT_READY ? E : done(E);
 }
 
-API int cudaStreamBeginCapture(CUstream S, int Mode) {
+API int RT(StreamBeginCapture)(CUstream S, int Mode) {
   START();
   return done(callDriver("cuStreamBeginCapture_v2", S, Mode));
 }
 
 API int cudaStreamBeginCaptureToGraph(CUstream S, void *, const void *,
                                       const void *, size_t, int Mode) {
-  return cudaStreamBeginCapture(S, Mode);
+  return RT(StreamBeginCapture)(S, Mode);
 }
 
-API int cudaStreamEndCapture(CUstream S, void **Graph) {
-  START();
-  return done(callDriver("cuStreamEndCapture", S, Graph));
-}
+FORWARD(RT(StreamEndCapture), inDriver("cuStreamEndCapture"))
 
 //===----------------------------------------------------------------------===//
 // Textures
 //===----------------------------------------------------------------------===//
 
 static int toDriver(const CudaChannelFormatDesc &D) {
-  int Step = D.X == 8 ? 0 : D.X == 16 ? 1 : 2;
-  return D.Format == CudaChannelUnsigned ? 1 + Step
-         : D.Format == CudaChannelSigned ? 8 + Step
-         : Step == 1                     ? 16
-                                         : 32;
+  for (const TextureFormat &F : TextureFormats)
+    if (F.Kind == D.Format && F.Bits == D.X)
+      return F.Driver;
+  return 32; // CU_AD_FORMAT_FLOAT
 }
 
 static unsigned channelsOf(const CudaChannelFormatDesc &D) {
@@ -630,10 +583,7 @@ API int cudaMallocMipmappedArray(CUarray *A, const CudaChannelFormatDesc *F,
   return done(driver().MipmappedArrayCreate(A, &D, NumLevels));
 }
 
-API int cudaGetMipmappedArrayLevel(CUarray *Level, CUarray A, unsigned I) {
-  START();
-  return done(driver().MipmappedArrayGetLevel(Level, A, I));
-}
+FORWARD(cudaGetMipmappedArrayLevel, driver().MipmappedArrayGetLevel)
 
 /// Copies a whole array.
 static int copyArray(CUarray A, void *Other, bool IsBack) {
@@ -709,10 +659,7 @@ API int cudaCreateTextureObject(unsigned long long *Handle,
   return done(driver().TexObjectCreate(Handle, &Resource, &New, nullptr));
 }
 
-API int cudaDestroyTextureObject(unsigned long long Handle) {
-  START();
-  return done(driver().TexObjectDestroy(Handle));
-}
+FORWARD(cudaDestroyTextureObject, driver().TexObjectDestroy)
 
 API int cudaCreateSurfaceObject(unsigned long long *Handle,
                                 const CudaResourceDesc *R) {
@@ -721,24 +668,14 @@ API int cudaCreateSurfaceObject(unsigned long long *Handle,
   return done(driver().SurfObjectCreate(Handle, &Resource));
 }
 
-API int cudaDestroySurfaceObject(unsigned long long Handle) {
-  START();
-  return done(driver().SurfObjectDestroy(Handle));
-}
+FORWARD(cudaDestroySurfaceObject, driver().SurfObjectDestroy)
 
 //===----------------------------------------------------------------------===//
 // Graphs
 //===----------------------------------------------------------------------===//
 
-API int cudaGraphCreate(CUgraph *G, unsigned Flags) {
-  START();
-  return done(callDriver("cuGraphCreate", G, Flags));
-}
-
-API int cudaGraphDestroy(CUgraph G) {
-  START();
-  return done(driver().GraphDestroy(G));
-}
+FORWARD(RT(GraphCreate), inDriver("cuGraphCreate"))
+FORWARD(RT(GraphDestroy), driver().GraphDestroy)
 
 static int describeKernel(const CudaKernelNodeParams *P,
                           CUkernelNodeParams &New) {
@@ -781,7 +718,7 @@ static CUmemcpy3D describeCopy(void *To, const void *From, size_t Size) {
   return New;
 }
 
-API int cudaGraphAddMemcpyNode1D(CUgraphNode *Node, CUgraph G,
+API int RT(GraphAddMemcpyNode1D)(CUgraphNode *Node, CUgraph G,
                                  const CUgraphNode *Nodes, size_t Count,
                                  void *To, const void *From, size_t Size, int) {
   START();
@@ -790,7 +727,7 @@ API int cudaGraphAddMemcpyNode1D(CUgraphNode *Node, CUgraph G,
                          CUcontext()));
 }
 
-API int cudaGraphExecMemcpyNodeSetParams1D(CUgraphExec Exec, CUgraphNode Node,
+API int RT(GraphExecMemcpyNodeSetParams1D)(CUgraphExec Exec, CUgraphNode Node,
                                            void *To, const void *From,
                                            size_t Size, int) {
   START();
@@ -818,29 +755,10 @@ NODE(Memset, CudaMemsetParams)
 NODE(Host, CudaHostNodeParams)
 #undef NODE
 
-API int cudaGraphAddChildGraphNode(CUgraphNode *Node, CUgraph G,
-                                   const CUgraphNode *Nodes, size_t Count,
-                                   CUgraph Child) {
-  START();
-  return done(
-      callDriver("cuGraphAddChildGraphNode", Node, G, Nodes, Count, Child));
-}
-
-API int cudaGraphChildGraphNodeGetGraph(CUgraphNode Node, CUgraph *Child) {
-  START();
-  return done(driver().GraphChildGraphNodeGetGraph(Node, Child));
-}
-
-API int cudaGraphGetNodes(CUgraph G, CUgraphNode *Nodes, size_t *Count) {
-  START();
-  return done(driver().GraphGetNodes(G, Nodes, Count));
-}
-
-API int cudaGraphAddNode(CUgraphNode *Node, CUgraph G, const CUgraphNode *Nodes,
-                         const void *Edges, size_t Count, const int *P) {
-  START();
-  return done(callDriver("cuGraphAddNode_v2", Node, G, Nodes, Edges, Count, P));
-}
+FORWARD(RT(GraphAddChildGraphNode), inDriver("cuGraphAddChildGraphNode"))
+FORWARD(RT(GraphChildGraphNodeGetGraph), driver().GraphChildGraphNodeGetGraph)
+FORWARD(RT(GraphGetNodes), driver().GraphGetNodes)
+FORWARD(cudaGraphAddNode, inDriver("cuGraphAddNode_v2"))
 
 API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
                              unsigned long long Flags) {
@@ -848,10 +766,7 @@ API int cudaGraphInstantiate(CUgraphExec *Exec, CUgraph G,
   return done(driver().GraphInstantiate(Exec, G, Flags));
 }
 
-API int cudaGraphExecDestroy(CUgraphExec Exec) {
-  START();
-  return done(driver().GraphExecDestroy(Exec));
-}
+FORWARD(RT(GraphExecDestroy), driver().GraphExecDestroy)
 
 API int cudaGraphExecUpdate(CUgraphExec Exec, CUgraph G, void *Result) {
   START();
@@ -864,26 +779,15 @@ API int cudaGraphExecChildGraphNodeSetParams(CUgraphExec, CUgraphNode,
   return 0;
 }
 
-API int cudaGraphNodeSetEnabled(CUgraphExec Exec, CUgraphNode Node,
-                                unsigned IsEnabled) {
-  START();
-  return done(callDriver("cuGraphNodeSetEnabled", Exec, Node, IsEnabled));
-}
-
-API int cudaGraphLaunch(CUgraphExec Exec, CUstream S) {
-  START();
-  return done(driver().GraphLaunch(Exec, S));
-}
+FORWARD(RT(GraphNodeSetEnabled), inDriver("cuGraphNodeSetEnabled"))
+FORWARD(RT(GraphLaunch), driver().GraphLaunch)
 
 API int cudaProfilerStart() { return CUDA_SUCCESS; }
 API int cudaProfilerStop() { return CUDA_SUCCESS; }
 
-API int cudaDeviceSynchronize() {
-  START();
-  return done(driver().CtxSynchronize());
-}
+FORWARD(RT(DeviceSynchronize), driver().CtxSynchronize)
 
-API int cudaDeviceReset() {
+API int RT(DeviceReset)() {
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
   CUcontext C = nullptr;
@@ -898,22 +802,11 @@ API int cudaDeviceReset() {
   return done(S.Driver->DevicePrimaryCtxRelease(Device));
 }
 
-API int cudaGetDeviceCount(int *Count) {
-  START();
-  return done(driver().DeviceGetCount(Count));
-}
+FORWARD(RT(GetDeviceCount), driver().DeviceGetCount)
+FORWARD(cudaDeviceGetAttribute, driver().DeviceGetAttribute)
+FORWARD(cudaGetDevice, driver().CtxGetDevice)
 
-API int cudaDeviceGetAttribute(int *Value, int Attribute, int Device) {
-  START();
-  return done(driver().DeviceGetAttribute(Value, Attribute, Device));
-}
-
-API int cudaGetDevice(int *Device) {
-  START();
-  return done(driver().CtxGetDevice(Device));
-}
-
-API int cudaSetDevice(int Device) {
+API int RT(SetDevice)(int Device) {
   START();
   State &S = state();
   std::lock_guard<std::mutex> Guard(S.Lock);
@@ -923,12 +816,9 @@ API int cudaSetDevice(int Device) {
   return done(E);
 }
 
-API int cudaDeviceCanAccessPeer(int *Can, int Device, int Peer) {
-  START();
-  return done(driver().DeviceCanAccessPeer(Can, Device, Peer));
-}
+FORWARD(RT(DeviceCanAccessPeer), driver().DeviceCanAccessPeer)
 
-API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
+API int RT(DeviceEnablePeerAccess)(int Peer, unsigned Flags) {
   START();
   CUcontext C = nullptr;
   if (int E = driver().DevicePrimaryCtxRetain(&C, Peer))
@@ -936,7 +826,7 @@ API int cudaDeviceEnablePeerAccess(int Peer, unsigned Flags) {
   return done(callDriver("cuCtxEnablePeerAccess", C, Flags));
 }
 
-API int cudaMemcpyPeer(void *To, int ToDevice, const void *From, int FromDevice,
+API int RT(MemcpyPeer)(void *To, int ToDevice, const void *From, int FromDevice,
                        size_t Size) {
   START();
   State &S = state();
@@ -951,15 +841,15 @@ API int cudaRuntimeGetVersion(int *Version) {
   return 0;
 }
 
-API int cudaGetLastError() {
+API int RT(GetLastError)() {
   int E = LastError;
   LastError = 0;
   return E;
 }
 
-API int cudaPeekAtLastError() { return LastError; }
+API int RT(PeekAtLastError)() { return LastError; }
 
-API const char *cudaGetErrorString(int E) {
+API const char *RT(GetErrorString)(int E) {
   switch (E) {
 #define CUDA_ERROR(Code, Name, Text)                                           \
   case Code:                                                                   \

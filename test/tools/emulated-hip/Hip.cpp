@@ -19,73 +19,10 @@
 #include "llvm/Mneme/Support/Digest.h"
 
 #define MNEME_EMULATED_DRIVER "libamdhip64.so.6"
-#define cudaMalloc hipMalloc
-#define cudaMallocManaged hipMallocManaged
-#define cudaMallocPitch hipMallocPitch
-#define cudaMalloc3D hipMalloc3D
-#define cudaMallocAsync hipMallocAsync
-#define cudaMallocFromPoolAsync hipMallocFromPoolAsync
-#define cudaFreeAsync hipFreeAsync
-#define cudaMemPoolCreate hipMemPoolCreate
-#define cudaMemPoolDestroy hipMemPoolDestroy
-#define cudaMemPoolExportPointer hipMemPoolExportPointer
-#define cudaMemPoolImportPointer hipMemPoolImportPointer
-#define cudaIpcGetMemHandle hipIpcGetMemHandle
-#define cudaIpcOpenMemHandle hipIpcOpenMemHandle
-#define cudaIpcCloseMemHandle hipIpcCloseMemHandle
-#define cudaHostAlloc hipHostAlloc
-#define cudaMallocHost hipMallocHost
-#define cudaFreeHost hipFreeHost
-#define cudaHostRegister hipHostRegister
-#define cudaHostUnregister hipHostUnregister
-#define cudaHostGetDevicePointer hipHostGetDevicePointer
-#define cudaFree hipFree
-#define cudaMemGetInfo hipMemGetInfo
-#define cudaMemcpy hipMemcpy
-#define cudaMemcpyAsync hipMemcpyAsync
-#define cudaMemsetAsync hipMemsetAsync
-#define cudaMemset hipMemset
-#define cudaGetSymbolAddress hipGetSymbolAddress
-#define cudaMemcpyToSymbol hipMemcpyToSymbol
-#define cudaMemcpyFromSymbol hipMemcpyFromSymbol
-#define cudaMemcpyToSymbolAsync hipMemcpyToSymbolAsync
-#define cudaStreamCreate hipStreamCreate
-#define cudaStreamCreateWithFlags hipStreamCreateWithFlags
-#define cudaLaunchHostFunc hipLaunchHostFunc
-#define cudaStreamDestroy hipStreamDestroy
-#define cudaStreamSynchronize hipStreamSynchronize
-#define cudaStreamQuery hipStreamQuery
-#define cudaStreamBeginCapture hipStreamBeginCapture
-#define cudaStreamEndCapture hipStreamEndCapture
-#define cudaLaunchKernel hipLaunchKernel
-#define cudaLaunchCooperativeKernel hipLaunchCooperativeKernel
-#define cudaLaunchKernelExC hipLaunchKernelExC
-#define cudaFuncSetAttribute hipFuncSetAttribute
-#define cudaGetFuncBySymbol hipGetFuncBySymbol
-#define cudaFuncSetCacheConfig hipFuncSetCacheConfig
-#define cudaGraphCreate hipGraphCreate
-#define cudaGraphDestroy hipGraphDestroy
-#define cudaGraphInstantiate hipGraphInstantiateWithFlags
-#define cudaGraphExecDestroy hipGraphExecDestroy
-#define cudaGraphAddMemcpyNode1D hipGraphAddMemcpyNode1D
-#define cudaGraphExecMemcpyNodeSetParams1D hipGraphExecMemcpyNodeSetParams1D
+#define RT(Name) hip##Name
 #define cudaGraphAddHostNode hipGraphAddHostNode
 #define cudaGraphExecHostNodeSetParams hipGraphExecHostNodeSetParams
-#define cudaGraphAddChildGraphNode hipGraphAddChildGraphNode
-#define cudaGraphChildGraphNodeGetGraph hipGraphChildGraphNodeGetGraph
-#define cudaGraphGetNodes hipGraphGetNodes
-#define cudaGraphNodeSetEnabled hipGraphNodeSetEnabled
-#define cudaGraphLaunch hipGraphLaunch
-#define cudaDeviceSynchronize hipDeviceSynchronize
-#define cudaDeviceReset hipDeviceReset
-#define cudaGetDeviceCount hipGetDeviceCount
-#define cudaSetDevice hipSetDevice
-#define cudaDeviceCanAccessPeer hipDeviceCanAccessPeer
-#define cudaDeviceEnablePeerAccess hipDeviceEnablePeerAccess
-#define cudaMemcpyPeer hipMemcpyPeer
-#define cudaGetLastError hipGetLastError
-#define cudaPeekAtLastError hipPeekAtLastError
-#define cudaGetErrorString hipGetErrorString
+#define cudaGraphInstantiate hipGraphInstantiateWithFlags
 #define __cudaRegisterFatBinary __hipRegisterFatBinary
 #define __cudaUnregisterFatBinary __hipUnregisterFatBinary
 #define __cudaRegisterFunction __hipRegisterFunction
@@ -164,13 +101,8 @@ API int hipGetDevice(int *Device) {
   return 0;
 }
 
-API int hipDeviceGet(CUdevice *Device, int Ordinal) {
-  DRIVER(cuDeviceGet(Device, Ordinal));
-}
-
-API int hipDeviceGetName(char *Name, int Size, CUdevice Device) {
-  DRIVER(cuDeviceGetName(Name, Size, Device));
-}
+FORWARD(hipDeviceGet, cuDeviceGet)
+FORWARD(hipDeviceGetName, cuDeviceGetName)
 
 /// The digits of HSA's "GPU-<16 digits>".
 API int hipDeviceGetUuid(void *Bytes16, CUdevice Device) {
@@ -181,14 +113,8 @@ API int hipDeviceGetUuid(void *Bytes16, CUdevice Device) {
   return 0;
 }
 
-API int hipDeviceTotalMem(size_t *Bytes, CUdevice Device) {
-  DRIVER(cuDeviceTotalMem_v2(Bytes, Device));
-}
-
-API int hipDevicePrimaryCtxGetState(CUdevice Device, unsigned *Flags,
-                                    int *Active) {
-  DRIVER(cuDevicePrimaryCtxGetState(Device, Flags, Active));
-}
+FORWARD(hipDeviceTotalMem, cuDeviceTotalMem_v2)
+FORWARD(hipDevicePrimaryCtxGetState, cuDevicePrimaryCtxGetState)
 
 static int waveSizeOf(CUdevice Device) {
   llvm::StringRef Processor = amdArchOf(Device).split(':').first;
@@ -241,58 +167,27 @@ API int hipGetDevicePropertiesR0600(HipDeviceProp6 *P, CUdevice Device) {
 //===----------------------------------------------------------------------===//
 
 API int hipHostMalloc(void **Ptr, size_t Size, unsigned Flags) {
-  return cudaHostAlloc(Ptr, Size, Flags);
+  return hipHostAlloc(Ptr, Size, Flags);
 }
 
 API int hipExtMallocWithFlags(void **Ptr, size_t Size, unsigned) {
-  return cudaMalloc(Ptr, Size);
+  return hipMalloc(Ptr, Size);
 }
 
-API int hipHostFree(void *Ptr) { return cudaFreeHost(Ptr); }
+API int hipHostFree(void *Ptr) { return hipFreeHost(Ptr); }
 
-API int hipMemcpyHtoD(CUdeviceptr To, const void *From, size_t Size) {
-  DRIVER(cuMemcpyHtoD_v2(To, From, Size));
-}
-
-API int hipMemcpyDtoH(void *To, CUdeviceptr From, size_t Size) {
-  DRIVER(cuMemcpyDtoH_v2(To, From, Size));
-}
-
-API int hipMemcpyHtoDAsync(CUdeviceptr To, const void *From, size_t Size,
-                           CUstream S) {
-  DRIVER(cuMemcpyHtoDAsync_v2(To, From, Size, S));
-}
-
-API int hipMemcpyDtoHAsync(void *To, CUdeviceptr From, size_t Size,
-                           CUstream S) {
-  DRIVER(cuMemcpyDtoHAsync_v2(To, From, Size, S));
-}
-
-API int hipMemcpyDtoDAsync(CUdeviceptr To, CUdeviceptr From, size_t Size,
-                           CUstream S) {
-  DRIVER(cuMemcpyDtoDAsync_v2(To, From, Size, S));
-}
-
-API int hipMemsetD8Async(CUdeviceptr To, unsigned char Value, size_t Count,
-                         CUstream S) {
-  DRIVER(cuMemsetD8Async(To, Value, Count, S));
-}
-
-API int hipMemsetD32Async(CUdeviceptr To, int Value, size_t Count, CUstream S) {
-  DRIVER(cuMemsetD32Async(To, Value, Count, S));
-}
-
-API int hipPointerGetAttribute(void *Data, int Attribute, CUdeviceptr P) {
-  DRIVER(cuPointerGetAttribute(Data, Attribute, P));
-}
+FORWARD(hipMemcpyHtoD, cuMemcpyHtoD_v2)
+FORWARD(hipMemcpyDtoH, cuMemcpyDtoH_v2)
+FORWARD(hipMemcpyHtoDAsync, cuMemcpyHtoDAsync_v2)
+FORWARD(hipMemcpyDtoHAsync, cuMemcpyDtoHAsync_v2)
+FORWARD(hipMemcpyDtoDAsync, cuMemcpyDtoDAsync_v2)
+FORWARD(hipMemsetD8Async, cuMemsetD8Async)
+FORWARD(hipMemsetD32Async, cuMemsetD32Async)
+FORWARD(hipPointerGetAttribute, cuPointerGetAttribute)
 
 // Since HIP maps whole handles only, and has no flags.
 
-API int hipMemGetAllocationGranularity(size_t *Granularity,
-                                       const CUmemAllocationProp *P,
-                                       int Option) {
-  DRIVER(cuMemGetAllocationGranularity(Granularity, P, Option));
-}
+FORWARD(hipMemGetAllocationGranularity, cuMemGetAllocationGranularity)
 
 API int hipMemAddressReserve(CUdeviceptr *Address, size_t Size,
                              size_t Alignment, CUdeviceptr Hint,
@@ -302,9 +197,7 @@ API int hipMemAddressReserve(CUdeviceptr *Address, size_t Size,
   DRIVER(cuMemAddressReserve(Address, Size, Alignment, Hint, Flags));
 }
 
-API int hipMemAddressFree(CUdeviceptr Address, size_t Size) {
-  DRIVER(cuMemAddressFree(Address, Size));
-}
+FORWARD(hipMemAddressFree, cuMemAddressFree)
 
 API int hipMemCreate(CUmemHandle *Handle, size_t Size,
                      const CUmemAllocationProp *P, unsigned long long Flags) {
@@ -313,17 +206,9 @@ API int hipMemCreate(CUmemHandle *Handle, size_t Size,
   DRIVER(cuMemCreate(Handle, Size, P, Flags));
 }
 
-API int hipMemExportToShareableHandle(void *File, CUmemHandle Handle, int Type,
-                                      unsigned long long Flags) {
-  DRIVER(cuMemExportToShareableHandle(File, Handle, Type, Flags));
-}
-
-API int hipMemImportFromShareableHandle(CUmemHandle *Handle, void *File,
-                                        int Type) {
-  DRIVER(cuMemImportFromShareableHandle(Handle, File, Type));
-}
-
-API int hipMemRelease(CUmemHandle Handle) { DRIVER(cuMemRelease(Handle)); }
+FORWARD(hipMemExportToShareableHandle, cuMemExportToShareableHandle)
+FORWARD(hipMemImportFromShareableHandle, cuMemImportFromShareableHandle)
+FORWARD(hipMemRelease, cuMemRelease)
 
 API int hipMemMap(CUdeviceptr Address, size_t Size, size_t Offset,
                   CUmemHandle Handle, unsigned long long Flags) {
@@ -332,14 +217,8 @@ API int hipMemMap(CUdeviceptr Address, size_t Size, size_t Offset,
   DRIVER(cuMemMap(Address, Size, Offset, Handle, Flags));
 }
 
-API int hipMemUnmap(CUdeviceptr Address, size_t Size) {
-  DRIVER(cuMemUnmap(Address, Size));
-}
-
-API int hipMemSetAccess(CUdeviceptr Address, size_t Size,
-                        const CUmemAccessDesc *Access, size_t Count) {
-  DRIVER(cuMemSetAccess(Address, Size, Access, Count));
-}
+FORWARD(hipMemUnmap, cuMemUnmap)
+FORWARD(hipMemSetAccess, cuMemSetAccess)
 
 //===----------------------------------------------------------------------===//
 // Code
@@ -373,28 +252,12 @@ API int hipModuleLoadDataEx(CUmodule *M, const void *Image, unsigned, int *,
   return hipModuleLoadData(M, Image);
 }
 
-API int hipModuleUnload(CUmodule M) { DRIVER(cuModuleUnload(M)); }
-
-API int hipModuleGetFunction(CUfunction *F, CUmodule M, const char *Name) {
-  DRIVER(cuModuleGetFunction(F, M, Name));
-}
-
-API int hipModuleGetGlobal(CUdeviceptr *Address, size_t *Size, CUmodule M,
-                           const char *Name) {
-  DRIVER(cuModuleGetGlobal_v2(Address, Size, M, Name));
-}
-
-API int hipFuncGetAttribute(int *Value, int Attribute, CUfunction F) {
-  DRIVER(cuFuncGetAttribute(Value, Attribute, F));
-}
-
-API int hipModuleOccupancyMaxActiveBlocksPerMultiprocessor(int *Blocks,
-                                                           CUfunction F,
-                                                           int BlockThreads,
-                                                           size_t Shared) {
-  DRIVER(cuOccupancyMaxActiveBlocksPerMultiprocessor(Blocks, F, BlockThreads,
-                                                     Shared));
-}
+FORWARD(hipModuleUnload, cuModuleUnload)
+FORWARD(hipModuleGetFunction, cuModuleGetFunction)
+FORWARD(hipModuleGetGlobal, cuModuleGetGlobal_v2)
+FORWARD(hipFuncGetAttribute, cuFuncGetAttribute)
+FORWARD(hipModuleOccupancyMaxActiveBlocksPerMultiprocessor,
+        cuOccupancyMaxActiveBlocksPerMultiprocessor)
 
 /// Dynamic shared memory needs no permission, but has a limit.
 static int allowShared(CUfunction F, unsigned Shared) {
@@ -495,7 +358,7 @@ _Z24hipHccModuleLaunchKernelP18ihipModuleSymbol_tjjjjjjmP12ihipStream_tPPvS4_P11
 
 API int hipExtLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
                            size_t Shared, CUstream S, CUevent, CUevent, int) {
-  return cudaLaunchKernel(Stub, Grid, Block, Args, Shared, S);
+  return hipLaunchKernel(Stub, Grid, Block, Args, Shared, S);
 }
 
 //===----------------------------------------------------------------------===//
@@ -542,24 +405,17 @@ API int hipThreadExchangeStreamCaptureMode(int *Mode) {
   return cuThreadExchangeStreamCaptureMode(Mode);
 }
 
-API int hipEventCreateWithFlags(CUevent *E, unsigned Flags) {
-  DRIVER(cuEventCreate(E, Flags));
-}
-
-API int hipEventDestroy(CUevent E) { DRIVER(cuEventDestroy_v2(E)); }
+FORWARD(hipEventCreateWithFlags, cuEventCreate)
+FORWARD(hipEventDestroy, cuEventDestroy_v2)
 
 API int hipEventRecord(CUevent E, CUstream S) {
   refuseNumbers(S);
   DRIVER(cuEventRecord(E, S));
 }
 
-API int hipEventQuery(CUevent E) { DRIVER(cuEventQuery(E)); }
-
-API int hipEventSynchronize(CUevent E) { DRIVER(cuEventSynchronize(E)); }
-
-API int hipEventElapsedTime(float *Milliseconds, CUevent Start, CUevent End) {
-  DRIVER(cuEventElapsedTime(Milliseconds, Start, End));
-}
+FORWARD(hipEventQuery, cuEventQuery)
+FORWARD(hipEventSynchronize, cuEventSynchronize)
+FORWARD(hipEventElapsedTime, cuEventElapsedTime)
 
 //===----------------------------------------------------------------------===//
 // Graphs
@@ -661,9 +517,7 @@ API int hipGraphMemsetNodeSetParams(CUgraphNode Node,
   DRIVER(cuGraphMemsetNodeSetParams(Node, &New));
 }
 
-API int hipGraphHostNodeSetParams(CUgraphNode Node, const CUhostNodeParams *P) {
-  DRIVER(cuGraphHostNodeSetParams(Node, P));
-}
+FORWARD(hipGraphHostNodeSetParams, cuGraphHostNodeSetParams)
 
 API int hipGraphInstantiate(CUgraphExec *Exec, CUgraph G, CUgraphNode *, char *,
                             size_t) {
@@ -675,27 +529,11 @@ API int hipGraphExecUpdate(CUgraphExec Exec, CUgraph G, CUgraphNode *,
   return cudaGraphExecUpdate(Exec, G, Result);
 }
 
-API int hipGraphClone(CUgraph *Clone, CUgraph G) {
-  DRIVER(cuGraphClone(Clone, G));
-}
-
-API int hipGraphGetEdges(CUgraph G, CUgraphNode *From, CUgraphNode *To,
-                         size_t *Count) {
-  DRIVER(cuGraphGetEdges(G, From, To, Count));
-}
-
-API int hipGraphDestroyNode(CUgraphNode Node) {
-  DRIVER(cuGraphDestroyNode(Node));
-}
-
-API int hipGraphNodeGetType(CUgraphNode Node, int *Type) {
-  DRIVER(cuGraphNodeGetType(Node, Type));
-}
-
-API int hipGraphNodeFindInClone(CUgraphNode *Found, CUgraphNode Original,
-                                CUgraph Clone) {
-  DRIVER(cuGraphNodeFindInClone(Found, Original, Clone));
-}
+FORWARD(hipGraphClone, cuGraphClone)
+FORWARD(hipGraphGetEdges, cuGraphGetEdges)
+FORWARD(hipGraphDestroyNode, cuGraphDestroyNode)
+FORWARD(hipGraphNodeGetType, cuGraphNodeGetType)
+FORWARD(hipGraphNodeFindInClone, cuGraphNodeFindInClone)
 
 API int hipStreamGetCaptureInfo_v2(CUstream S, int *Status,
                                    unsigned long long *Id, CUgraph *G,

@@ -14,12 +14,15 @@
 #ifndef LLVM_MNEME_PIPELINE_PIPELINEPARTS_H
 #define LLVM_MNEME_PIPELINE_PIPELINEPARTS_H
 
+#include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace llvm {
+class BitVector;
+
 namespace mneme {
 
 /// A textual pass pipeline with removable parts: elements between commas at any
@@ -37,6 +40,8 @@ public:
   std::vector<unsigned> partsOfLevel(unsigned Level) const;
 
   void setKept(unsigned Part, bool Kept) { Parts[Part].Kept = Kept; }
+  /// Returns a copy that keeps those of \p Some that are in \p Kept.
+  PipelineParts keep(ArrayRef<unsigned> Some, const BitVector &Kept) const;
   /// Prints the kept parts, without nests that became empty. The result may be
   /// empty.
   std::string print() const;

@@ -7,12 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A group of helper threads.
+/// Threads of Mneme inside an application.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MNEME_LIB_RUNTIME_STORE_CREW_H
-#define MNEME_LIB_RUNTIME_STORE_CREW_H
+#ifndef MNEME_LIB_RUNTIME_BASE_THREADS_H
+#define MNEME_LIB_RUNTIME_BASE_THREADS_H
 
 #include <algorithm>
 #include <cstddef>
@@ -21,6 +21,34 @@
 #include <unistd.h>
 
 namespace mneme {
+
+/// Blocks all signals of the calling thread during its lifetime. Threads that
+/// are started meanwhile block them, too: the application's signal handlers
+/// must not run on Mneme's threads.
+class BlockedSignals {
+public:
+  BlockedSignals() {
+    sigset_t All;
+    sigfillset(&All);
+    pthread_sigmask(SIG_SETMASK, &All, &Before);
+  }
+  BlockedSignals(const BlockedSignals &) = delete;
+  BlockedSignals &operator=(const BlockedSignals &) = delete;
+  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &Before, nullptr); }
+
+private:
+  sigset_t Before;
+};
+
+/// Starts a thread of Mneme, for which nothing waits. \returns an errno value.
+inline int startThread(void *(*Work)(void *), void *Argument) {
+  BlockedSignals Here;
+  pthread_t Thread;
+  int E = pthread_create(&Thread, nullptr, Work, Argument);
+  if (!E)
+    pthread_detach(Thread);
+  return E;
+}
 
 /// Threads that run a function each. Uses POSIX threads, because without
 /// exceptions std::thread would end the application if a thread cannot be
@@ -35,14 +63,10 @@ public:
     Wanted = std::min({Wanted, Others, MaxThreads});
     if (!Wanted)
       return;
-    // The application's signal handlers must not run on Mneme's threads.
-    sigset_t All, Old;
-    sigfillset(&All);
-    pthread_sigmask(SIG_SETMASK, &All, &Old);
+    BlockedSignals Here;
     while (Started != Wanted &&
            !pthread_create(&Threads[Started], nullptr, Work, Argument))
       ++Started;
-    pthread_sigmask(SIG_SETMASK, &Old, nullptr);
   }
   Crew(const Crew &) = delete;
   Crew &operator=(const Crew &) = delete;
@@ -60,4 +84,4 @@ private:
 
 } // namespace mneme
 
-#endif // MNEME_LIB_RUNTIME_STORE_CREW_H
+#endif // MNEME_LIB_RUNTIME_BASE_THREADS_H
