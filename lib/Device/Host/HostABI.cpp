@@ -221,7 +221,7 @@ FunctionCallee host::getPlaceholder(Module &M, StringRef Name) {
     Ty = FunctionType::get(I64, {I32, I32, I64, I64, I32, I32, I32}, false);
   else if (Name == "sync2")
     Ty = FunctionType::get(I64, false);
-  else if (Name == "shared" || Name == "implicitarg")
+  else if (Name == "shared" || Name == "implicitarg" || Name == "frame")
     Ty = FunctionType::get(PointerType::get(C, 0), false);
   else
     Ty = FunctionType::get(I32, false);

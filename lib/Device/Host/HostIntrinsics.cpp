@@ -15,6 +15,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostAsync.h"
+#include "HostMatrix.h"
 #include "IntrinsicLibrary.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/InstIterator.h"
@@ -22,6 +24,7 @@
 #include "llvm/IR/IntrinsicsAMDGPU.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
 #include "llvm/IR/Module.h"
+#include "llvm/IR/PatternMatch.h"
 #include "llvm/Mneme/Device/Host/HostPasses.h"
 
 using namespace llvm;
@@ -49,6 +52,9 @@ private:
 
   Value *lower(IRBuilder<> &B, CallInst &Call);
   Value *lowerByName(IRBuilder<> &B, CallInst &Call);
+  Value *lowerMatrix(IRBuilder<> &B, CallInst &Call, ArrayRef<StringRef> Name);
+  Value *lowerBarrierObject(IRBuilder<> &B, CallInst &Call,
+                            ArrayRef<StringRef> Name);
 
   Value *lowerLaneMask(IRBuilder<> &B, LaneMask Kind);
   Value *lowerBarrier(IRBuilder<> &B, CallInst &Call);
@@ -62,6 +68,12 @@ private:
                          bool Absolute, bool NaNWins);
   Value *lowerCopy(IRBuilder<> &B, CallInst &Call, unsigned Size);
 
+  Value *lowerAsyncCommit(IRBuilder<> &B, CallInst &Call);
+  Value *lowerAsyncWait(IRBuilder<> &B, CallInst &Call);
+  Value *lowerAsyncArrive(IRBuilder<> &B, CallInst &Call);
+  Value *lowerBulkLoad(IRBuilder<> &B, CallInst &Call);
+  Value *lowerBulkStore(IRBuilder<> &B, CallInst &Call);
+  Value *lowerBarrierArrive(IRBuilder<> &B, CallInst &Call);
   Value *lowerSharedSize(IRBuilder<> &B, CallInst &Call);
   Value *lowerMapa(IRBuilder<> &B, CallInst &Call);
   Value *lowerWarpSync(IRBuilder<> &B, CallInst &Call);
@@ -119,6 +131,12 @@ Value *Lowering::lowerBarrier(IRBuilder<> &B, CallInst &Call) {
   Value *Threads = Call.arg_size() > 1 ? Call.getArgOperand(1) : nullptr;
   createSync(B, MNEME_OP_BARRIER, 0, Number, nullptr, Threads,
              B.getInt32(isAligned(Call)));
+  return nullptr;
+}
+
+Value *Lowering::lowerBarrierArrive(IRBuilder<> &B, CallInst &Call) {
+  createSync(B, MNEME_OP_BARRIER_ARRIVE, 0, Call.getArgOperand(0), nullptr,
+             Call.getArgOperand(1));
   return nullptr;
 }
 
@@ -188,17 +206,50 @@ Value *Lowering::lowerReduxFloat(IRBuilder<> &B, CallInst &Call, bool Maximum,
 }
 
 Value *Lowering::lowerCopy(IRBuilder<> &B, CallInst &Call, unsigned Size) {
-  Value *To = Call.getArgOperand(0), *From = Call.getArgOperand(1);
-  MaybeAlign Alignment(Size);
-  if (Call.arg_size() == 2) {
-    B.CreateMemCpyInline(To, Alignment, From, Alignment, B.getInt64(Size));
-    return nullptr;
-  }
-  // Bytes that are not read are zero in the destination.
-  Value *Read = B.CreateBinaryIntrinsic(Intrinsic::umin, Call.getArgOperand(2),
-                                        B.getInt32(Size));
-  B.CreateMemSet(To, B.getInt8(0), Size, Alignment);
-  B.CreateMemCpy(To, Alignment, From, MaybeAlign(1), Read);
+  createAsyncCopy(B, Call.getArgOperand(0), Call.getArgOperand(1),
+                  B.getInt32(Size),
+                  Call.arg_size() > 2 ? Call.getArgOperand(2) : nullptr);
+  return nullptr;
+}
+
+static bool isBulk(const CallInst &Call) {
+  return Call.getCalledFunction()->getName().contains(".bulk.");
+}
+
+Value *Lowering::lowerAsyncCommit(IRBuilder<> &B, CallInst &Call) {
+  createAsyncCommit(B, isBulk(Call));
+  return nullptr;
+}
+
+Value *Lowering::lowerAsyncWait(IRBuilder<> &B, CallInst &Call) {
+  // Waiting for all includes copies that belong to no group yet.
+  if (Call.arg_size() == 0)
+    createAsyncCommit(B, false);
+  createAsyncWait(B, isBulk(Call),
+                  Call.arg_size() ? Call.getArgOperand(0) : B.getInt32(0));
+  return nullptr;
+}
+
+Value *Lowering::lowerAsyncArrive(IRBuilder<> &B, CallInst &Call) {
+  createAsyncArrive(B, Call.getArgOperand(0),
+                    Call.getCalledFunction()->getName().contains(".noinc"));
+  return nullptr;
+}
+
+/// Arguments: to, barrier, from, size [, mask], [policy], flags.
+Value *Lowering::lowerBulkLoad(IRBuilder<> &B, CallInst &Call) {
+  bool MayMulticast = Call.arg_size() == 8;
+  Unsupported =
+      MayMulticast && !match(Call.getArgOperand(6), PatternMatch::m_Zero());
+  if (!Unsupported)
+    createBulkLoad(B, Call.getArgOperand(0), Call.getArgOperand(2),
+                   Call.getArgOperand(3), Call.getArgOperand(1));
+  return nullptr;
+}
+
+Value *Lowering::lowerBulkStore(IRBuilder<> &B, CallInst &Call) {
+  createBulkStore(B, Call.getArgOperand(0), Call.getArgOperand(1),
+                  Call.getArgOperand(2));
   return nullptr;
 }
 
@@ -429,7 +480,71 @@ Value *Lowering::lowerByName(IRBuilder<> &B, CallInst &Call) {
   return nullptr;
 }
 
+/// \returns the parts of a name, without llvm.nvvm.
+static SmallVector<StringRef, 8> splitName(StringRef Name) {
+  SmallVector<StringRef, 8> Parts;
+  if (Name.consume_front("llvm.nvvm."))
+    Name.split(Parts, '.');
+  return Parts;
+}
+
+Value *Lowering::lowerBarrierObject(IRBuilder<> &B, CallInst &Call,
+                                    ArrayRef<StringRef> Name) {
+  std::optional<BarrierOperation> O = parseBarrier(Name.drop_front());
+  Unsupported = !O;
+  if (!O)
+    return nullptr;
+  Value *R =
+      createBarrier(B, *O, Call.getArgOperand(0),
+                    Call.arg_size() > 1 ? Call.getArgOperand(1) : nullptr);
+  return Call.getType()->isVoidTy() ? nullptr
+                                    : convertBits(B, R, Call.getType());
+}
+
+Value *Lowering::lowerMatrix(IRBuilder<> &B, CallInst &Call,
+                             ArrayRef<StringRef> Name) {
+  std::optional<MatrixInstruction> I = parseMatrix(Name);
+  Unsupported = !I;
+  if (!I)
+    return nullptr;
+  // The address, the registers, the stride of wmma.
+  SmallVector<Value *, 24> Args(Call.args()), Inputs;
+  Value *Address = nullptr, *Stride = nullptr;
+  if (I->Kind != MatrixInstruction::Multiply) {
+    Address = Args.front();
+    Args.erase(Args.begin());
+    if (Args.size() > I->getNumInputs())
+      Stride = Args.pop_back_val();
+  }
+  Type *Register = I->getRegisterTy(M.getContext());
+  for (Value *Arg : Args)
+    Inputs.push_back(convertBits(B, Arg, Register));
+  auto *Struct = dyn_cast<StructType>(Call.getType());
+  unsigned NumResults =
+      Struct ? Struct->getNumElements() : !Call.getType()->isVoidTy();
+  Unsupported =
+      Inputs.size() != I->getNumInputs() || NumResults != I->getNumOutputs();
+  if (Unsupported)
+    return nullptr;
+  SmallVector<Value *, 8> Results =
+      createMatrix(B, Library, *I, Inputs, Address, Stride);
+  if (!Struct)
+    return NumResults ? convertBits(B, Results.front(), Call.getType())
+                      : nullptr;
+  Value *R = PoisonValue::get(Struct);
+  for (auto [N, V] : enumerate(Results))
+    R = B.CreateInsertValue(R, convertBits(B, V, Struct->getElementType(N)), N);
+  return R;
+}
+
 Value *Lowering::lower(IRBuilder<> &B, CallInst &Call) {
+  SmallVector<StringRef, 8> Name =
+      splitName(Call.getCalledFunction()->getName());
+  StringRef First = Name.empty() ? StringRef() : Name.front();
+  if (is_contained({"mma", "wmma", "ldmatrix", "stmatrix"}, First))
+    return lowerMatrix(B, Call, Name);
+  if (First == "mbarrier")
+    return lowerBarrierObject(B, Call, Name);
   switch (Call.getIntrinsicID()) {
 #define PLACEHOLDER(ID, NAME)                                                  \
   case Intrinsic::ID:                                                          \
@@ -571,6 +686,7 @@ PreservedAnalyses HostIntrinsicsPass::run(Module &M, ModuleAnalysisManager &) {
       else
         L.narrow(I);
   }
+  createMatrixFrames(M);
   if (Error E = Library.link())
     setLoweringError(M, toString(std::move(E)));
   renumberSites(M);

@@ -80,6 +80,8 @@ struct Site {
   }
   /// \returns whether threads store operands, which the executor processes.
   bool exchanges() const {
+    if (Op == MNEME_OP_MATRIX) // The results are in memory.
+      return true;
     return HasResult && Op != MNEME_OP_BARRIER && Op != MNEME_OP_WARP_SYNC;
   }
 };
@@ -297,6 +299,8 @@ bool RegionBuilder::checkSite(const SyncCall &Sync) {
   switch (Sync.getOp()) {
   case MNEME_OP_NONE:
     return fail("threads wait in a loop for others");
+  case MNEME_OP_BARRIER_ARRIVE:
+    return fail("barrier of some of the threads");
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED: {
     auto *Count = dyn_cast<ConstantInt>(Sync.getB());
@@ -335,7 +339,7 @@ bool RegionBuilder::findSites() {
         computeKnownBits(Sync.getValue(), DL).countMinLeadingZeros() >= 32)
       S.Size = 4;
     auto *Mask = dyn_cast<ConstantInt>(Sync.getMask());
-    if (!S.isBarrier() && S.Op <= MNEME_OP_REDUX &&
+    if (!S.isBarrier() && S.Op <= MNEME_OP_MATRIX &&
         !(Mask && AllLanes.isSubsetOf(Mask->getValue())))
       S.Flags |= MNEME_SITE_MASKED;
     auto IsSmall = [](Value *V) {

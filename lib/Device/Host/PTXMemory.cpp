@@ -143,38 +143,11 @@ void Translator::lowerVectorAtomic(Value *P, unsigned AddressIndex,
 }
 
 void Translator::lowerFence() {
-  if (has("proxy"))
+  if (has("proxy") || has("mbarrier_init"))
     return;
   bool IsBlock = S->Opcode.back() == "cta";
   B.CreateIntrinsic(
       IsBlock ? Intrinsic::nvvm_membar_cta : Intrinsic::nvvm_membar_gl, {});
-}
-
-/// cp.async copies immediately, so waiting for it does nothing.
-void Translator::lowerAsyncCopy() {
-  if (!has("async") || has("bulk") || has("mbarrier")) {
-    Failed = true;
-    return;
-  }
-  if (has("commit_group") || has("wait_group") || has("wait_all"))
-    return;
-  const Operand *Size = operand(2);
-  if (!Size || Size->Kind != Operand::Integer ||
-      !is_contained({4, 8, 16}, Size->Bits)) {
-    Failed = true;
-    return;
-  }
-  Value *To = address(0), *From = address(1);
-  MaybeAlign Alignment(Size->Bits);
-  if (S->Operands.size() == 3) {
-    B.CreateMemCpyInline(To, Alignment, From, Alignment,
-                         B.getInt64(Size->Bits));
-    return;
-  }
-  Value *Read = B.CreateBinaryIntrinsic(
-      Intrinsic::umin, read(3, B.getInt32Ty()), B.getInt32(Size->Bits));
-  B.CreateMemSet(To, B.getInt8(0), Size->Bits, Alignment);
-  B.CreateMemCpy(To, Alignment, From, MaybeAlign(1), Read);
 }
 
 //===----------------------------------------------------------------------===//

@@ -198,10 +198,19 @@ bool Parser::parseStatement(Statement &S) {
   }
   Rest = Rest.drop_front(Opcode.size());
   Opcode.split(S.Opcode, '.');
-  // Cache hints have no effect here.
+  // Cache hints have no effect here, nor have their operands. Neither have the
+  // details of shared::cta, but only some blocks get a multicast.
+  bool HasPolicy = is_contained(S.Opcode, "L2::cache_hint");
+  bool IsMulticast = is_contained(S.Opcode, "multicast::cluster");
   erase_if(S.Opcode, [](StringRef Part) { return Part.contains("::"); });
-  return !S.Opcode.empty() && !S.Opcode.front().empty() &&
-         parseOperands(S.Operands, ';');
+  if (IsMulticast)
+    S.Opcode.push_back("multicast");
+  if (S.Opcode.empty() || S.Opcode.front().empty() ||
+      !parseOperands(S.Operands, ';') || (HasPolicy && S.Operands.empty()))
+    return false;
+  if (HasPolicy)
+    S.Operands.pop_back();
+  return true;
 }
 
 bool Parser::run(SmallVectorImpl<Statement> &Statements) {

@@ -165,7 +165,12 @@ private:
   void lowerTexture();
   void lowerTextureQuery();
   void lowerSurface();
+  void lowerMatrix();
   void lowerFence();
+  void lowerPolicy();
+  void lowerBarrierObject();
+  void lowerAsyncGroup(bool IsBulk);
+  void lowerBulkCopy();
   void lowerAsyncCopy();
   void lowerNothing() {}
   void lowerBarrier();

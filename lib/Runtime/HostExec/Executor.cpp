@@ -198,6 +198,7 @@ static void runWholeBlocks(Worker &W) {
   do {
     setBlockIdx(S.Block, Index);
     Entry(&S.Block, L.Config->Args);
+    finishCopies(S);
   } while (Source.take(Index));
 }
 
@@ -252,6 +253,7 @@ static void runScheduledBlocks(Worker &W) {
     }
     NumSpinning = 0;
     Last->Next = S.Next;
+    finishCopies(S);
     W.Active = --NumLive ? S.Next : nullptr;
     releaseBlock(W, &S);
   }
@@ -262,6 +264,7 @@ static void releaseActive(Worker &W) {
   BlockState *First = W.Active;
   for (BlockState *S = First; S;) {
     BlockState *Next = Scheduled ? S->Next : nullptr;
+    dropCopies(*S);
     releaseBlock(W, S);
     S = Next == First ? nullptr : Next;
   }

@@ -43,6 +43,8 @@ struct WarpState {
   uint64_t Waiting;   ///< At a warp operation.
 };
 
+struct AsyncState;
+
 /// The state of a live block. A worker has one; it has more only when blocks
 /// spin, waiting for others (grid barriers).
 struct BlockState {
@@ -54,6 +56,8 @@ struct BlockState {
   bool PlainBarriers;
   uint64_t BarrierNumber; ///< Of the first thread that arrived.
   uint32_t NumAtBarrier;
+  /// Threads that have arrived at a barrier by number without waiting there.
+  uint32_t NumArrived[16];
   uint32_t Arrangement; ///< Random schedules: how a step orders its threads.
   uint32_t HeldWarps;   ///< Random schedules: warps that do not run now.
   size_t ThreadsSize; ///< Mapped bytes, like all sizes below.
@@ -62,6 +66,7 @@ struct BlockState {
   size_t FramesSize;
   size_t StacksSize;
   uint8_t *Stacks;
+  AsyncState *Async; ///< Pending copies; null until the first one.
   BlockState *Next; ///< In the worker's ring of live blocks, or in its free
                     ///< list.
 };
@@ -182,6 +187,13 @@ StepResult stepBlock(Worker &W, BlockState &S);
 StepResult stepAtRandom(Worker &W, BlockState &S);
 /// Chooses when the worker's random schedule preempts the next thread.
 void drawQuantum(Worker &W);
+
+// Async.cpp
+
+/// Makes the pending copies of \p S, which has ended, to global memory.
+void finishCopies(BlockState &S);
+/// Forgets the pending copies of \p S, which was left.
+void dropCopies(BlockState &S);
 
 // Faults.cpp
 

@@ -21,6 +21,7 @@
 
 #include "Scheduler.h"
 #include "Executor.h"
+#include <string.h>
 
 using namespace mneme::host;
 
@@ -288,6 +289,8 @@ void mneme::host::executeWarpOp(MnemeHostThread *Warp, uint64_t Group,
     return match(Warp, Group);
   case MNEME_OP_REDUX:
     return reduce(Warp, Group);
+  case MNEME_OP_MATRIX:
+    return executeMatrixOp(Warp, Group);
   case MNEME_OP_CONVERGE:
     forEachLane(Group, [&](unsigned Lane) { Warp[Lane].Result = Group; });
     return;
@@ -396,6 +399,7 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
   S.Live = B.NumThreads;
   S.PlainBarriers = true;
   S.NumAtBarrier = 0;
+  memset(S.NumArrived, 0, sizeof(S.NumArrived));
   S.HeldWarps = 0;
   S.Arrangement = W.Launch->Config->Random ? W.Random.below(4) : 0;
 
@@ -467,6 +471,11 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
   case MNEME_OP_PREEMPT:
     P.Runnable |= Lane;
     return true;
+  case MNEME_OP_BARRIER_ARRIVE:
+    ++S.NumArrived[T.Mask & 15];
+    S.PlainBarriers = false;
+    P.Runnable |= Lane;
+    return true;
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED:
     P.AtBarrier |= Lane;
@@ -498,8 +507,11 @@ static bool releaseNamed(BlockState &S, unsigned WaveSize, uint64_t Number,
     ++Arrived;
     True += T.Op == MNEME_OP_BARRIER_RED && T.Value != 0;
   });
-  if (Arrived < (Count && Count < S.Live ? Count : S.Live))
+  uint32_t &Others = S.NumArrived[Number & 15];
+  const uint32_t Possible = S.Live + Others;
+  if (Arrived + Others < (Count && Count < Possible ? Count : Possible))
     return false;
+  Others = 0;
   ForEachThere([&](WarpState &P, unsigned Lane, MnemeHostThread &T) {
     P.AtBarrier &= ~bit(Lane);
     --S.NumAtBarrier;

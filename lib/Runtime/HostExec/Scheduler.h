@@ -23,6 +23,10 @@ namespace host {
 /// Result (and Result2) of each.
 void executeWarpOp(MnemeHostThread *Warp, uint64_t Group, unsigned WaveSize);
 
+/// Performs a matrix instruction. Ends the launch if \p Group is not a whole
+/// warp at one instruction.
+void executeMatrixOp(MnemeHostThread *Warp, uint64_t Group);
+
 } // namespace host
 } // namespace mneme
 

@@ -39,6 +39,20 @@ extern uint64_t __mneme_host_sync(uint32_t, uint32_t, uint64_t, uint64_t,
                                   uint32_t, uint32_t, uint32_t);
 extern void __mneme_host_yield(void);
 extern void __mneme_host_preempt(uint32_t);
+extern void __mneme_host_async_copy(uint32_t, uint32_t, uint8_t *,
+                                    const uint8_t *, uint32_t, uint32_t);
+extern void __mneme_host_async_commit(uint32_t, uint32_t);
+extern void __mneme_host_async_wait(uint32_t, uint32_t, uint32_t);
+extern void __mneme_host_async_arrive(uint32_t, uint64_t *, uint32_t);
+extern void __mneme_host_async_load(uint8_t *, const uint8_t *, uint32_t,
+                                    uint64_t *);
+extern void __mneme_host_mbarrier_init(uint64_t *, uint32_t);
+extern void __mneme_host_mbarrier_inval(uint64_t *);
+extern uint64_t __mneme_host_mbarrier_arrive(uint64_t *, uint32_t, uint32_t,
+                                             uint32_t);
+extern void __mneme_host_mbarrier_expect(uint64_t *, int32_t);
+extern uint32_t __mneme_host_mbarrier_pending(uint64_t);
+extern uint32_t __mneme_host_mbarrier_test(uint64_t *, uint64_t, uint32_t);
 extern void __mneme_host_trap(void);
 extern void __mneme_host_unsupported(const char *);
 extern uint64_t __mneme_host_clock(void);
@@ -148,6 +162,17 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_sync),
     SELF(__mneme_host_yield),
     SELF(__mneme_host_preempt),
+    SELF(__mneme_host_async_copy),
+    SELF(__mneme_host_async_commit),
+    SELF(__mneme_host_async_wait),
+    SELF(__mneme_host_async_arrive),
+    SELF(__mneme_host_async_load),
+    SELF(__mneme_host_mbarrier_init),
+    SELF(__mneme_host_mbarrier_inval),
+    SELF(__mneme_host_mbarrier_arrive),
+    SELF(__mneme_host_mbarrier_expect),
+    SELF(__mneme_host_mbarrier_pending),
+    SELF(__mneme_host_mbarrier_test),
     SELF(__mneme_host_trap),
     SELF(__mneme_host_unsupported),
     SELF(__mneme_host_clock),

@@ -1,7 +1,7 @@
 ; RUN: mneme-pass-opt -S -passes=mneme-host-intrinsics,verify %s | FileCheck %s
 
 ; Text of what has no meaning.
-; CHECK: c"llvm.nvvm.barrier.cta.arrive.count\00"
+; CHECK: c"llvm.nvvm.wgmma.fence.sync.aligned\00"
 ; CHECK-NOT: @llvm.nvvm
 
 ; CHECK-LABEL: define float @arithmetic(
@@ -58,8 +58,10 @@ define i32 @registers() {
 
 ; CHECK-LABEL: define void @others(
 ; CHECK-NEXT: fence acq_rel
-; CHECK-NEXT: call void @llvm.memcpy.inline.p3.p1.i64(ptr addrspace(3) align 16 %s, ptr addrspace(1) align 16 %g, i64 16
-; CHECK-NEXT: call void @__mneme_host_unsupported(ptr @mneme.unsupported)
+; CHECK: call void @__mneme_host_async_copy(i32 %{{.*}}, i32 0, ptr %{{.*}}, ptr %{{.*}}, i32 16, i32 16)
+; CHECK: call void @__mneme_host_async_commit(
+; CHECK: call void @__mneme_host_async_wait(i32 %{{.*}}, i32 0, i32 0)
+; CHECK: call void @__mneme_host_unsupported(ptr @mneme.unsupported)
 ; CHECK-NEXT: call void @__mneme_host_trap()
 ; CHECK-NEXT: ret void
 define void @others(ptr addrspace(3) %s, ptr addrspace(1) %g) {
@@ -67,7 +69,7 @@ define void @others(ptr addrspace(3) %s, ptr addrspace(1) %g) {
   call void @llvm.nvvm.membar.gl()
   call void @llvm.nvvm.cp.async.cg.shared.global.16(ptr addrspace(3) %s, ptr addrspace(1) %g)
   call void @llvm.nvvm.cp.async.wait.all()
-  call void @llvm.nvvm.barrier.cta.arrive.count(i32 0, i32 32)
+  call void @llvm.nvvm.wgmma.fence.sync.aligned()
   call void @llvm.trap()
   ret void
 }

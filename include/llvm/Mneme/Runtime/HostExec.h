@@ -51,6 +51,10 @@ enum MnemeHostOp {
   MNEME_OP_CONVERGE = 7,
   MNEME_OP_REDUX = 8, ///< Mode 0 add 1 min 2 max 3 umin 4 umax 5 and 6 or 7
                       ///< xor.
+  /// A matrix instruction; Value = the lane's MnemeMatrixFrame.
+  MNEME_OP_MATRIX = 9,
+  /// barrier.arrive: as MNEME_OP_BARRIER, but the thread does not wait.
+  MNEME_OP_BARRIER_ARRIVE = 10,
   MNEME_OP_WAVE_BALLOT = 20,   ///< AMDGPU, no mask, 64 lanes.
   MNEME_OP_WAVE_PERMUTE = 21,  ///< ds.bpermute; B = byte address.
   MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane.

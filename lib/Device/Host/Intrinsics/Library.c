@@ -18,5 +18,6 @@
 #include "Half.c"
 #include "Integer.c"
 #include "Memory.c"
+#include "Matrix.c"
 #include "AMDGCN.c"
 // clang-format on

@@ -18,6 +18,8 @@
 ///   i32 @mneme.host.dynshared()       offset of dynamic shared memory in it
 ///   i32 @mneme.host.dynsize()         bytes of dynamic shared memory
 ///   ptr @mneme.host.implicitarg()     AMDGPU implicit arguments
+///   ptr @mneme.host.frame()           the frame of matrix instructions, up to
+///                                     mneme-host-intrinsics
 ///   i64 @mneme.host.sync(i32 op, i32 mode, i64 mask, i64 value,
 ///                        i32 b, i32 c, i32 site)
 ///                                     op (MnemeHostOp), mode and site are
