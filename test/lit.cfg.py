@@ -131,8 +131,6 @@ for version in range(19, 22):
     built = os.path.exists(os.path.join(config.mneme_lib_dir, "MnemePass-%d.so" % version))
     if built and shutil.which("clang++-%d" % version):
         config.available_features.add("pass-%d" % version)
-    if shutil.which("opt-%d" % version) and shutil.which("llc-%d" % version):
-        config.available_features.add("llvm-%d" % version)
 # What programs are built with, besides clang and Ninja.
 for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"]:
     if shutil.which(builder):
