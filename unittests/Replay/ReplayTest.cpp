@@ -1308,6 +1308,21 @@ TEST_F(GPUSessionTest, RunsOnlyCodeForTheDevice) {
                         "cannot run: use --device=host"));
 }
 
+TEST_F(GPUSessionTest, ImagesHaveGapsBetweenArguments) {
+  K.Args[1].Offset = 32;
+  EXPECT_THAT_EXPECTED(
+      plan(), FailedWithMessage("argument 1 of kernel 'add' has 4 bytes at "
+                                "offset 8 in the recorded IR, 4 at 32 in the "
+                                "recording"));
+  K.Image.File = "RecordedImage_" + std::string(32, '2') + ".cubin";
+  K.Image.Digest = std::string(32, '2');
+  K.Image.Arch = "sm_90";
+  K.Image.IsOnly = true;
+  EXPECT_THAT_EXPECTED(plan(), Succeeded());
+  K.Args[1].Size = 8;
+  EXPECT_THAT_EXPECTED(plan(), Failed());
+}
+
 //===----------------------------------------------------------------------===//
 // Does a launch read what it writes?
 //===----------------------------------------------------------------------===//
