@@ -456,7 +456,7 @@ json::Value mneme::makeReport(const ReplayPlan &Plan, const ReplayResult &R) {
   json::Value Result = toJSON(R);
   const ReplayOptions &Options = Plan.options();
   json::Object &Tools = *Result.getAsObject()->getObject("toolchain");
-  Tools["recorded"] = orNull(Plan.kernel().Toolchain);
+  Tools["application"] = orNull(Plan.kernel().Toolchain);
   Tools["opt_tool"] = describeTool(Options.OptTool);
   Tools["llc_tool"] = describeTool(Options.LlcTool);
   std::optional<Occupancy> O = getLaunchOccupancy(Plan, R);
