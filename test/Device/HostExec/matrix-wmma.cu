@@ -4,10 +4,9 @@
 // plain loops. All values are small integers, whose sums are exact on every device.
 //
 // RUN: rm -rf %t.*
-// RUN: %cuda_cc -O0 %s -o %t.O0
-// RUN: llvm-mneme-record --device=host -o %t.0 -- %t.O0 | FileCheck %s
-// RUN: %cuda_cc -O3 %s -o %t.O3
-// RUN: env MNEME_HOST_FINISH=none llvm-mneme-record --device=host -o %t.1 -- %t.O3 | FileCheck %s
+// RUN: %cuda_cc -O1 %s -o %t.app
+// RUN: env MNEME_HOST_STRATEGY=fiber llvm-mneme-record --device=host -o %t.rec -- %t.app | FileCheck %s
+// RUN: env MNEME_HOST_FINISH=none llvm-mneme-record --device=host --no-record -- %t.app | FileCheck %s
 // CHECK: all right
 
 #include "Inputs/check.h"
