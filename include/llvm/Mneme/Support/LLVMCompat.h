@@ -84,17 +84,20 @@ inline void createNVPTXBarrier(IRBuilderBase &B) {
 #endif
 }
 
-/// Calls \p Add(PassManager) at the end of the optimizer. LLVM tells the phase
-/// of LTO since version 20.
+/// Calls \p Add(PassManager, Phase) at the end of the optimizer. LLVM tells the
+/// phase of LTO since version 20; before, it is None.
 template <typename Callback>
 void registerOptimizerLast(PassBuilder &PB, Callback Add) {
 #if LLVM_VERSION_MAJOR >= 20
-  PB.registerOptimizerLastEPCallback([=](ModulePassManager &MPM,
-                                         OptimizationLevel,
-                                         ThinOrFullLTOPhase) { Add(MPM); });
+  PB.registerOptimizerLastEPCallback(
+      [=](ModulePassManager &MPM, OptimizationLevel, ThinOrFullLTOPhase Phase) {
+        Add(MPM, Phase);
+      });
 #else
   PB.registerOptimizerLastEPCallback(
-      [=](ModulePassManager &MPM, OptimizationLevel) { Add(MPM); });
+      [=](ModulePassManager &MPM, OptimizationLevel) {
+        Add(MPM, ThinOrFullLTOPhase::None);
+      });
 #endif
 }
 

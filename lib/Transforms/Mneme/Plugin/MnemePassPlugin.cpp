@@ -181,12 +181,12 @@ static mneme::ApplyOptions getApplyOptions() {
 
 /// Returns the option that makes the linker optimize the device module again;
 /// empty if there is none.
-static StringRef findLaterOptimizer() {
-  CommandLine Own("self");
-  if (any_of(Own.words(),
-             [](StringRef Word) { return Word.starts_with("-flto"); }))
+static StringRef findLaterOptimizer(ThinOrFullLTOPhase Phase) {
+  if (Phase == ThinOrFullLTOPhase::ThinLTOPreLink ||
+      Phase == ThinOrFullLTOPhase::FullLTOPreLink)
     return "-foffload-lto";
   // For AMD GPUs, without -flto.
+  CommandLine Own("self");
   if (!Own.contains("-emit-llvm-bc") ||
       CommandLine(driverProcess()).contains("-emit-llvm"))
     return "";
@@ -202,9 +202,10 @@ static void registerApply(PassBuilder &PB) {
         MPM.addPass(mneme::ApplyPass(getApplyOptions(),
                                      getCaptureOptions(Level), Applied));
       });
-  mneme::registerOptimizerLast(PB, [=](ModulePassManager &MPM) {
-    MPM.addPass(mneme::ReplacePass(Applied, findLaterOptimizer()));
-  });
+  mneme::registerOptimizerLast(
+      PB, [=](ModulePassManager &MPM, ThinOrFullLTOPhase Phase) {
+        MPM.addPass(mneme::ReplacePass(Applied, findLaterOptimizer(Phase)));
+      });
 }
 
 static void registerPlugin(PassBuilder &PB) {
