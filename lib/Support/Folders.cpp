@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/ADT/SmallString.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Runtime/BlockedSignals.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
@@ -45,19 +46,6 @@ namespace {
 struct ClosedAtEnd {
   const int FD;
   ~ClosedAtEnd() { ::close(FD); }
-};
-
-/// No signal interrupts this thread in the scope.
-struct BlockedSignals {
-  BlockedSignals() {
-    sigset_t All;
-    sigfillset(&All);
-    ::pthread_sigmask(SIG_SETMASK, &All, &Before);
-  }
-  ~BlockedSignals() { ::pthread_sigmask(SIG_SETMASK, &Before, nullptr); }
-
-private:
-  sigset_t Before;
 };
 } // namespace
 

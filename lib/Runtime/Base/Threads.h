@@ -14,31 +14,15 @@
 #ifndef MNEME_LIB_RUNTIME_BASE_THREADS_H
 #define MNEME_LIB_RUNTIME_BASE_THREADS_H
 
+#include "llvm/Mneme/Runtime/BlockedSignals.h"
 #include <algorithm>
 #include <cstddef>
 #include <pthread.h>
-#include <signal.h>
 #include <unistd.h>
 
 namespace mneme {
 
-/// Blocks all signals of the calling thread during its lifetime. Threads that
-/// are started meanwhile block them, too: the application's signal handlers
-/// must not run on Mneme's threads.
-class BlockedSignals {
-public:
-  BlockedSignals() {
-    sigset_t All;
-    sigfillset(&All);
-    pthread_sigmask(SIG_SETMASK, &All, &Before);
-  }
-  BlockedSignals(const BlockedSignals &) = delete;
-  BlockedSignals &operator=(const BlockedSignals &) = delete;
-  ~BlockedSignals() { pthread_sigmask(SIG_SETMASK, &Before, nullptr); }
-
-private:
-  sigset_t Before;
-};
+using llvm::mneme::BlockedSignals;
 
 /// Starts a thread of Mneme, for which nothing waits. \returns an errno value.
 inline int startThread(void *(*Work)(void *), void *Argument) {
