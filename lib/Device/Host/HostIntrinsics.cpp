@@ -538,13 +538,6 @@ Value *Lowering::lowerMatrix(IRBuilder<> &B, CallInst &Call,
 }
 
 Value *Lowering::lower(IRBuilder<> &B, CallInst &Call) {
-  SmallVector<StringRef, 8> Name =
-      splitName(Call.getCalledFunction()->getName());
-  StringRef First = Name.empty() ? StringRef() : Name.front();
-  if (is_contained({"mma", "wmma", "ldmatrix", "stmatrix"}, First))
-    return lowerMatrix(B, Call, Name);
-  if (First == "mbarrier")
-    return lowerBarrierObject(B, Call, Name);
   switch (Call.getIntrinsicID()) {
 #define PLACEHOLDER(ID, NAME)                                                  \
   case Intrinsic::ID:                                                          \
@@ -594,8 +587,16 @@ Value *Lowering::lower(IRBuilder<> &B, CallInst &Call) {
     return FUNCTION(B, Call);
 #include "HostIntrinsics.def"
   default:
-    return lowerByName(B, Call);
+    break;
   }
+  SmallVector<StringRef, 8> Name =
+      splitName(Call.getCalledFunction()->getName());
+  StringRef First = Name.empty() ? StringRef() : Name.front();
+  if (is_contained({"mma", "wmma", "ldmatrix", "stmatrix"}, First))
+    return lowerMatrix(B, Call, Name);
+  if (First == "mbarrier")
+    return lowerBarrierObject(B, Call, Name);
+  return lowerByName(B, Call);
 }
 
 void Lowering::run(CallInst &Call) {
