@@ -101,7 +101,6 @@ private:
   void finishJob(Connection &C);
   Expected<std::string> finishLoadModule(Connection &C, StringRef Answer);
   Expected<std::string> finishLoadLibrary(Connection &C, StringRef Result);
-  /// \returns whether the module of the request is loaded, and answers then.
   /// Answers if the module is known, else starts \p Load, which finds \p Code
   /// in the connection.
   Error startModule(Connection &C, StringRef Body, const Digest128 &Module,
