@@ -61,6 +61,12 @@ static void clear(AsyncState &A) {
   A.Unused = 1;
 }
 
+[[noreturn]] static void leaveWithoutMemory(Worker &W) {
+  leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+              "no memory for the asynchronous copies of kernel '%s'",
+              W.Launch->Kernel->Name);
+}
+
 static AsyncState &getState(Worker &W) {
   BlockState &S = *W.Active;
   if (S.Async)
@@ -70,9 +76,7 @@ static AsyncState &getState(Worker &W) {
   void *P = mmap(nullptr, Size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (P == MAP_FAILED)
-    leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
-                "no memory for the asynchronous copies of kernel '%s'",
-                W.Launch->Kernel->Name);
+    leaveWithoutMemory(W);
   S.Async = static_cast<AsyncState *>(P);
   S.Async->Size = Size;
   S.Async->Capacity = Capacity;
@@ -91,9 +95,7 @@ static uint32_t take(Worker &W) {
     size_t Size = A.Size + A.Capacity * sizeof(AsyncCopy);
     void *P = mremap(&A, A.Size, Size, MREMAP_MAYMOVE);
     if (P == MAP_FAILED)
-      leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
-                  "no memory for the asynchronous copies of kernel '%s'",
-                  W.Launch->Kernel->Name);
+      leaveWithoutMemory(W);
     AsyncState *Moved = W.Active->Async = static_cast<AsyncState *>(P);
     Moved->Size = Size;
     Moved->Capacity *= 2;

@@ -16,11 +16,13 @@
 
 #include "Executor.h"
 #include "Scheduler.h"
+#include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Mneme/Runtime/HostMatrix.h"
 #include <math.h>
 #include <string.h>
 
 using namespace mneme::host;
+using llvm::mneme::halfToDouble;
 
 static constexpr unsigned Lanes = 32;
 static constexpr unsigned MaxRows = 32, MaxColumns = 32, MaxDepth = 256;
@@ -37,22 +39,12 @@ template <typename To, typename From> static To bitsAs(From V) {
 // Formats
 //===----------------------------------------------------------------------===//
 
-/// Widens a format with a sign, \p Exponent bits and \p Fraction bits. The
-/// largest exponent is that of infinity and NaN if \p HasInfinity.
-static float widen(uint32_t Bits, unsigned Exponent, unsigned Fraction,
-                   bool HasInfinity) {
-  uint32_t Sign = Bits >> (Exponent + Fraction) & 1;
-  uint32_t Magnitude = Bits & ((1u << (Exponent + Fraction)) - 1);
-  // As a float, the magnitude is smaller by the difference of the biases.
-  unsigned Difference = 127 - ((1u << (Exponent - 1)) - 1);
-  float F = bitsAs<float>(Magnitude << (23 - Fraction)) *
-            bitsAs<float>((127 + Difference) << 23);
-  if (HasInfinity && Magnitude >> Fraction == (1u << Exponent) - 1)
-    F = bitsAs<float>(0x7f800000u | Magnitude << (23 - Fraction));
-  return Sign ? -F : F;
+/// e4m3 has no infinity, one NaN, and the exponent of half plus 8.
+static double readE4M3(uint32_t Bits) {
+  if ((Bits & 0x7f) == 0x7f)
+    return NAN;
+  return halfToDouble((Bits & 0x80) << 8 | (Bits & 0x7f) << 7) * 256;
 }
-
-static float readHalf(uint32_t Bits) { return widen(Bits, 5, 10, true); }
 
 /// Rounds to the nearest half, ties to even. There is one NaN.
 static uint32_t writeHalf(float F) {
@@ -72,16 +64,17 @@ static uint32_t writeHalf(float F) {
 static float readFloat(unsigned Type, uint32_t Bits) {
   switch (Type) {
   case MNEME_MATRIX_f16:
-    return readHalf(Bits);
+    return static_cast<float>(halfToDouble(Bits));
   case MNEME_MATRIX_bf16:
     return bitsAs<float>(Bits << 16);
   case MNEME_MATRIX_tf32:
     // The lower bits are not part of the number.
     return bitsAs<float>(Bits & 0xffffe000);
   case MNEME_MATRIX_e4m3:
-    return (Bits & 0x7f) == 0x7f ? NAN : widen(Bits, 4, 3, false);
+    return static_cast<float>(readE4M3(Bits));
   case MNEME_MATRIX_e5m2:
-    return widen(Bits, 5, 2, true);
+    // The upper half of a half.
+    return static_cast<float>(halfToDouble(Bits << 8));
   default:
     return bitsAs<float>(Bits);
   }
