@@ -17,7 +17,6 @@
 #include "llvm/IR/Module.h"
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -31,7 +30,7 @@ std::vector<BufferPlace> mneme::findBufferPlaces(const ReplayPlan &Plan) {
   for (auto [Arg, Bytes] : enumerate(Plan.state().args()))
     for (unsigned At = 0; At + 8 <= Bytes.size(); At += 8) {
       uint64_t Word = support::endian::read64le(Bytes.data() + At);
-      std::optional<size_t> Region = findRegionOf(Plan.state(), Word);
+      std::optional<size_t> Region = Plan.state().findRegionOf(Word);
       if (!Region)
         continue;
       const SnapshotRegion &Info = Plan.state().regions()[*Region].Info;

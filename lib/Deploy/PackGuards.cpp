@@ -20,7 +20,6 @@
 #include "llvm/Mneme/Deploy/CompileAhead.h"
 #include "llvm/Mneme/Deploy/LaunchShape.h"
 #include "llvm/Mneme/Process/ChildTask.h"
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -263,7 +262,7 @@ Error GuardMaker::guardWords(unsigned Arg, StringRef Bytes,
     uint64_t Word = support::endian::read64le(Bytes.data() + At);
     if (Guarded.find_first_in(At, At + sizeof(uint64_t)) < 0)
       continue;
-    std::optional<size_t> Region = findRegionOf(Plan.state(), Word);
+    std::optional<size_t> Region = Plan.state().findRegionOf(Word);
     if (!Region)
       continue;
     Found.push_back({Arg, At, Word, &Plan.state().regions()[*Region].Info});

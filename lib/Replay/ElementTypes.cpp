@@ -23,7 +23,6 @@
 #include "llvm/IR/Operator.h"
 #include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
@@ -154,7 +153,7 @@ private:
     if (Offset > Bytes.size() || Bytes.size() - Offset < 8)
       return std::nullopt;
     uint64_t Address = support::endian::read64le(Bytes.data() + Offset);
-    std::optional<size_t> Region = findRegionOf(State, Address);
+    std::optional<size_t> Region = State.findRegionOf(Address);
     if (!Region)
       return std::nullopt;
     return Place{*Region, Address - State.regions()[*Region].Info.Address};

@@ -22,7 +22,6 @@
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/Endian.h"
 
@@ -109,7 +108,7 @@ bool ReplayPlan::canReadWhatItWrites() const {
     if (!OnlyReads && !A.hasAttribute(Attribute::WriteOnly))
       return true;
     std::optional<size_t> Region =
-        findRegionOf(*State, support::endian::read64le(Bytes.data()));
+        State->findRegionOf(support::endian::read64le(Bytes.data()));
     if (!Region)
       return true;
     (OnlyReads ? Read : Written).insert(*Region);

@@ -20,7 +20,6 @@
 #include "llvm/ADT/StringSwitch.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Session.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -385,7 +384,7 @@ void Perturber::note(const Twine &Name, const Outcome &Found) {
 bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
   for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
     uint64_t Word = support::endian::read64le(&Contents[At]);
-    if (Word && (findRegionOf(State, Word) || findRegionOf(State, Word - 1)))
+    if (Word && (State.findRegionOf(Word) || State.findRegionOf(Word - 1)))
       return true;
   }
   return false;
@@ -395,7 +394,7 @@ bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
 bool Perturber::isReachable(size_t Region) const {
   auto LeadsThere = [&](StringRef Arg) {
     for (size_t At = 0; At + 8 <= Arg.size(); At += 8)
-      if (findRegionOf(State, support::endian::read64le(Arg.data() + At)) ==
+      if (State.findRegionOf(support::endian::read64le(Arg.data() + At)) ==
           Region)
         return true;
     return false;

@@ -6,7 +6,6 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "llvm/Mneme/Replay/FindRegion.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Support/ThreadPool.h"
 #include <algorithm>
@@ -67,12 +66,11 @@ size_t RecordedState::findRegion(uint64_t Address) const {
   return Next - Regions.begin() - 1;
 }
 
-std::optional<size_t> mneme::findRegionOf(const RecordedState &State,
-                                          uint64_t Address) {
-  size_t Region = State.findRegion(Address);
-  if (Region >= State.regions().size()) // In front of the first one.
+std::optional<size_t> RecordedState::findRegionOf(uint64_t Address) const {
+  size_t Region = findRegion(Address);
+  if (Region >= Regions.size()) // In front of the first one.
     return std::nullopt;
-  const SnapshotRegion &Info = State.regions()[Region].Info;
+  const SnapshotRegion &Info = Regions[Region].Info;
   return Address - Info.Address < Info.Size ? std::optional(Region)
                                             : std::nullopt;
 }

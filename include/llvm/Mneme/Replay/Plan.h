@@ -165,6 +165,10 @@ public:
   }
   /// Returns the region that contains an address of stored() or changed().
   size_t findRegion(uint64_t Address) const;
+  /// Returns the region that contains a byte at \p Address, which may be any
+  /// number; unset if none does. A number in the arena's range need not be an
+  /// address.
+  std::optional<size_t> findRegionOf(uint64_t Address) const;
   /// Returns the handles of all texture and surface objects, sorted.
   std::vector<uint64_t> handles() const;
 
