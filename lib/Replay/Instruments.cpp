@@ -8,7 +8,6 @@
 
 #include "Instruments.h"
 #include "llvm/ADT/StringExtras.h"
-#include "llvm/Analysis/FunctionPropertiesAnalysis.h"
 #include "llvm/Analysis/IR2Vec.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/IR/DiagnosticInfo.h"
@@ -20,6 +19,7 @@
 #include "llvm/IR/PassManager.h"
 #include "llvm/Mneme/Compile/InstructionMix.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
+#include "llvm/Mneme/IRUtils/KernelFeatures.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -172,37 +172,6 @@ Error Instruments::seeHostCode(StringRef Object) {
 // Features
 //===----------------------------------------------------------------------===//
 
-/// Converts the output of LLVM's FunctionPropertiesAnalysis, such as
-/// "BasicBlockCount: 3", to JSON.
-static json::Object getProperties(const Function &F) {
-  DominatorTree DT(const_cast<Function &>(F));
-  LoopInfo LI(DT);
-  std::string Text;
-  raw_string_ostream OS(Text);
-  FunctionPropertiesInfo::getFunctionPropertiesInfo(F, DT, LI, nullptr)
-      .print(OS);
-  json::Object Properties;
-  for (StringRef Line : split(Text, '\n')) {
-    auto [Name, Value] = Line.split(": ");
-    int64_t Number;
-    if (!Value.trim().getAsInteger(10, Number))
-      Properties[Name.str()] = Number;
-  }
-  return Properties;
-}
-
-/// Counts in the whole module: called functions belong to the kernel.
-static json::Object countOpcodes(const Module &M) {
-  std::map<StringRef, int64_t> Counts;
-  for (const Function &F : M)
-    for (const Instruction &I : instructions(F))
-      ++Counts[I.getOpcodeName()];
-  json::Object Opcodes;
-  for (auto [Name, Count] : Counts)
-    Opcodes[Name.str()] = Count;
-  return Opcodes;
-}
-
 Error Instruments::embed(const Module &M, json::Object &Out) {
   LLVMOptionScope Scope;
   if (Error E = Scope.enter({{"ir2vec-vocab-path", O.Vocabulary}}))
@@ -240,8 +209,7 @@ Error Instruments::describe(StringRef Stage, const Module &M) {
   LLVMOptionScope Scope;
   if (Error E = Plan.compiler().enterLLVMOptions(Scope))
     return E;
-  json::Object Out{{"function", getProperties(*F)},
-                   {"opcodes", countOpcodes(M)}};
+  json::Object Out = getKernelFeatures(M, *F);
   if (!O.Vocabulary.empty())
     if (Error E = embed(M, Out))
       return E;
