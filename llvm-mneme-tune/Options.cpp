@@ -11,6 +11,7 @@
 #include "llvm/Mneme/Deploy/JudgeFlags.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
+#include "llvm/Mneme/StudyLog/WarmStart.h"
 #include "llvm/Mneme/Support/CommandHelp.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Words.h"
@@ -127,6 +128,18 @@ static cl::opt<std::string>
 static cl::opt<uint64_t>
     Seed("seed", cl::desc("Seed of the sampler's random numbers (default 0)"),
          cl::value_desc("n"), cl::cat(Cat));
+static cl::list<std::string> WarmFrom(
+    "warm-from",
+    cl::desc("Also begin with the fastest configurations of the earlier "
+             "studies in this folder: of the same kernel, and of similar "
+             "ones; repeatable"),
+    cl::value_desc("folder"), cl::cat(Cat));
+static cl::opt<std::string> StudyStore(
+    "study-store",
+    cl::desc("Folder that remembers finished studies, to begin with their "
+             "fastest configurations (default: MNEME_STUDY_STORE, or "
+             "~/.local/state/mneme/studies), or off"),
+    cl::value_desc("folder|off"), cl::cat(Cat));
 static cl::opt<uint64_t>
     Trials("trials",
            cl::desc("Number of configurations to try. Default: 200, unless "
@@ -578,6 +591,13 @@ static Error readLimits(TuneOptions &O) {
                 Pairs.getValue(), Retest.getValue(), MaxSamples)
             .str());
   O.Budget = Budget;
+  O.WarmFrom.assign(WarmFrom.begin(), WarmFrom.end());
+  if (StudyStore.getNumOccurrences() && StudyStore.empty())
+    return createStringError("--study-store: expected a folder or off");
+  O.StudyStore = StudyStore.getNumOccurrences() ? StudyStore.getValue()
+                                                : getDefaultStudyStore();
+  if (O.StudyStore == "off")
+    O.StudyStore.clear();
   T.Trials = Trials;
   if (!Trials && !Budget.getNumOccurrences() && !UntilExhausted)
     T.Trials = 200;

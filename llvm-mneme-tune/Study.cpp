@@ -8,14 +8,18 @@
 
 #include "Tune.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/IRUtils/KernelFeatures.h"
 #include "llvm/Mneme/Process/Child.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Report/Summary.h"
 #include "llvm/Mneme/StudyLog/Journal.h"
+#include "llvm/Mneme/StudyLog/WarmStart.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Printable.h"
@@ -51,7 +55,8 @@ std::string mneme::makeFileName(StringRef Kernel) {
 }
 
 static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
-                                const Study &S, const SearchSpace &Space) {
+                                const Study &S, const SearchSpace &Space,
+                                const json::Value &Features) {
   JournalHeader H;
   H.Name = K.Kernel.displayName();
   H.Objectives = S.Objectives;
@@ -60,6 +65,8 @@ static JournalHeader makeHeader(const TuneOptions &O, const TunedKernel &K,
                         {"seed", std::to_string(O.Tuner.Seed)},
                         {"mneme_version", getVersion()},
                         {"study", getStudyText(S)}};
+  if (Features.getAsObject())
+    H.Info[FeaturesKey.str()] = Features;
   return H;
 }
 
@@ -94,12 +101,12 @@ static Error takeSettings(TuneOptions &O, StringRef Path) {
 
 static Expected<std::unique_ptr<Journal>>
 openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
-            const SearchSpace &Space) {
+            const SearchSpace &Space, const json::Value &Features) {
   std::string Path = pathIn(Dir, "study.log");
   if (O.Resume)
     if (Error E = takeSettings(O, Path))
       return std::move(E);
-  JournalHeader Header = makeHeader(O, K, S, Space);
+  JournalHeader Header = makeHeader(O, K, S, Space, Features);
   if (O.Repair) {
     Expected<JournalRepair> R = repairJournal(Path, Header, Space);
     if (!R)
@@ -116,6 +123,50 @@ openJournal(TuneOptions &O, StringRef Dir, const TunedKernel &K, const Study &S,
     for (const std::string &Text : (*J)->takeWarnings())
       printWarning(Text);
   return J;
+}
+
+/// Returns the features of the recorded kernel; null without IR.
+static json::Value getFeatures(const ReplayPlan &Plan) {
+  if (!Plan.hasIR() || !Plan.hasOwnModule())
+    return nullptr;
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  const Function *F = M ? M->getFunction(Plan.kernel().KernelName) : nullptr;
+  if (!F || F->isDeclaration())
+    return nullptr;
+  return getKernelFeatures(*M, *F);
+}
+
+/// Begins the search with the best points of earlier studies. A resumed study
+/// has begun with them.
+static Error warmUp(TuneOptions &O, const TunedKernel &K,
+                    const SearchSpace &Space, const json::Value &Features) {
+  if (O.Resume || (O.WarmFrom.empty() && O.StudyStore.empty()))
+    return Error::success();
+  WarmStartOptions W;
+  W.Folders = O.WarmFrom;
+  W.Store = O.StudyStore;
+  W.StaticHash = K.Kernel.StaticHash;
+  W.Features = Features;
+  W.MinEffect = O.Tuner.MinEffect;
+  if (O.Tuner.Trials)
+    W.Limit = std::min<uint64_t>(W.Limit, O.Tuner.Trials / 4);
+  Expected<WarmStart> Start = findWarmStart(Space, W);
+  if (!Start)
+    return Start.takeError();
+  for (const std::string &Text : Start->Warnings)
+    printWarning(Text);
+  unsigned Same =
+      count_if(Start->Points, [](const WarmPoint &P) { return P.SameKernel; });
+  for (WarmPoint &P : Start->Points)
+    O.Tuner.Warm.push_back(std::move(P.P));
+  unsigned Others = O.Tuner.Warm.size() - Same;
+  if (!O.Quiet && (!O.Tuner.Warm.empty() || !O.WarmFrom.empty()))
+    printNote(formatv("beginning with {0} of earlier studies: {1} of this "
+                      "kernel, {2} of similar ones",
+                      formatCount(O.Tuner.Warm.size(), "configuration"), Same,
+                      Others));
+  return Error::success();
 }
 
 /// Returns the Python that speaks to the cluster, or an error if it lacks a
@@ -416,6 +467,10 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
   }
   if (Error Failed = Log->sync())
     printWarning(toString(std::move(Failed)));
+  if (!O.StudyStore.empty())
+    if (Error Failed = rememberStudy(O.StudyStore, Dir))
+      printWarning("the study will not be found by later ones: " +
+                   toString(std::move(Failed)));
   StudyRecord R = makeRecord(O, K, *Spaces.front(), T, *Outcome, Farm,
                              std::move(Verification));
   // An application's kernels have the same.
@@ -486,8 +541,11 @@ tune(TuneOptions &O, const TunedKernel &K, const Study &S,
     if (Error E = Judged->begin())
       return std::move(E);
   }
+  json::Value Features = getFeatures(*(*Farm)->plans().front());
+  if (Error E = warmUp(O, K, *Spaces.front(), Features))
+    return std::move(E);
   Expected<std::unique_ptr<Journal>> Log =
-      openJournal(O, Dir, K, S, *Spaces.front());
+      openJournal(O, Dir, K, S, *Spaces.front(), Features);
   if (!Log)
     return Log.takeError();
   bool OnHost =

@@ -66,6 +66,8 @@ struct TuneOptions {
 
   std::string Sampler;
   bool SamplerGiven = false, SeedGiven = false;
+  std::vector<std::string> WarmFrom; ///< Folders with earlier studies.
+  std::string StudyStore;            ///< The user's; empty: none.
   double Budget = 0;  ///< Seconds of the whole run; 0: no limit.
   TunerOptions Tuner; ///< Except for the sampler, deadline and interrupts.
 

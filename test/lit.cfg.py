@@ -18,6 +18,8 @@ config.test_exec_root = os.path.join(config.mneme_obj_root, "test")
 llvm_config.use_default_substitutions()
 llvm_config.with_environment("PATH", config.mneme_tools_dir, append_path=True)
 llvm_config.with_environment("PATH", config.llvm_tools_dir, append_path=True)
+# Studies of tests do not begin with what others found.
+llvm_config.with_environment("MNEME_STUDY_STORE", "off")
 llvm_config.with_system_environment(["CUDA_VISIBLE_DEVICES", "LD_LIBRARY_PATH"])
 
 for arch in config.mneme_targets.split(";"):

@@ -17,8 +17,8 @@ static constexpr StringLiteral StateNames[] = {"running", "complete", "pruned",
                                                "failed"};
 static constexpr StringLiteral DuplicateNames[] = {"none", "config", "ir",
                                                    "assembly", "code"};
-static constexpr StringLiteral KindNames[] = {"start", "search", "canary",
-                                              "enqueued", "imported"};
+static constexpr StringLiteral KindNames[] = {"start",    "search",   "canary",
+                                              "enqueued", "imported", "warm"};
 
 template <typename Enum>
 static std::optional<Enum> parseName(ArrayRef<StringLiteral> Names,

@@ -785,6 +785,29 @@ Error Journal::Impl::accept(const JournalHeader &H) {
   return Error::success();
 }
 
+/// Returns the first study of Mneme in \p Log.
+static const OptunaStudy *findOwnStudy(const OptunaLog &Log) {
+  auto It = find_if(Log.Studies, [](const OptunaStudy &S) {
+    return !S.Deleted && S.UserAttrs.get(VersionKey);
+  });
+  return It == Log.Studies.end() ? nullptr : &*It;
+}
+
+static JournalHeader makeJournalHeader(const OptunaStudy &S) {
+  JournalHeader H;
+  H.Name = S.Name;
+  const json::Array *Metrics = S.SystemAttrs.getArray(MetricsKey);
+  for (auto [I, Maximize] : enumerate(S.Maximize)) {
+    Objective O;
+    if (Metrics && I < Metrics->size())
+      O.Metric = (*Metrics)[I].getAsString().value_or("").str();
+    O.Dir = Maximize ? Direction::Maximize : Direction::Minimize;
+    H.Objectives.push_back(std::move(O));
+  }
+  H.Info = S.UserAttrs;
+  return H;
+}
+
 Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
                                                  bool SkipsDamaged) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer =
@@ -804,27 +827,55 @@ Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
       FirstDamaged = Line;
     consumeError(std::move(E));
   }
-  auto It = find_if(Log.Studies, [](const OptunaStudy &S) {
-    return !S.Deleted && S.UserAttrs.get(VersionKey);
-  });
-  if (It == Log.Studies.end() && FirstDamaged)
+  const OptunaStudy *S = findOwnStudy(Log);
+  if (!S && FirstDamaged)
     return createStringError(Path + ":" + Twine(FirstDamaged) +
                              ": cannot be repaired: no study is left without "
                              "the damaged lines");
-  if (It == Log.Studies.end())
+  if (!S)
     return createFileError(Path, createStringError("not a study of Mneme"));
-  JournalHeader H;
-  H.Name = It->Name;
-  const json::Array *Metrics = It->SystemAttrs.getArray(MetricsKey);
-  for (auto [I, Maximize] : enumerate(It->Maximize)) {
-    Objective O;
-    if (Metrics && I < Metrics->size())
-      O.Metric = (*Metrics)[I].getAsString().value_or("").str();
-    O.Dir = Maximize ? Direction::Maximize : Direction::Minimize;
-    H.Objectives.push_back(std::move(O));
+  return makeJournalHeader(*S);
+}
+
+Expected<FinishedStudy> mneme::readFinishedStudy(StringRef Path,
+                                                 bool HeaderOnly) {
+  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
+      readFile(Path, MaxJournalFile);
+  if (!Buffer)
+    return Buffer.takeError();
+  OptunaLog Log;
+  unsigned Line = 0;
+  for (StringRef Text = (*Buffer)->getBuffer(); Text.contains('\n');) {
+    StringRef First;
+    std::tie(First, Text) = Text.split('\n');
+    ++Line;
+    if (Error E = Log.apply(First))
+      return damagedLine(Path, Line, toString(std::move(E)));
+    // The header comes first.
+    if (HeaderOnly && !Log.Trials.empty())
+      break;
   }
-  H.Info = std::move(It->UserAttrs);
-  return H;
+  const OptunaStudy *S = findOwnStudy(Log);
+  if (!S)
+    return createFileError(Path, createStringError("not a study of Mneme"));
+  if (S->UserAttrs.getInteger(VersionKey) != FormatVersion)
+    return createFileError(
+        Path, createStringError("not written by this version of Mneme"));
+  FinishedStudy Study;
+  Study.Header = makeJournalHeader(*S);
+  for (size_t Id : S->Trials) {
+    OptunaTrial &T = Log.Trials[Id];
+    if (T.State != OptunaState::Complete || !isOwnTrial(T.UserAttrs) ||
+        T.UserAttrs.getBoolean("suspect").value_or(false))
+      continue;
+    FinishedTrial F;
+    F.Params = std::move(T.Params);
+    F.Baseline = T.UserAttrs.getNumber("baseline_ns").value_or(0);
+    for (const json::Value &V : T.Values)
+      F.Values.push_back(V.getAsNumber().value_or(NAN));
+    Study.Trials.push_back(std::move(F));
+  }
+  return Study;
 }
 
 //===----------------------------------------------------------------------===//

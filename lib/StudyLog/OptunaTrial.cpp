@@ -216,6 +216,21 @@ Expected<Point> OptunaSpace::makeEnqueued(const json::Object &Fixed) const {
   return P;
 }
 
+std::optional<Point>
+OptunaSpace::adapt(const std::map<std::string, json::Value> &Params) const {
+  Point Default = Space.defaultPoint();
+  Space.canonicalize(Default);
+  Point P = Space.defaultPoint();
+  for (const auto &[Name, V] : Params)
+    if (std::optional<unsigned> Dim = findDimension(Name))
+      if (std::optional<double> X = find(*Dim, V))
+        P[*Dim] = *X;
+  Space.canonicalize(P);
+  if (P == Default || !Space.isValid(P))
+    return std::nullopt;
+  return P;
+}
+
 //===----------------------------------------------------------------------===//
 // Attributes
 //===----------------------------------------------------------------------===//

@@ -48,6 +48,10 @@ public:
   /// parameters have their defaults. A pipeline may be given as a whole, under
   /// its parameter's name.
   Expected<Point> makeEnqueued(const json::Object &Fixed) const;
+  /// Returns the valid point with those of the values that this space has, and
+  /// defaults for all else; unset if it is invalid or the default point.
+  std::optional<Point>
+  adapt(const std::map<std::string, json::Value> &Params) const;
 
 private:
   struct Param {

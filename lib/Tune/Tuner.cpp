@@ -254,6 +254,8 @@ void Tuner::Impl::fillQueue() {
   Queue.push_back({Space.defaultPoint(), TrialKind::Start});
   for (const Point &P : O.Enqueued)
     Queue.push_back({P, TrialKind::Enqueued});
+  for (const Point &P : O.Warm)
+    Queue.push_back({P, TrialKind::Warm});
 }
 
 //===----------------------------------------------------------------------===//

@@ -40,6 +40,7 @@ enum class TrialKind {
   Canary,   ///< A repetition of the baseline, measured like a candidate.
   Enqueued, ///< Added to the journal by a user (Journal.h).
   Imported, ///< Run by another program that uses the journal.
+  Warm,     ///< Was fast in an earlier study (WarmStart.h).
 };
 StringRef getTrialKindName(TrialKind K);
 std::optional<TrialKind> parseTrialKind(StringRef Name);

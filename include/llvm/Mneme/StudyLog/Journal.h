@@ -17,6 +17,7 @@
 #define LLVM_MNEME_STUDYLOG_JOURNAL_H
 
 #include "llvm/Mneme/StudyLog/StudyLog.h"
+#include <map>
 #include <memory>
 
 namespace llvm {
@@ -101,6 +102,25 @@ private:
 /// name, the objectives, and all attributes as Info.
 Expected<JournalHeader> readJournalHeader(StringRef Path,
                                           bool SkipsDamaged = false);
+
+/// A complete trial that is not suspect, without its study's space.
+struct FinishedTrial {
+  /// Values by parameter as users of Optuna see them.
+  std::map<std::string, json::Value> Params;
+  std::vector<double> Values; ///< One per objective; NaN if it is not a number.
+  double Baseline = 0;        ///< Trial::BaselineNanoseconds.
+};
+
+struct FinishedStudy {
+  JournalHeader Header; ///< As from readJournalHeader().
+  std::vector<FinishedTrial> Trials;
+};
+
+/// Reads a journal's first study and its complete trials without a search
+/// space. Fails on a damaged line (with its number) and another format.
+/// \param HeaderOnly  read the lines before the first trial only.
+Expected<FinishedStudy> readFinishedStudy(StringRef Path,
+                                          bool HeaderOnly = false);
 
 struct JournalRepair {
   unsigned NumDropped = 0; ///< Lines.

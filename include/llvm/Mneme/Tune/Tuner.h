@@ -50,6 +50,8 @@ struct TunerOptions {
   /// Points to try first after the default point, in this order; may be
   /// invalid.
   std::vector<Point> Enqueued;
+  /// Points to try next (TrialKind::Warm), in this order.
+  std::vector<Point> Warm;
 
   /// The baseline is repeated after this number of trials or seconds, ...
   unsigned BaselineTrials = 25;
