@@ -43,8 +43,10 @@ struct WarmStartOptions {
   json::Value Features = nullptr; ///< Of the kernel to tune.
   unsigned Limit = 20;            ///< Of points.
   unsigned PerStudy = 3;          ///< Of a study of the same kernel.
-  /// The least distance of kernels that have nothing in common.
-  double MaxDistance = 8;
+  /// The least distance of kernels that are not similar. Of the examples, two
+  /// kernels of one program or instantiations of a template are below 4, most
+  /// others at 5 to 15.
+  double MaxDistance = 4;
   double MinEffect = 0; ///< A fraction of the baseline's time.
 };
 
