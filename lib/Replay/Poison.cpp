@@ -100,17 +100,31 @@ static bool hasZeroByte(uint64_t Word) {
   return (Word - Ones) & ~Word & Ones << 7;
 }
 
-/// Returns true if the part of a region that contains \p Offset keeps its
-/// recorded values: all parts of a quarter of the regions, none of another
-/// quarter, and half of the others.
-static bool isLeft(const PoisonDraw &D, size_t Region, uint64_t Offset) {
+namespace {
+/// The poison of a part of a region.
+enum class PartFill {
+  Recorded, ///< None: the recorded values.
+  Outcome,  ///< The results: code must not depend on their absence.
+  Zeros,
+  Ones,
+  Random,
+};
+} // namespace
+
+/// Chooses the poison of the part of a region that contains \p Offset. All
+/// parts of a quarter of the regions are random, no part of another quarter is,
+/// and half of the parts of the others are.
+static PartFill chooseFill(const PoisonDraw &D, size_t Region,
+                           uint64_t Offset) {
   constexpr uint64_t PartBytes = 256, Own = uint64_t(1) << 32;
   if (!D.LeavesParts)
-    return false;
-  uint64_t Share = drawWord(D, Own + Region, 0) % 4;
-  if (Share < 2)
-    return Share;
-  return drawWord(D, Own + Region, 1 + Offset / PartBytes) % 2;
+    return PartFill::Random;
+  uint64_t Word = drawWord(D, Own + Region, 0), Share = Word % 4;
+  bool IsRandom = Share == 0;
+  if (Share > 1)
+    IsRandom = drawWord(D, Own + Region, 1 + Offset / PartBytes) % 2 == 0;
+  return IsRandom ? PartFill::Random
+                  : PartFill((Word >> 8) % uint64_t(PartFill::Random));
 }
 
 void mneme::drawPadding(uint64_t Address, MutableArrayRef<char> Bytes,
@@ -128,8 +142,17 @@ void PoisonMask::draw(size_t Region, uint64_t Begin, ArrayRef<char> Outcome,
   for (uint64_t At = Begin, End = Begin + Bytes.size(), Next; At != End;
        At = Next) {
     Next = std::min(alignDown(At, 8) + 8, End);
-    if (!Bits[At / 8] || isLeft(D, Region, At))
+    if (!Bits[At / 8])
       continue;
+    PartFill Fill = chooseFill(D, Region, At);
+    if (Fill != PartFill::Random) {
+      for (; At != Next && Fill != PartFill::Recorded; ++At)
+        if (Bits[At / 8] >> At % 8 & 1)
+          Bytes[At - Begin] = Fill == PartFill::Outcome ? Outcome[At - Begin]
+                              : Fill == PartFill::Zeros ? 0
+                                                        : '\xff';
+      continue;
+    }
     uint64_t Word = drawWord(D, 2 * Region, At / 8);
     if (Bits[At / 8] == 0xff && Next - At == 8) {
       uint64_t Expected;

@@ -97,6 +97,30 @@ TEST_F(PoisonTest, LeavesParts) {
   EXPECT_TRUE(AnySome);
 }
 
+TEST_F(PoisonTest, HasTheOutcomeInParts) {
+  // Code that is wrong if the results are in memory already, or equal bits.
+  bool AnyOutcome = false, AnyZeros = false, AnyOnes = false;
+  std::vector<char> Recorded(Size, 0x55);
+  for (uint64_t Key = 1; Key != 40; ++Key) {
+    std::vector<char> Bytes = Recorded;
+    Mask->draw(0, 0, Outcome, Bytes, {{Key, Key}, true});
+    for (size_t P = 0; P != Size / 256; ++P) {
+      auto IsAll = [&](function_ref<char(size_t)> Expected) {
+        for (size_t I = P * 256; I != (P + 1) * 256; ++I)
+          if (Bytes[I] != (I % 8 == 3 ? 0x55 : Expected(I)))
+            return false;
+        return true;
+      };
+      AnyOutcome |= IsAll([&](size_t I) { return Outcome[I]; });
+      AnyZeros |= IsAll([](size_t) { return 0; });
+      AnyOnes |= IsAll([](size_t) { return '\xff'; });
+    }
+  }
+  EXPECT_TRUE(AnyOutcome);
+  EXPECT_TRUE(AnyZeros);
+  EXPECT_TRUE(AnyOnes);
+}
+
 TEST_F(PoisonTest, DrawsTheMemoryAroundBuffers) {
   std::vector<char> Whole(Page), Piece(777), Other(Page);
   drawPadding(Page, Whole, {{1, 2}});

@@ -202,7 +202,8 @@ class ResidentMemory;
 /// The choice of the poison of launches, and of the memory around buffers.
 struct PoisonDraw {
   uint64_t Keys[2] = {0x6a09e667f3bcc908, 0xbb67ae8584caa73b};
-  /// Leaves some regions, and parts of others, at their recorded values.
+  /// Some regions, and parts of others, are no random poison: they have their
+  /// recorded values or the results of the launch, or all bits are 0 or 1.
   bool LeavesParts = false;
   /// The memory around buffers is random, instead of zero. On a GPU, all of its
   /// bytes are equal.
