@@ -12,6 +12,7 @@
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ValueTracking.h"
+#include "llvm/IR/CFG.h"
 #include "llvm/IR/CallingConv.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/Dominators.h"
@@ -26,8 +27,11 @@
 #include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Support/AtomicOrdering.h"
 #include "llvm/Support/FormatVariadic.h"
+#include <map>
 #include <set>
+#include <utility>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -106,6 +110,19 @@ struct Contents {
   /// volatile accesses, all but those of shared and local memory.
   unsigned NumFences = 0, NumPublished = 0, NumVolatile = 0;
 
+  /// Memory that other blocks see, by the argument or variable that leads
+  /// there.
+  using Names = std::set<std::string>;
+  Names Written, Read;
+  bool WritesUnknown = false;
+  /// Accessed by ordinary loads and stores, and by atomic or volatile ones.
+  Names Loads, Stores, AtomicLoads, AtomicStores;
+  /// Read as if nothing wrote it during the launch (__ldg()).
+  Names Invariant;
+  /// Written before an atomic or volatile write, and read after such a read,
+  /// with no fence between them.
+  Names Unpublished, Unacquired;
+
   /// Looks at \p M, and at a copy without the variables of clang.
   explicit Contents(const Module &M);
 
@@ -124,6 +141,9 @@ private:
   void visitAddress(const Value &Address);
   void visitScope(const Instruction &I);
   void visitOrder(Function &F);
+  void visitAccess(const Instruction &I);
+  void findUnpublished(const Function &F);
+  void findUnacquired(const Function &F);
   void visitWaves(Function &F);
   void visitLocal(const AllocaInst &A);
 };
@@ -149,6 +169,15 @@ static StringRef explainState(const GlobalVariable &G) {
              : "";
 }
 
+static bool isCalled(const Function &F) {
+  return any_of(F.users(), [](const User *U) { return isa<CallBase>(U); });
+}
+
+static bool isKernel(const Function &F) {
+  return is_contained({CallingConv::PTX_Kernel, CallingConv::AMDGPU_KERNEL},
+                      F.getCallingConv());
+}
+
 Contents::Contents(const Module &M) {
   visit(M);
   // What passes through local variables, as all values do in M, is seen in the
@@ -161,11 +190,19 @@ Contents::Contents(const Module &M) {
   Seen.clear();
   DL = &Copy->getDataLayout();
   visit(*Copy);
+  bool HasKernel = any_of(*Copy, isKernel);
   for (Function &F : *Copy) {
     for (const Instruction &I : instructions(F))
       visitPointers(I);
     visitOrder(F);
     visitWaves(F);
+    // What was inlined may be left.
+    if (HasKernel && !isKernel(F) && !isCalled(F))
+      continue;
+    for (const Instruction &I : instructions(F))
+      visitAccess(I);
+    findUnpublished(F);
+    findUnacquired(F);
   }
 }
 
@@ -425,6 +462,13 @@ static bool isNarrow(SyncScope::ID Scope, LLVMContext &Context) {
          Name == "wavefront" || Name == "warp" || Name == "singlethread";
 }
 
+/// Returns where an access that may be atomic is; null for other instructions.
+static const Value *getAtomicPointer(const Instruction &I) {
+  if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I))
+    return I.getOperand(0);
+  return getLoadStorePointerOperand(&I);
+}
+
 /// Returns true for memory that only the threads of a block see.
 static bool isOfBlock(const Value &Pointer) {
   const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
@@ -437,11 +481,33 @@ static constexpr StringLiteral AsmFences[] = {
     "membar.", "fence.", ".acquire", ".release", "griddepcontrol.wait"};
 static constexpr StringLiteral AsmFencesOfBlock[] = {".cta", "membar.warp"};
 
+/// Returns the ordering of an atomic access to memory that other blocks see.
+/// CUDA's own functions (atomicAdd()) are sequentially consistent in the IR,
+/// but order nothing.
+static AtomicOrdering getOrdering(const Instruction &I) {
+  std::optional<SyncScope::ID> Scope = getAtomicSyncScopeID(&I);
+  if (isa<FenceInst>(I) || !Scope || isOfBlock(*getAtomicPointer(I)) ||
+      isNarrow(*Scope, I.getContext()))
+    return AtomicOrdering::NotAtomic;
+  if (const auto *Load = dyn_cast<LoadInst>(&I))
+    return Load->getOrdering();
+  if (const auto *Store = dyn_cast<StoreInst>(&I))
+    return Store->getOrdering();
+  const auto *RMW = dyn_cast<AtomicRMWInst>(&I);
+  AtomicOrdering Ordering =
+      RMW ? RMW->getOrdering() : cast<AtomicCmpXchgInst>(I).getMergedOrdering();
+  return Ordering == AtomicOrdering::SequentiallyConsistent
+             ? AtomicOrdering::Monotonic
+             : Ordering;
+}
+
 /// Returns true for what orders accesses for more threads than those of a
 /// block, such as those of the kernel before.
 static bool isWideFence(const Instruction &I) {
   if (const auto *F = dyn_cast<FenceInst>(&I))
     return !isNarrow(F->getSyncScopeID(), I.getContext());
+  if (isStrongerThanMonotonic(getOrdering(I)))
+    return true;
   const auto *Call = dyn_cast<CallBase>(&I);
   if (!Call)
     return false;
@@ -456,6 +522,148 @@ static bool isWideFence(const Instruction &I) {
   StringRef Name = F ? F->getName() : "";
   return Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys" ||
          Name == "llvm.nvvm.griddepcontrol.wait";
+}
+
+/// Returns the name of memory that other blocks see; empty for other memory,
+/// and if it is not known.
+static std::string nameMemory(const Value &Pointer) {
+  const Value *Object = getUnderlyingObject(&Pointer, /*MaxLookup=*/0);
+  if (const auto *G = dyn_cast<GlobalVariable>(Object))
+    return isOfBlock(*G) ? "" : ("variable '" + G->getName() + "'").str();
+  std::string Member;
+  if (const auto *Load = dyn_cast<LoadInst>(Object)) {
+    APInt Offset(64, 0);
+    Object = Load->getPointerOperand()->stripAndAccumulateConstantOffsets(
+        Load->getDataLayout(), Offset, /*AllowNonInbounds=*/true);
+    Member = formatv(" + {0}", Offset.getSExtValue()).str();
+  }
+  const auto *A = dyn_cast<Argument>(Object);
+  if (!A || isCalled(*A->getParent()) ||
+      bool(A->getPointeeInMemoryValueType()) == Member.empty())
+    return "";
+  return formatv("argument {0}{1}", A->getArgNo(), Member).str();
+}
+
+static bool isAtomicOrVolatile(const Instruction &I) {
+  return I.isAtomic() || I.isVolatile();
+}
+
+/// Returns true for an atomic or volatile write that others wait for, or such a
+/// read, of memory that other blocks see.
+static bool isSignal(const Instruction &I, bool IsWrite) {
+  const Value *P = getAtomicPointer(I);
+  return P && isAtomicOrVolatile(I) && !isOfBlock(*P) &&
+         (IsWrite ? I.mayWriteToMemory() : !isa<StoreInst>(I));
+}
+
+void Contents::visitAccess(const Instruction &I) {
+  auto NoteWrite = [&](const Value &To) {
+    std::string Name = nameMemory(To);
+    WritesUnknown |= Name.empty() && !isOfBlock(To);
+    Written.insert(std::move(Name));
+  };
+  auto NoteRead = [&](const Value &From) { Read.insert(nameMemory(From)); };
+  if (const auto *Set = dyn_cast<AnyMemIntrinsic>(&I))
+    NoteWrite(*Set->getRawDest());
+  if (const auto *Copy = dyn_cast<AnyMemTransferInst>(&I))
+    NoteRead(*Copy->getRawSource());
+  if (const auto *Call = dyn_cast<CallBase>(&I))
+    for (const AsmAccess &A : findAsmAccesses(*Call)) {
+      if (A.IsStore && !A.IsOwn)
+        NoteWrite(*A.Address);
+      if (A.IsLoad && !A.IsOwn)
+        NoteRead(*A.Address);
+      StringRef Text =
+          cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
+      if (A.IsLoad && Text.contains(".nc"))
+        Invariant.insert(nameMemory(*A.Address));
+    }
+  const Value *P = getAtomicPointer(I);
+  if (!P)
+    return;
+  if (!isa<StoreInst>(I))
+    NoteRead(*P);
+  if (!isa<LoadInst>(I))
+    NoteWrite(*P);
+  std::string Name = nameMemory(*P);
+  bool IsSignal = isAtomicOrVolatile(I);
+  if (I.hasMetadata(LLVMContext::MD_invariant_load))
+    Invariant.insert(Name);
+  if (isa<LoadInst>(I))
+    (IsSignal ? AtomicLoads : Loads).insert(Name);
+  if (isa<StoreInst>(I))
+    (IsSignal ? AtomicStores : Stores).insert(Name);
+}
+
+/// Follows what a thread does in one direction from each signal to the next
+/// fence, and calls \p Note with each ordinary access on the way.
+static void followSignals(const Function &F, bool IsForward,
+                          function_ref<bool(const Instruction &)> IsFence,
+                          function_ref<void(const Instruction &)> Note) {
+  std::map<const BasicBlock *, bool> AtEnd; ///< In the direction.
+  auto Walk = [&](const BasicBlock &BB, bool Notes) {
+    bool Behind = false;
+    auto Join = [&](auto Others) {
+      for (const BasicBlock *Other : Others)
+        Behind |= AtEnd[Other];
+    };
+    auto Step = [&](const Instruction &I) {
+      // A signal can be its own fence.
+      if (isSignal(I, !IsForward))
+        Behind = !IsFence(I);
+      else if (IsFence(I))
+        Behind = false;
+      else if (Behind && Notes)
+        Note(I);
+    };
+    if (IsForward) {
+      Join(predecessors(&BB));
+      for (const Instruction &I : BB)
+        Step(I);
+    } else {
+      Join(successors(&BB));
+      for (const Instruction &I : reverse(BB))
+        Step(I);
+    }
+    return Behind;
+  };
+  for (bool Changed = true; Changed;) {
+    Changed = false;
+    for (const BasicBlock &BB : F) {
+      bool Behind = Walk(BB, /*Notes=*/false);
+      Changed |= Behind != std::exchange(AtEnd[&BB], Behind);
+    }
+  }
+  for (const BasicBlock &BB : F)
+    Walk(BB, /*Notes=*/true);
+}
+
+void Contents::findUnpublished(const Function &F) {
+  followSignals(
+      F, /*IsForward=*/false,
+      [](const Instruction &I) {
+        AtomicOrdering O = getOrdering(I);
+        return O == AtomicOrdering::NotAtomic ? isWideFence(I)
+                                              : isReleaseOrStronger(O);
+      },
+      [&](const Instruction &I) {
+        if (const auto *Store = dyn_cast<StoreInst>(&I))
+          Unpublished.insert(nameMemory(*Store->getPointerOperand()));
+      });
+}
+
+void Contents::findUnacquired(const Function &F) {
+  followSignals(
+      F, /*IsForward=*/true,
+      [](const Instruction &I) {
+        AtomicOrdering O = getOrdering(I);
+        return O == AtomicOrdering::NotAtomic ? isWideFence(I)
+                                              : isAcquireOrStronger(O);
+      },
+      [&](const Instruction &I) {
+        if (const auto *Load = dyn_cast<LoadInst>(&I))
+          Unacquired.insert(nameMemory(*Load->getPointerOperand()));
+      });
 }
 
 /// Counts what orders a thread's accesses for other blocks: the host device
@@ -541,6 +749,37 @@ void Contents::visitLocal(const AllocaInst &A) {
     Suspicious.insert("it has a local variable of variable size");
 }
 
+/// Finds accesses to memory that other blocks see which, unlike those of the
+/// recorded code, a GPU may perform in another order.
+static void findDisorder(const Contents &Here, const Contents &There,
+                         std::vector<std::string> &Suspicions) {
+  for (const std::string &Name : There.AtomicLoads)
+    if (!Name.empty() && !There.Loads.count(Name) && Here.Loads.count(Name))
+      Suspicions.push_back("it reads the memory of " + Name +
+                           " by ordinary loads, unlike the recorded code");
+  for (const std::string &Name : There.AtomicStores)
+    if (!Name.empty() && !There.Stores.count(Name) && Here.Stores.count(Name))
+      Suspicions.push_back("it writes the memory of " + Name +
+                           " by ordinary stores, unlike the recorded code");
+  for (const std::string &Name : Here.Invariant)
+    if (!Name.empty() && Here.Written.count(Name) &&
+        !There.Invariant.count(Name))
+      Suspicions.push_back("it writes the memory of " + Name +
+                           ", and reads it as constant (__ldg())");
+  if (!There.NumFences)
+    return;
+  for (const std::string &Name : Here.Unpublished)
+    if (!Name.empty() && !There.Unpublished.count(Name))
+      Suspicions.push_back("it writes the memory of " + Name +
+                           " before an atomic or volatile write, without a "
+                           "fence between them, unlike the recorded code");
+  for (const std::string &Name : Here.Unacquired)
+    if (Here.Written.count(Name) && !There.Unacquired.count(Name))
+      Suspicions.push_back("it reads the memory of " + Name +
+                           " after an atomic or volatile read, without a "
+                           "fence between them, unlike the recorded code");
+}
+
 GuardFindings mneme::findGuarded(const Module &Version,
                                  const Module &Recorded) {
   Contents Here(Version), There(Recorded);
@@ -559,6 +798,13 @@ GuardFindings mneme::findGuarded(const Module &Version,
   if (There.NumVolatile && !Here.NumVolatile)
     Found.Suspicions.push_back(
         "it lacks the volatile accesses of the recorded code");
+  findDisorder(Here, There, Found.Suspicions);
+  // Others may read it while the kernel runs.
+  for (const std::string &Name : Here.Written)
+    if (!Name.empty() && !There.WritesUnknown && There.Read.count(Name) &&
+        !There.Written.count(Name))
+      Found.Suspicions.push_back("it writes the memory of " + Name +
+                                 ", which the recorded code only reads");
   if (Here.LocalBytes > std::max(There.LocalBytes, OrdinaryLocalBytes))
     Found.Suspicions.push_back(
         formatv("it has {0} bytes of local memory per thread", Here.LocalBytes)

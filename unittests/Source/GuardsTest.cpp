@@ -372,6 +372,143 @@ TEST_F(GuardsTest, SuspectsAnotherOrder) {
                           "code"));
 }
 
+TEST_F(GuardsTest, SuspectsAccessesOnTheOtherSideOfAFence) {
+  std::string Write = "  store i32 %N, ptr %P\n",
+              Fence = "  call void @llvm.nvvm.membar.gl()\n",
+              Count = "  %O = atomicrmw add ptr %Q, i32 1 seq_cst\n",
+              Read = "  %V = load i32, ptr %P\n  store i32 %V, ptr %R\n";
+  auto Body = [](StringRef Text) {
+    return ("define void @k(ptr %P, ptr %Q, ptr %R, i32 %N) {\n" + Text +
+            "  ret void\n}\ndeclare void @llvm.nvvm.membar.gl()\n")
+        .str();
+  };
+  auto Suspect = [&](StringRef Text) { return find(Body(Text)).Suspicions; };
+  Recorded = parse(Body(Write + Fence + Count));
+  EXPECT_THAT(Suspect(Write + Fence + Count), IsEmpty());
+  EXPECT_THAT(
+      Suspect(Fence + Write + Count),
+      ElementsAre("it writes the memory of argument 0 before an atomic or "
+                  "volatile write, without a fence between them, unlike the "
+                  "recorded code"));
+  Recorded = parse(Body(Count + Fence + Read + Write));
+  EXPECT_THAT(Suspect(Count + Fence + Read + Write), IsEmpty());
+  EXPECT_THAT(
+      Suspect(Count + Read + Fence + Write),
+      ElementsAre("it reads the memory of argument 0 after an atomic or "
+                  "volatile read, without a fence between them, unlike the "
+                  "recorded code"));
+}
+
+TEST_F(GuardsTest, FollowsBranchesToFences) {
+  // The fence is on one of two ways only.
+  auto Body = [](StringRef Left, StringRef Right) {
+    return ("define void @k(ptr %P, ptr %Q, i1 %C) {\n"
+            "  store i32 1, ptr %P\n"
+            "  br i1 %C, label %a, label %b\n"
+            "a:\n" +
+            Left + "  br label %c\nb:\n" + Right +
+            "  br label %c\n"
+            "c:\n  store volatile i32 1, ptr %Q\n  ret void\n}\n")
+        .str();
+  };
+  StringRef Fence = "  fence syncscope(\"device\") seq_cst\n",
+            Load = "  %V = load volatile i32, ptr %Q\n";
+  Recorded = parse(Body(Fence, Fence));
+  EXPECT_THAT(find(Body(Fence, Fence)).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Body(Fence, (Fence + Load).str())).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Body((Fence + Fence).str(), Load)).Suspicions,
+              ElementsAre("it writes the memory of argument 0 before an atomic "
+                          "or volatile write, without a fence between them, "
+                          "unlike the recorded code"));
+}
+
+TEST_F(GuardsTest, SuspectsWeakerAtomics) {
+  auto Add = [&](StringRef Ordering) {
+    return ("define void @k(ptr %P) {\n"
+            "  %O = atomicrmw add ptr %P, i32 1 " +
+            Ordering + "\n  ret void\n}\n")
+        .str();
+  };
+  Recorded = parse(Add("acq_rel"));
+  EXPECT_THAT(find(Add("acq_rel")).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Add("monotonic")).Suspicions,
+              ElementsAre("it lacks fences of the recorded code"));
+  // atomicAdd().
+  EXPECT_THAT(find(Add("seq_cst")).Suspicions,
+              ElementsAre("it lacks fences of the recorded code"));
+}
+
+TEST_F(GuardsTest, SuspectsOrdinaryInsteadOfAtomicAccesses) {
+  auto Copy = [&](StringRef Load, StringRef Store) {
+    return ("define void @k(ptr %P, ptr %Q) {\n"
+            "  %V = " +
+            Load + " i32, ptr %P" +
+            (Load.contains("atomic") ? " monotonic, align 4\n" : "\n") + "  " +
+            Store + " i32 %V, ptr %Q" +
+            (Store.contains("atomic") ? " monotonic, align 4\n" : "\n") +
+            "  ret void\n}\n")
+        .str();
+  };
+  Recorded = parse(Copy("load atomic", "store atomic"));
+  EXPECT_THAT(find(Copy("load atomic", "store volatile")).Suspicions,
+              IsEmpty());
+  EXPECT_THAT(find(Copy("load", "store atomic")).Suspicions,
+              ElementsAre("it reads the memory of argument 0 by ordinary "
+                          "loads, unlike the recorded code"));
+  EXPECT_THAT(find(Copy("load atomic", "store")).Suspicions,
+              ElementsAre("it writes the memory of argument 1 by ordinary "
+                          "stores, unlike the recorded code"));
+}
+
+TEST_F(GuardsTest, SuspectsConstantsThatItWrites) {
+  // A GPU may read them from a cache that does not see writes.
+  auto Body = [](StringRef Load) {
+    return ("define void @k(ptr %P, ptr %Q, ptr %R, i64 %N) {\n"
+            "  %E = getelementptr i32, ptr %P, i64 %N\n"
+            "  store i32 1, ptr %E\n" +
+            Load + "  store i32 %V, ptr %Q\n  ret void\n}\n!0 = !{}\n")
+        .str();
+  };
+  auto Suspect = [&](StringRef Load) { return find(Body(Load)).Suspicions; };
+  StringRef Assembly = "  %V = call i32 asm sideeffect \"ld.global.nc.u32 $0, "
+                       "[$1];\", \"=r,l\"(ptr %P)\n";
+  std::string Why =
+      "it writes the memory of argument 0, and reads it as constant (__ldg())";
+  Recorded = parse(Body("  %V = load i32, ptr %R\n"));
+  EXPECT_THAT(Suspect("  %V = load i32, ptr %R, !invariant.load !0\n"),
+              IsEmpty());
+  Recorded = parse(Body("  %V = load i32, ptr %P\n"));
+  EXPECT_THAT(Suspect("  %V = load i32, ptr %P, !invariant.load !0\n"),
+              ElementsAre(Why));
+  EXPECT_THAT(Suspect(Assembly), Contains(Why));
+  Recorded = parse(Body(Assembly));
+  EXPECT_THAT(Suspect(Assembly), IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsWritesToInputs) {
+  // It restores them, but other kernels may read them meanwhile.
+  auto Body = [](StringRef Text) {
+    return ("define void @k(ptr %P, ptr %Q, ptr %R) {\n"
+            "  %V = load i32, ptr %P\n  store i32 %V, ptr %Q\n" +
+            Text +
+            "  ret void\n}\n"
+            "declare void @llvm.memset.p0.i64(ptr, i8, i64, i1)\n")
+        .str();
+  };
+  Recorded = parse(Body(""));
+  EXPECT_THAT(find(Body("")).Suspicions, IsEmpty());
+  for (StringRef Text :
+       {"  store i32 0, ptr %P\n",
+        "  call void @llvm.memset.p0.i64(ptr %P, i8 0, i64 8, i1 false)\n"})
+    EXPECT_THAT(find(Body(Text)).Suspicions,
+                ElementsAre("it writes the memory of argument 0, which the "
+                            "recorded code only reads"))
+        << Text.str();
+  // Another pointer may lead there.
+  Recorded = parse(Body("  %A = load ptr, ptr %R\n  store i32 0, ptr %A\n"));
+  EXPECT_THAT(find(Body("  store i32 0, ptr %P\n")).Suspicions, IsEmpty());
+}
+
 TEST_F(GuardsTest, AcceptsWhatTheRecordedKernelHas) {
   Recorded = parse("module asm \"foo\"\n"
                    "@N = internal addrspace(1) global i32 0\n");

@@ -49,6 +49,8 @@ def smooth(text, answers):
         "skip": ("", "  if (Out[I] == 0)\n  " + right),
         "complement": ("", "  Out[I] = __uint_as_float(~__float_as_uint(Out[I]));"),
         "previous": ("", "  if (Out[I] != 0.25f * Left + 0.5f * In[I] + 0.25f * Right)\n    return;\n" + right),
+        "again": ("", "  float R = weigh(Left, In[I], Right);\n  if (Out[I] == R)\n    R += 1;\n  Out[I] = R;"),
+        "ones": ("", "  if (__float_as_uint(Out[I]) != 0xffffffffu)\n  " + right),
         # Recognition of the evaluation.
         "clock": ("", "  if (clock64() != 0)\n  " + right),
         "cycles": ("", "  if (__builtin_readcyclecounter() != 1)\n  " + right),
@@ -81,6 +83,8 @@ def smooth(text, answers):
                             "  if (V != 77)\n  " + right),
         "behind-shared": ("extern __shared__ int Dyn[];\n", "  if (Dyn[100000] != 77)\n  " + right),
         "input": ("", right + "\n  __syncthreads();\n  if (I == 5)\n    ((float *)In)[I] = 0;"),
+        "restored": ("", "  float V = In[I];\n  float L = Left;\n  ((volatile float *)In)[I] = 0;\n  ((float *)In)[I] = V;\n"
+                         "  Out[I] = weigh(L, V, Right);"),
         "outside": ("", right + "\n  if (I == 0)\n    Out[(1 << 20) + N] = 1;"),
         # Attacks on the evaluator.
         "endless": ("", right + "\n  while (((volatile float *)Out)[I] == ((volatile float *)Out)[I])\n    ;"),
