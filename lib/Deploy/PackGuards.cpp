@@ -319,6 +319,7 @@ Error GuardMaker::guardBuffers() {
   if (!Plan.state().handles().empty())
     return refuseUnguarded("no guard compares textures");
   addShape(/*IsSoft=*/false);
+  addExact(MNEME_GUARD_COOPERATIVE, 0, Recorded.Cooperative);
   // The code has these values as constants, whatever the tests varied.
   std::set<unsigned> Constants;
   llvm::erase_if(V.Guards, [&](const PackagedGuard &G) {
