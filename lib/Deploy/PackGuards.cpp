@@ -853,6 +853,8 @@ static constexpr StringLiteral ChangingPasses[] = {"forceattrs", "internalize",
 
 /// Options of LLVM that change rounding, or assume what the code does not say.
 static constexpr StringLiteral ChangingOptions[] = {
+    "amdgpu-link-time-closed-world",
+    "amdgpu-use-native",
     "attributor-assume-closed-world",
     "da-disable-delinearization-checks",
     "denormal-fp-math",
@@ -879,6 +881,7 @@ static constexpr StringLiteral ChangingOptions[] = {
     "nvptx-rsqrt-approx-opt",
     "nvvm-reflect-add",
     "nvvm-reflect-enable",
+    "whole-program-visibility",
 };
 
 /// Options of ptxas: contraction, and the order of atomic additions.
