@@ -102,7 +102,7 @@ private:
   ElementTypes Types;
   Memory Before, After; ///< Of the inputs drawn so far.
   std::vector<std::string> Args;
-  std::vector<bool> IsChanged; ///< By region: in the recorded launch.
+  std::vector<bool> IsChanged; ///< By region: in a launch, or by the code.
   uint64_t NonFinite = 0;      ///< In the recorded outcome.
   DrawnValues Values;
   bool Varies = false; ///< The recorded outcome depends on the order of blocks.
@@ -167,12 +167,9 @@ Error Perturber::prepare() {
   if (!Fault->empty())
     return createStringError("the recorded code fails: " + *Fault);
   LaunchSeconds = secondsSince(Start);
-  for (auto [Old, New] : zip_equal(Before, After))
-    IsChanged.push_back(Old != New);
-  // A launch that leaves all memory unchanged does not show which buffers the
-  // kernel writes; its code does.
-  if (!is_contained(IsChanged, true))
-    IsChanged = Types.IsWritten;
+  // The code shows more than the launch: errors that it never reported.
+  for (auto [Old, New, IsWritten] : zip_equal(Before, After, Types.IsWritten))
+    IsChanged.push_back(IsWritten || Old != New);
   NonFinite = countNonFinite(After);
   Memory Again;
   if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
