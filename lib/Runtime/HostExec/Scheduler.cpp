@@ -167,7 +167,10 @@ template <typename FnT> static void forEachLane(uint64_t Lanes, FnT Fn) {
     Fn(firstLane(Lanes));
 }
 
+/// The value of a lane that takes no part is undefined: the own one, or under a
+/// strict schedule any.
 static void shuffle(MnemeHostThread *Warp, uint64_t Group) {
+  Worker &W = *TheWorker;
   forEachLane(Group, [&](unsigned Lane) {
     MnemeHostThread &T = Warp[Lane];
     int Source = 0;
@@ -194,7 +197,9 @@ static void shuffle(MnemeHostThread *Warp, uint64_t Group) {
     }
     if (!Valid)
       Source = Lane;
-    T.Result = (Group >> Source & 1) ? Warp[Source].Value : T.Value;
+    T.Result = Group >> Source & 1        ? Warp[Source].Value
+               : W.Launch->Config->Strict ? W.Random.next()
+                                          : T.Value;
     T.Result2 = Valid;
   });
 }
