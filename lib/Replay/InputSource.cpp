@@ -133,6 +133,10 @@ void InputSource::drawFloats(MutableArrayRef<char> Contents, uint32_t DType,
   for (size_t At = 0; At + Size <= Contents.size(); At += Size) {
     if (!IsConstant && Random() % 2)
       continue;
+    if (Values == DrawnValues::NonFinite && Random() % 16 == 0) {
+      putAnyFinite(&Contents[At], DType);
+      continue;
+    }
     double Old = getFloatElement(&Contents[At], DType).convertToDouble();
     putDrawn(&Contents[At], DType, drawFloat(Old, Values, Attempt));
   }
@@ -162,6 +166,20 @@ void InputSource::putDrawn(char *Bytes, uint32_t DType, double Value) const {
     uint64_t AllOnes = maskTrailingOnes<uint64_t>(8 * Size - 1);
     std::memcpy(Bytes, &AllOnes, Size);
   }
+}
+
+/// Of any magnitude, and a quarter of them subnormal.
+void InputSource::putAnyFinite(char *Bytes, uint32_t DType) {
+  size_t Size = getDTypeSize(DType);
+  unsigned Mantissa = APFloat::semanticsPrecision(*getSemantics(DType)) - 1;
+  uint64_t Sign = uint64_t(1) << (8 * Size - 1);
+  bool IsSubnormal = Random() % 4 == 0;
+  do {
+    uint64_t Bits = Random();
+    if (IsSubnormal)
+      Bits &= Sign | maskTrailingOnes<uint64_t>(Mantissa);
+    std::memcpy(Bytes, &Bits, Size);
+  } while (!getFloatElement(Bytes, DType).isFinite());
 }
 
 void InputSource::drawInRange(MutableArrayRef<char> Contents, size_t Size,

@@ -70,6 +70,7 @@ private:
   bool IsHost, IsCuda;
 
   void putDrawn(char *Bytes, uint32_t DType, double Value) const;
+  void putAnyFinite(char *Bytes, uint32_t DType);
   double draw(double Low, double High) {
     return Low + (High - Low) * (Random() >> 11) / double(1ull << 53);
   }
