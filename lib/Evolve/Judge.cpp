@@ -42,6 +42,9 @@ static constexpr unsigned MinSchedules = 8;
 /// Pack needs as many launches to serve a range of scalars.
 static constexpr unsigned MinRangeLaunches = 8;
 
+/// A range of at most this many values is served where each one was tested.
+static constexpr unsigned MaxEnumerators = 32;
+
 static constexpr StringLiteral StageNames[] = {"compile", "verify",   "measure",
                                                "compare", "held-out", "done"};
 
@@ -542,11 +545,20 @@ json::Object Judge::describe(bool IsOver) const {
       {"power", O.Untrusted ? toJSON(Power) : json::Value(nullptr)}};
 }
 
-/// Adds the values of an integer argument in drawn launches.
-static json::Object makeTestedArgument(size_t Index, ArrayRef<int64_t> Values) {
-  auto [Low, High] = std::minmax_element(Values.begin(), Values.end());
-  return json::Object{
-      {"index", Index}, {"signed", true}, {"low", *Low}, {"high", *High}};
+/// Returns the range of an integer argument that the values in launches, the
+/// recorded one first, stand for. A range of few values may be an enumeration:
+/// each of them must have been tested.
+static std::pair<int64_t, int64_t> findTestedRange(ArrayRef<int64_t> Values) {
+  std::set<int64_t> Tested(Values.begin(), Values.end());
+  int64_t Low = *Tested.begin(), High = *Tested.rbegin();
+  if (uint64_t(High) - uint64_t(Low) >= MaxEnumerators)
+    return {Low, High};
+  Low = High = Values.front();
+  while (Tested.count(Low - 1))
+    --Low;
+  while (Tested.count(High + 1))
+    ++High;
+  return {Low, High};
 }
 
 Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
@@ -595,7 +607,8 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         llvm::copy(S->args()[N], reinterpret_cast<char *>(&Bits));
         Values.push_back(SignExtend64(Bits, 8 * A.Size));
       }
-      if (all_equal(Values))
+      auto [Low, High] = findTestedRange(Values);
+      if (Low == High)
         continue;
       if (Arguments.empty() && Launches.size() >= MinRangeLaunches) {
         Expected<std::optional<RatioEstimate>> Ratio =
@@ -605,7 +618,8 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         if (*Ratio)
           Slowest = toArray(**Ratio);
       }
-      Arguments.push_back(makeTestedArgument(N, Values));
+      Arguments.push_back(json::Object{
+          {"index", N}, {"signed", true}, {"low", Low}, {"high", High}});
     }
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
