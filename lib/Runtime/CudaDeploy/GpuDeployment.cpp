@@ -158,6 +158,31 @@ TunedStub *GpuDeployment::find(const GpuList &L, const void *Stub,
 // Launches
 //===----------------------------------------------------------------------===//
 
+static Fallback obstacleOf(LaunchForm F) {
+  switch (F) {
+  case LaunchForm::ShortBlock:
+    return Fallback::LastBlock;
+  case LaunchForm::Extended:
+    return Fallback::Extended;
+  case LaunchForm::Plain:
+  case LaunchForm::PreferredCluster: // An attribute that is not known.
+    break;
+  }
+  return Fallback::None;
+}
+
+LaunchRequest::LaunchRequest(const KernelLaunch &L, TunedStub *Found)
+    : Stub(Found ? nullptr : L.Kernel),
+      Facts{{L.Shape.Grid.X, L.Shape.Grid.Y, L.Shape.Grid.Z},
+            {L.Shape.Block.X, L.Shape.Block.Y, L.Shape.Block.Z},
+            L.Shape.DynamicShared,
+            L.Shape.Cooperative,
+            L.Args,
+            {L.Shape.Cluster.X, L.Shape.Cluster.Y, L.Shape.Cluster.Z}},
+      Stream(L.Stream), Attributes(L.Attributes),
+      NumAttributes(L.NumAttributes), Found(Found),
+      Obstacle(obstacleOf(L.Form)) {}
+
 /// Makes the context that the runtime would make for this launch: that of the
 /// selected device, which is 0 at first. \returns null without a driver.
 const GpuDeployment::GpuList *GpuDeployment::makeContext() {
@@ -172,7 +197,7 @@ const GpuDeployment::GpuList *GpuDeployment::makeContext() {
 }
 
 /// Returns the devices, for a launch that may be the first call of the thread.
-const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
+const GpuDeployment::GpuList *GpuDeployment::listFor(const LaunchRequest &L) {
   const GpuList *All = list();
   // Launches through the driver need a context that is there.
   if (!L.Stub || (All && HasContext))
@@ -190,7 +215,7 @@ const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
 
 /// Sets the device of a launch if it is not known yet. \returns why the launch
 /// cannot be served, if so.
-Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
+Fallback GpuDeployment::findDevice(const GpuList &All, const LaunchRequest &L,
                                    int &Device) const {
   if (Device < 0 && All.Driver->CtxGetDevice(&Device))
     return Fallback::NoContext;
@@ -210,7 +235,7 @@ Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
 
 /// Sets the stub, the variant, the device and the plan of \p C. \returns false
 /// after the launch was counted, if nothing serves it.
-bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
+bool GpuDeployment::select(const LaunchRequest &L, Choice &C) {
   TunedKernels &Kernels = TunedKernels::get();
   const GpuList *All = listFor(L);
   C.Stub = !All ? nullptr : L.Found ? L.Found : find(*All, L.Stub, C.Device);
@@ -235,18 +260,7 @@ bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   return C.Variant;
 }
 
-void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
-  Attributes = All;
-  NumAttributes = Count;
-  LaunchAttributes A(All, Count);
-  Facts.Cooperative = A.Cooperative;
-  Facts.Cluster[0] = A.Cluster.X;
-  Facts.Cluster[1] = A.Cluster.Y;
-  Facts.Cluster[2] = A.Cluster.Z;
-}
-
-int GpuDeployment::launch(const GpuLaunch &L, OriginalCall Own) {
-  InterceptedCall Here;
+int GpuDeployment::launch(const LaunchRequest &L, OriginalCall Own) {
   TunedKernels &Kernels = TunedKernels::get();
   if (!Kernels.isActive()) {
     LaunchCompiler *C = compiler();
@@ -322,7 +336,7 @@ static bool isKnownAttribute(uint32_t Id) {
 }
 
 /// \returns what prevents that the launch is served, if anything.
-static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
+static Fallback checkLaunch(const CudaDriver &Driver, const LaunchRequest &L) {
   if (L.Obstacle != Fallback::None)
     return L.Obstacle;
   bool Known = std::all_of(
@@ -336,7 +350,7 @@ static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
 }
 
 static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
-                           const GpuLaunch &L, const LaunchPlan &P) {
+                           const LaunchRequest &L, const LaunchPlan &P) {
   void **Args = const_cast<void **>(L.Facts.Args);
   // HIP has no kernels that belong to all devices.
   if (ForHip)
@@ -359,7 +373,7 @@ static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
 }
 
 /// Whether the variant can be launched now. Loads it if necessary.
-Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
+Fallback GpuDeployment::check(const LaunchRequest &L, Choice &C) {
   TunedVariant &V = *C.Variant;
   if (Fallback F = checkLaunch(*list()->Driver, L); F != Fallback::None)
     return F;
@@ -397,7 +411,7 @@ static bool pointsToVariable(const TunedVariant &V, const LaunchFacts &L,
 }
 
 /// The same for a variant that uses variables.
-Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
+Fallback GpuDeployment::checkBound(const LaunchRequest &L, Choice &C,
                                    bool IsCaptured) {
   TunedVariant &V = *C.Variant;
   C.Bound = BoundImage::find(V, *C.Stub);
@@ -423,7 +437,7 @@ Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
              : Fallback::None;
 }
 
-CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
+CUresult GpuDeployment::fire(const LaunchRequest &L, const Choice &C) {
   TunedVariant &V = *C.Variant;
   TunedKernels::get().noteLaunch(V);
   CUresult E = launchCode(*list()->Driver, C.Code, L, C.Plan);
@@ -435,7 +449,7 @@ CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
 
 /// Launches code that is compiled while the program runs. A captured launch is
 /// not served: the graph may get other arguments later.
-int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
+int GpuDeployment::launchCompiled(LaunchCompiler &C, const LaunchRequest &L,
                                   OriginalCall Own) {
   const GpuList *All = listFor(L);
   int Device = -1;

@@ -22,6 +22,7 @@
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
 #include "InterceptedCall.h"
+#include "KernelLaunch.h"
 #include "LaunchCompiler.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
@@ -34,24 +35,19 @@
 
 namespace mneme {
 
-/// A launch through the CUDA runtime or the driver.
-struct GpuLaunch {
+/// A launch that packages or compiled code may serve.
+struct LaunchRequest {
+  /// \p Found: what a launch through the driver leads to.
+  explicit LaunchRequest(const KernelLaunch &L, TunedStub *Found = nullptr);
+
   const void *Stub; ///< Null through the driver.
   LaunchFacts Facts;
   CUstream Stream; ///< The driver's.
-  const CudaLaunchAttribute *Attributes = nullptr;
-  uint32_t NumAttributes = 0;
-  TunedStub *Found = nullptr; ///< Through the driver: what it leads to.
-  Fallback Obstacle = Fallback::None; ///< Why it cannot be served, if so.
-
-  /// Adds attributes, which mean the same to both.
-  void addAttributes(const CudaLaunchAttribute *All, uint32_t Count);
+  const CudaLaunchAttribute *Attributes;
+  uint32_t NumAttributes;
+  TunedStub *Found;
+  Fallback Obstacle; ///< Why it cannot be served, if so.
 };
-
-/// Returns why an extended launch of HIP cannot be served, if so.
-inline Fallback findObstacle(CUevent Start, CUevent Stop, unsigned Flags) {
-  return Start || Stop || Flags ? Fallback::Extended : Fallback::None;
-}
 
 /// Measures one launch with events in its stream, and waits for it to end. The
 /// stream waits until all of them are enqueued, so that the time that the host
@@ -95,7 +91,7 @@ public:
   /// or calls \p Own, if nothing was executed and no state of the application
   /// has changed. Calls both to verify the launch. \returns the runtime's
   /// error.
-  int launch(const GpuLaunch &L, OriginalCall Own);
+  int launch(const LaunchRequest &L, OriginalCall Own);
 
   /// Makes a call that launches what is never served.
   template <typename Fn> int launchForeign(Fn Call) {
@@ -107,7 +103,6 @@ public:
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    InterceptedCall Here;
     DeviceGate::Visit In(TunedKernels::get().verifies() ? &Gate : nullptr);
     return noteError(Call());
   }
@@ -232,11 +227,11 @@ private:
   }
   const GpuList *findGpus();
   const GpuList *makeContext();
-  const GpuList *listFor(const GpuLaunch &L);
+  const GpuList *listFor(const LaunchRequest &L);
   bool findArch(const GpuList &L, int &Device, unsigned &Variation,
                 unsigned &Arch) const;
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
-  Fallback findDevice(const GpuList &All, const GpuLaunch &L,
+  Fallback findDevice(const GpuList &All, const LaunchRequest &L,
                       int &Device) const;
   /// What a launch is served with.
   struct Choice {
@@ -247,19 +242,20 @@ private:
     CUfunction Code = nullptr;   ///< Set by check().
     BoundImage *Bound = nullptr; ///< The same, if it uses variables.
   };
-  bool select(const GpuLaunch &L, Choice &C);
-  Fallback check(const GpuLaunch &L, Choice &C);
-  Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
-  CUresult fire(const GpuLaunch &L, const Choice &C);
-  int launchOther(const GpuLaunch &L, OriginalCall Own) {
+  bool select(const LaunchRequest &L, Choice &C);
+  Fallback check(const LaunchRequest &L, Choice &C);
+  Fallback checkBound(const LaunchRequest &L, Choice &C, bool IsCaptured);
+  CUresult fire(const LaunchRequest &L, const Choice &C);
+  int launchOther(const LaunchRequest &L, OriginalCall Own) {
     LaunchCompiler *C = compiler();
     return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
   }
-  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OriginalCall Own);
+  int launchCompiled(LaunchCompiler &C, const LaunchRequest &L,
+                     OriginalCall Own);
   int launchOwn(OriginalCall Own) { return change(Own); }
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(const Choice &C, VerifyReason Why, const GpuLaunch &L,
+  bool verify(const Choice &C, VerifyReason Why, const LaunchRequest &L,
               OriginalCall Own, int &Error);
   std::vector<MemoryRange> findMemory(const Choice &C, const LaunchFacts &L);
   void noteFault(int E);

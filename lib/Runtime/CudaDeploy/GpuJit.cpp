@@ -69,7 +69,7 @@ public:
     return false;
   }
   void count(Fallback Why) override { Site->count(reasonFor(Why)); }
-  CompiledLaunch select(const GpuLaunch &L) override;
+  CompiledLaunch select(const LaunchRequest &L) override;
   bool prepare(CompiledLaunch L, int Device) override;
   bool isTimed() override { return Jit::get().settings().Times; }
   bool isOwnTurn(CompiledLaunch L) override {
@@ -183,7 +183,7 @@ JitReason GpuJitKernel::reasonFor(Fallback Why) {
   }
 }
 
-CompiledLaunch GpuJitKernel::select(const GpuLaunch &L) {
+CompiledLaunch GpuJitKernel::select(const LaunchRequest &L) {
   JitLaunch Launch;
   Launch.Places = L.Facts.Args;
   std::copy(L.Facts.Grid, L.Facts.Grid + 3, Launch.Grid);

@@ -50,7 +50,8 @@ std::vector<MemoryRange> GpuDeployment::findMemory(const Choice &C,
 }
 
 bool GpuDeployment::verify(const Choice &Chosen, VerifyReason Why,
-                           const GpuLaunch &L, OriginalCall Own, int &Error) {
+                           const LaunchRequest &L, OriginalCall Own,
+                           int &Error) {
   const CudaDriver &Driver = *list()->Driver;
   TunedVariant &V = *Chosen.Variant;
   TunedKernels &Kernels = TunedKernels::get();

@@ -24,7 +24,7 @@
 
 namespace mneme {
 
-struct GpuLaunch;
+struct LaunchRequest;
 
 /// Code for launches of a kernel. Lives as long as the process.
 struct CompiledCode {
@@ -52,7 +52,7 @@ public:
   virtual void count(Fallback Why) = 0;
   /// Returns code for a launch on the current device. Counts the launch if
   /// there is none.
-  virtual CompiledLaunch select(const GpuLaunch &L) = 0;
+  virtual CompiledLaunch select(const LaunchRequest &L) = 0;
   /// Makes code ready for the current device \p Device. Counts the launch, and
   /// returns false, if that fails.
   virtual bool prepare(CompiledLaunch L, int Device) = 0;

@@ -116,7 +116,7 @@ void TappedGraphs::noteCaptured(const Launch &L) {
       Driver->StreamGetCaptureInfo(L.Stream, &Status, &Id, &G, &Last, &Count))
     return;
   if (Status == 1 && Count == 1) // CU_STREAM_CAPTURE_STATUS_ACTIVE
-    noteKernel(L.Runtime, *Last, L.Stub);
+    noteKernel(L.Runtime, *Last, L.Kernel);
 }
 
 void TappedGraphs::note(CUgraphExec Exec, CUgraph G, unsigned long long Flags) {
