@@ -21,6 +21,7 @@
 #include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
+#include "EventTimer.h"
 #include "InterceptedCall.h"
 #include "KernelLaunch.h"
 #include "LaunchCompiler.h"
@@ -35,10 +36,34 @@
 
 namespace mneme {
 
+/// Returns why a launch of this form cannot be served, if so.
+inline Fallback findObstacle(LaunchForm F) {
+  switch (F) {
+  case LaunchForm::ShortBlock:
+    return Fallback::LastBlock;
+  case LaunchForm::Extended:
+    return Fallback::Extended;
+  case LaunchForm::Plain:
+  case LaunchForm::PreferredCluster: // An attribute that is not known.
+    break;
+  }
+  return Fallback::None;
+}
+
 /// A launch that packages or compiled code may serve.
 struct LaunchRequest {
   /// \p Found: what a launch through the driver leads to.
-  explicit LaunchRequest(const KernelLaunch &L, TunedStub *Found = nullptr);
+  explicit LaunchRequest(const KernelLaunch &L, TunedStub *Found = nullptr)
+      : Stub(Found ? nullptr : L.Kernel),
+        Facts{{L.Shape.Grid.X, L.Shape.Grid.Y, L.Shape.Grid.Z},
+              {L.Shape.Block.X, L.Shape.Block.Y, L.Shape.Block.Z},
+              L.Shape.DynamicShared,
+              L.Shape.Cooperative,
+              L.Args,
+              {L.Shape.Cluster.X, L.Shape.Cluster.Y, L.Shape.Cluster.Z}},
+        Stream(L.Stream), Attributes(L.Attributes),
+        NumAttributes(L.NumAttributes), Found(Found),
+        Obstacle(findObstacle(L.Form)) {}
 
   const void *Stub; ///< Null through the driver.
   LaunchFacts Facts;
@@ -68,11 +93,11 @@ private:
   class Gate;
   void open();
 
-  const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
   bool IsRunning = false;
   Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
+  const CudaDriver *Driver = nullptr;
   CUstream Stream = nullptr;
-  CUevent Events[2] = {};
+  EventTimer Events;
 };
 
 /// Thread-safe. Throws nothing.
@@ -92,6 +117,22 @@ public:
   /// has changed. Calls both to verify the launch. \returns the runtime's
   /// error.
   int launch(const LaunchRequest &L, OriginalCall Own);
+
+  /// Launches \p C, or the application's own kernel if it is its turn or if \p
+  /// C is refused. \returns the runtime's error.
+  int serve(const LaunchRequest &L, LaunchCode &C, OriginalCall Own);
+  int launchOwn(OriginalCall Own) { return change(Own); }
+  /// Sets what is looked up for a launch on the current device. \returns false
+  /// if that is unknown. \p Device is set if that was needed; otherwise it
+  /// stays -1.
+  bool findArch(const LaunchRequest &L, int &Device, unsigned &Variation,
+                unsigned &Arch) {
+    const GpuList *All = listFor(L);
+    return All && findArch(*All, Device, Variation, Arch);
+  }
+  /// Sets the device of a launch if it is not known yet. \returns why the
+  /// launch cannot be served now, if so.
+  Fallback checkUncaptured(const LaunchRequest &L, int &Device) const;
 
   /// Makes a call that launches what is never served.
   template <typename Fn> int launchForeign(Fn Call) {
@@ -233,31 +274,41 @@ private:
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
   Fallback findDevice(const GpuList &All, const LaunchRequest &L,
                       int &Device) const;
-  /// What a launch is served with.
-  struct Choice {
+  /// A variant of a package.
+  struct TunedCode final : LaunchCode {
+    void noteLaunch() override { TunedKernels::get().noteLaunch(*Variant); }
+    void noteServed() override {
+      Variant->Served.fetch_add(1, std::memory_order_relaxed);
+      forgetFailures();
+    }
+    void addTime(uint64_t Nanoseconds) override {
+      TunedKernels::get().addTime(*Variant, Nanoseconds);
+    }
+    void fail(Fallback Kind, const char *Why) override {
+      if (*Why)
+        TunedKernels::get().fail(*Variant, Why);
+      countFallback(Variant->FellBack, Kind);
+    }
+    /// Earlier launches may have failed for a reason that is gone.
+    void forgetFailures() {
+      if (Variant->Failures.load(std::memory_order_relaxed))
+        Variant->Failures = 0;
+    }
+
     TunedStub *Stub = nullptr;
     TunedVariant *Variant = nullptr;
-    int Device = -1;
-    LaunchPlan Plan;
-    CUfunction Code = nullptr;   ///< Set by check().
-    BoundImage *Bound = nullptr; ///< The same, if it uses variables.
+    BoundImage *Bound = nullptr; ///< Set by check(), if it uses variables.
   };
-  bool select(const LaunchRequest &L, Choice &C);
-  Fallback check(const LaunchRequest &L, Choice &C);
-  Fallback checkBound(const LaunchRequest &L, Choice &C, bool IsCaptured);
-  CUresult fire(const LaunchRequest &L, const Choice &C);
-  int launchOther(const LaunchRequest &L, OriginalCall Own) {
-    LaunchCompiler *C = compiler();
-    return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
-  }
-  int launchCompiled(LaunchCompiler &C, const LaunchRequest &L,
-                     OriginalCall Own);
-  int launchOwn(OriginalCall Own) { return change(Own); }
+  bool select(const LaunchRequest &L, TunedCode &C);
+  Fallback check(const LaunchRequest &L, TunedCode &C);
+  Fallback checkBound(const LaunchRequest &L, TunedCode &C, bool IsCaptured);
+  /// Enqueues \p C. Sets \p Why if that fails.
+  CUresult fire(const LaunchRequest &L, LaunchCode &C, Fallback &Why);
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(const Choice &C, VerifyReason Why, const LaunchRequest &L,
+  bool verify(TunedCode &C, VerifyReason Why, const LaunchRequest &L,
               OriginalCall Own, int &Error);
-  std::vector<MemoryRange> findMemory(const Choice &C, const LaunchFacts &L);
+  std::vector<MemoryRange> findMemory(const TunedCode &C, const LaunchFacts &L);
   void noteFault(int E);
   Fallback prepare(TunedVariant &V, int Device);
   Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);

@@ -18,27 +18,27 @@
 
 namespace mneme {
 
+/// Returns why a launch of this form cannot be recorded, or null.
+inline const char *findObstacle(LaunchForm F) {
+  switch (F) {
+  case LaunchForm::PreferredCluster:
+    return "launched with a preferred size of clusters";
+  case LaunchForm::ShortBlock:
+    return "launched with a last block of fewer threads";
+  case LaunchForm::Plain:
+  case LaunchForm::Extended:
+    break;
+  }
+  return nullptr;
+}
+
 /// A launch that the recorder looks at.
 struct Launch : KernelLaunch {
   Launch(const KernelLaunch &L, const char *Obstacle)
       : KernelLaunch(L), Obstacle(Obstacle) {}
-  explicit Launch(const KernelLaunch &L) : Launch(L, explain(L.Form)) {}
+  explicit Launch(const KernelLaunch &L) : Launch(L, findObstacle(L.Form)) {}
 
   const char *Obstacle; ///< Why it cannot be recorded, or null.
-
-private:
-  static const char *explain(LaunchForm F) {
-    switch (F) {
-    case LaunchForm::PreferredCluster:
-      return "launched with a preferred size of clusters";
-    case LaunchForm::ShortBlock:
-      return "launched with a last block of fewer threads";
-    case LaunchForm::Plain:
-    case LaunchForm::Extended:
-      break;
-    }
-    return nullptr;
-  }
 };
 
 } // namespace mneme

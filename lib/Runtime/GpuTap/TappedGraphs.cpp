@@ -75,7 +75,7 @@ void TappedGraphs::readKernel(TappedGraph &T, CUgraphNode N) {
   if (Read(CudaLaunchAttributeClusterDim) && Value[0])
     K.Shape.Cluster = {Value[0], Value[1], Value[2]};
   if (Read(CudaLaunchAttributePreferredClusterDim) && Value[0])
-    K.Obstacle = "launched with a preferred size of clusters";
+    K.Obstacle = findObstacle(LaunchForm::PreferredCluster);
 }
 
 /// Reads the kernels of the copy anew. May throw.
