@@ -33,14 +33,6 @@
 
 namespace mneme {
 
-struct LaunchShape {
-  Dim3 Grid;
-  Dim3 Block;
-  uint64_t DynamicShared;
-  bool Cooperative;
-  Dim3 Cluster = {1, 1, 1}; ///< Size of a cluster of blocks.
-};
-
 /// A comparison rule for a range of memory, from the application:
 /// mneme/annotate.h.
 struct Annotation {

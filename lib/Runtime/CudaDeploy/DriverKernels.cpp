@@ -24,7 +24,8 @@ DriverKernels &DriverKernels::get() {
   return K;
 }
 
-void DriverKernels::noteImage(const void *Owner, const void *Image) {
+void DriverKernels::noteImage(const void *Owner, const void *Image,
+                              bool /*IsKept*/) {
   if (isRecording() || !Image)
     return;
   TunedKernels &Kernels = TunedKernels::get();
@@ -43,7 +44,8 @@ void DriverKernels::noteImage(const void *Owner, const void *Image) {
   });
 }
 
-void DriverKernels::noteModule(const void *Module, const void *Library) {
+void DriverKernels::noteModuleOfLibrary(const void *Module,
+                                        const void *Library) {
   std::lock_guard<std::mutex> Guard(Lock);
   auto I = Digests.find(Library);
   if (I != Digests.end())

@@ -28,9 +28,6 @@ struct TunedStub;
 /// Whether a recorder is in the process, which takes precedence.
 bool isRecording();
 
-/// HIP: the function in place of the runtime's \p Symbol, or null.
-void *findRuntimeFunction(const char *Symbol);
-
 /// Thread-safe. Throws nothing: what cannot be noted is not served. An owner is
 /// a module or a library of the driver.
 class DriverKernels {
@@ -38,8 +35,8 @@ public:
   static DriverKernels &get();
 
   /// After \p Owner was loaded from \p Image. Opens the packages.
-  void noteImage(const void *Owner, const void *Image);
-  void noteModule(const void *Module, const void *Library);
+  void noteImage(const void *Owner, const void *Image, bool IsKept);
+  void noteModuleOfLibrary(const void *Module, const void *Library);
   /// \p Handle: a function or a kernel.
   void noteFunction(const void *Handle, const void *Owner, const char *Name);
   void noteFunctionOfKernel(const void *Function, const void *Kernel);

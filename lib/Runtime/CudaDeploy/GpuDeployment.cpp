@@ -130,8 +130,6 @@ int GpuDeployment::currentDevice() const {
   return L && !L->Driver->CtxGetDevice(&Device) ? Device : -1;
 }
 
-/// Sets what is looked up for launches on the current device. \returns false if
-/// that is unknown. \p Device is set if that was needed; otherwise it stays -1.
 bool GpuDeployment::findArch(const GpuList &L, int &Device, unsigned &Variation,
                              unsigned &Arch) const {
   if (L.All.empty())
@@ -172,7 +170,7 @@ const GpuDeployment::GpuList *GpuDeployment::makeContext() {
 }
 
 /// Returns the devices, for a launch that may be the first call of the thread.
-const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
+const GpuDeployment::GpuList *GpuDeployment::listFor(const LaunchRequest &L) {
   const GpuList *All = list();
   // Launches through the driver need a context that is there.
   if (!L.Stub || (All && HasContext))
@@ -190,7 +188,7 @@ const GpuDeployment::GpuList *GpuDeployment::listFor(const GpuLaunch &L) {
 
 /// Sets the device of a launch if it is not known yet. \returns why the launch
 /// cannot be served, if so.
-Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
+Fallback GpuDeployment::findDevice(const GpuList &All, const LaunchRequest &L,
                                    int &Device) const {
   if (Device < 0 && All.Driver->CtxGetDevice(&Device))
     return Fallback::NoContext;
@@ -210,7 +208,7 @@ Fallback GpuDeployment::findDevice(const GpuList &All, const GpuLaunch &L,
 
 /// Sets the stub, the variant, the device and the plan of \p C. \returns false
 /// after the launch was counted, if nothing serves it.
-bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
+bool GpuDeployment::select(const LaunchRequest &L, TunedCode &C) {
   TunedKernels &Kernels = TunedKernels::get();
   const GpuList *All = listFor(L);
   C.Stub = !All ? nullptr : L.Found ? L.Found : find(*All, L.Stub, C.Device);
@@ -235,65 +233,52 @@ bool GpuDeployment::select(const GpuLaunch &L, Choice &C) {
   return C.Variant;
 }
 
-void GpuLaunch::addAttributes(const CudaLaunchAttribute *All, uint32_t Count) {
-  Attributes = All;
-  NumAttributes = Count;
-  LaunchAttributes A(All, Count);
-  Facts.Cooperative = A.Cooperative;
-  Facts.Cluster[0] = A.Cluster.X;
-  Facts.Cluster[1] = A.Cluster.Y;
-  Facts.Cluster[2] = A.Cluster.Z;
-}
-
-int GpuDeployment::launch(const GpuLaunch &L, OriginalCall Own) {
-  InterceptedCall Here;
+int GpuDeployment::launch(const LaunchRequest &L, OriginalCall Own) {
   TunedKernels &Kernels = TunedKernels::get();
-  if (!Kernels.isActive()) {
-    LaunchCompiler *C = compiler();
-    return C ? launchCompiled(*C, L, Own) : Own();
-  }
-  Choice C;
-  if (!select(L, C))
-    return launchOther(L, Own);
-  TunedVariant &V = *C.Variant;
-  Fallback F = check(L, C);
-  CUresult Refusal = CUDA_SUCCESS;
-  if (F == Fallback::None) {
+  if (TunedCode C; Kernels.isActive() && select(L, C)) {
+    TunedVariant &V = *C.Variant;
+    if (Fallback F = check(L, C); F != Fallback::None) {
+      countFallback(V.FellBack, F);
+      return launchOwn(Own);
+    }
     int Error;
     VerifyReason Why = Kernels.reasonToVerify(V);
     if (Why != VerifyReason::None && verify(C, Why, L, Own, Error))
       return Error;
-    LaunchTimer Timer;
-    if (Kernels.timed() != TimedCode::None) {
+    C.IsTimed = Kernels.timed() != TimedCode::None;
+    C.IsOwnTurn = Kernels.timed() == TimedCode::Plain;
+    if (C.IsTimed)
       V.Matched.fetch_add(1, std::memory_order_relaxed);
-      Timer.start(*list()->Driver, L.Stream);
-    }
-    auto AddTime = [&] {
-      if (std::optional<uint64_t> Time = Timer.stop())
-        Kernels.addTime(V, *Time);
-    };
-    if (Kernels.timed() == TimedCode::Plain) {
-      Error = launchOwn(Own);
-      if (!Error)
-        AddTime();
-      return Error;
-    }
-    Refusal = change([&] { return fire(L, C); });
-    if (!Refusal) {
-      AddTime();
-      V.Served.fetch_add(1, std::memory_order_relaxed);
-      return cudaSuccess;
-    }
-    F = Fallback::Refused;
+    return serve(L, C, Own);
   }
-  countFallback(V.FellBack, F);
-  int E = launchOwn(Own);
+  LaunchCompiler *C = compiler();
+  return C ? C->launch(L, Own) : launchOwn(Own);
+}
+
+int GpuDeployment::serve(const LaunchRequest &L, LaunchCode &C,
+                         OriginalCall Own) {
+  const CudaDriver &Driver = *list()->Driver;
+  std::optional<LaunchTimer> Timer;
+  if (C.IsTimed)
+    Timer.emplace().start(Driver, L.Stream);
+  Fallback Why = Fallback::None;
+  CUresult Refusal = C.IsOwnTurn
+                         ? CUDA_SUCCESS
+                         : CUresult(change([&] { return fire(L, C, Why); }));
+  int Error = C.IsOwnTurn || Refusal ? launchOwn(Own) : int(cudaSuccess);
+  if (!Refusal && !Error) {
+    if (std::optional<uint64_t> Time = Timer ? Timer->stop() : std::nullopt)
+      C.addTime(*Time);
+    if (!C.IsOwnTurn)
+      C.noteServed();
+  }
   // A launch that is invalid for the application's own kernel, too, says
-  // nothing about the variant.
-  if (Refusal && !E)
-    attempt(
-        [&] { Kernels.fail(V, list()->Driver->describe(Refusal).c_str()); });
-  return E;
+  // nothing about the code.
+  if (Refusal && !attempt([&] {
+        C.fail(Why, Error ? "" : Driver.describe(Refusal).c_str());
+      }))
+    C.fail(Why, "");
+  return Error;
 }
 
 /// The attributes that mean the same to the driver and name nothing of the
@@ -322,7 +307,7 @@ static bool isKnownAttribute(uint32_t Id) {
 }
 
 /// \returns what prevents that the launch is served, if anything.
-static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
+static Fallback checkLaunch(const CudaDriver &Driver, const LaunchRequest &L) {
   if (L.Obstacle != Fallback::None)
     return L.Obstacle;
   bool Known = std::all_of(
@@ -336,7 +321,7 @@ static Fallback checkLaunch(const CudaDriver &Driver, const GpuLaunch &L) {
 }
 
 static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
-                           const GpuLaunch &L, const LaunchPlan &P) {
+                           const LaunchRequest &L, const LaunchPlan &P) {
   void **Args = const_cast<void **>(L.Facts.Args);
   // HIP has no kernels that belong to all devices.
   if (ForHip)
@@ -359,7 +344,7 @@ static CUresult launchCode(const CudaDriver &Driver, CUfunction F,
 }
 
 /// Whether the variant can be launched now. Loads it if necessary.
-Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
+Fallback GpuDeployment::check(const LaunchRequest &L, TunedCode &C) {
   TunedVariant &V = *C.Variant;
   if (Fallback F = checkLaunch(*list()->Driver, L); F != Fallback::None)
     return F;
@@ -376,7 +361,7 @@ Fallback GpuDeployment::check(const GpuLaunch &L, Choice &C) {
     if (F != Fallback::None)
       return F;
   }
-  C.Code = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
+  C.Function = static_cast<CUfunction>(V.Code.load(std::memory_order_acquire));
   return Fallback::None;
 }
 
@@ -397,7 +382,7 @@ static bool pointsToVariable(const TunedVariant &V, const LaunchFacts &L,
 }
 
 /// The same for a variant that uses variables.
-Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
+Fallback GpuDeployment::checkBound(const LaunchRequest &L, TunedCode &C,
                                    bool IsCaptured) {
   TunedVariant &V = *C.Variant;
   C.Bound = BoundImage::find(V, *C.Stub);
@@ -408,7 +393,7 @@ Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
       return F;
     C.Bound = BoundImage::find(V, *C.Stub);
   }
-  C.Code = reinterpret_cast<CUfunction>(C.Bound->code());
+  C.Function = reinterpret_cast<CUfunction>(C.Bound->code());
   if (pointsToVariable(V, L.Facts, *C.Bound, C.Device))
     return Fallback::Buffer;
   bool HasCopies = C.Bound->hasCopies();
@@ -423,85 +408,30 @@ Fallback GpuDeployment::checkBound(const GpuLaunch &L, Choice &C,
              : Fallback::None;
 }
 
-CUresult GpuDeployment::fire(const GpuLaunch &L, const Choice &C) {
-  TunedVariant &V = *C.Variant;
-  TunedKernels::get().noteLaunch(V);
-  CUresult E = launchCode(*list()->Driver, C.Code, L, C.Plan);
-  // Earlier launches may have failed for a reason that is gone.
-  if (!E && V.Failures.load(std::memory_order_relaxed))
-    V.Failures = 0;
-  return E;
+CUresult GpuDeployment::fire(const LaunchRequest &L, LaunchCode &C,
+                             Fallback &Why) {
+  const CudaDriver &Driver = *list()->Driver;
+  Why = Fallback::Variables;
+  if (C.ToRefresh)
+    if (CUresult E = C.ToRefresh->refresh(Driver, C.Device, L.Stream,
+                                          /*IsCaptured=*/false))
+      return E;
+  Why = Fallback::Refused;
+  C.noteLaunch();
+  return launchCode(Driver, C.Function, L, C.Plan);
 }
 
-/// Launches code that is compiled while the program runs. A captured launch is
-/// not served: the graph may get other arguments later.
-int GpuDeployment::launchCompiled(LaunchCompiler &C, const GpuLaunch &L,
-                                  OriginalCall Own) {
-  const GpuList *All = listFor(L);
-  int Device = -1;
-  unsigned Variation = 0, Arch = 0;
-  CompiledKernel *K = All && findArch(*All, Device, Variation, Arch)
-                          ? C.find(L.Stub, Variation, Arch)
-                          : nullptr;
-  if (!K || !K->isOn())
-    return launchOwn(Own);
-  const CudaDriver &Driver = *All->Driver;
-  Fallback F = findDevice(*All, L, Device);
+Fallback GpuDeployment::checkUncaptured(const LaunchRequest &L,
+                                        int &Device) const {
+  const CudaDriver &Driver = *list()->Driver;
+  Fallback F = findDevice(*list(), L, Device);
   if (F == Fallback::None)
     F = checkLaunch(Driver, L);
   int Status = 0;
-  if (F == Fallback::None &&
-      (Driver.StreamIsCapturing(L.Stream, &Status) || Status))
-    F = Fallback::Capture;
-  if (F != Fallback::None) {
-    K->count(F);
-    return launchOwn(Own);
-  }
-  CompiledLaunch Code = K->select(L);
-  if (!Code.Code ||
-      (!(Code.Code->Prepared.load(std::memory_order_acquire) >> Device & 1) &&
-       !K->prepare(Code, Device)))
-    return launchOwn(Own);
-  LaunchTimer Timer;
-  auto AddTime = [&](bool IsOwn) {
-    if (std::optional<uint64_t> Time = Timer.stop())
-      K->addTime(Code, IsOwn, *Time);
-  };
-  if (K->isTimed()) {
-    bool IsOwn = K->isOwnTurn(Code);
-    Timer.start(Driver, L.Stream);
-    if (IsOwn) {
-      int OwnError = launchOwn(Own);
-      if (!OwnError)
-        AddTime(/*IsOwn=*/true);
-      return OwnError;
-    }
-  }
-  CUresult E = change([&] {
-    CUresult E = Code.Code->Bound
-                     ? Code.Code->Bound->refresh(Driver, Device, L.Stream,
-                                                 /*IsCaptured=*/false)
-                     : CUDA_SUCCESS;
-    F = E ? Fallback::Variables : Fallback::Refused;
-    LaunchPlan Same;
-    std::copy(L.Facts.Grid, L.Facts.Grid + 3, Same.Grid);
-    std::copy(L.Facts.Block, L.Facts.Block + 3, Same.Block);
-    Same.DynamicShared = uint32_t(L.Facts.DynamicShared);
-    auto Function = reinterpret_cast<CUfunction>(Code.Code->Kernel);
-    return E ? E : launchCode(Driver, Function, L, Same);
-  });
-  if (!E) {
-    AddTime(/*IsOwn=*/false);
-    return cudaSuccess;
-  }
-  int OwnError = launchOwn(Own);
-  // A launch that is invalid for the application's own kernel, too, says
-  // nothing about the code.
-  if (!attempt([&] {
-        K->fail(Code, F, OwnError ? "" : Driver.describe(E).c_str());
-      }))
-    K->fail(Code, F, "");
-  return OwnError;
+  return F == Fallback::None &&
+                 (Driver.StreamIsCapturing(L.Stream, &Status) || Status)
+             ? Fallback::Capture
+             : F;
 }
 
 void GpuDeployment::noteFault(int E) {
@@ -569,34 +499,22 @@ void LaunchTimer::start(const CudaDriver &D, CUstream S) {
   Driver = &D;
   Stream = S;
   RelaxedCapture Relaxed(D);
-  for (CUevent &Event : Events)
-    if (D.EventCreate(&Event, /*Flags=*/0))
-      Event = nullptr;
-  if (!Events[0] || !Events[1])
+  if (!Events.create(D))
     return;
   Closed = Gate::close(D, S);
-  IsRunning = !D.EventRecord(Events[0], S);
+  IsRunning = Events.start(S);
 }
 
 std::optional<uint64_t> LaunchTimer::stop() {
   if (!IsRunning)
     return std::nullopt;
   RelaxedCapture Relaxed(*Driver);
-  float Milliseconds = 0;
-  CUresult Recorded = Driver->EventRecord(Events[1], Stream);
+  bool IsRecorded = Events.stop(Stream);
   open();
-  if (!Recorded && !Driver->EventSynchronize(Events[1]) &&
-      !Driver->EventElapsedTime(&Milliseconds, Events[0], Events[1]))
-    return uint64_t(Milliseconds * 1e6);
-  return std::nullopt;
+  return IsRecorded && Events.wait() ? Events.nanoseconds() : std::nullopt;
 }
 
-LaunchTimer::~LaunchTimer() {
-  open();
-  for (CUevent Event : Events)
-    if (Event)
-      Driver->EventDestroy(Event);
-}
+LaunchTimer::~LaunchTimer() { open(); }
 
 /// With the lock held. \returns an error message. May throw, with nothing done.
 static std::string loadImage(const CudaDriver &Driver, const TunedVariant &V,
@@ -800,8 +718,7 @@ void GpuDeployment::mirrorAttribute(const void *HostPtr, int Attribute,
   if (Device < 0 || !findArch(*list(), Unused, Variation, Arch))
     return;
   if (LaunchCompiler *C = compiler())
-    if (CompiledKernel *K = C->find(HostPtr, Variation, Arch))
-      C->setAttribute(*K, {Device, Attribute, Value});
+    C->mirrorAttribute(HostPtr, Variation, Arch, {Device, Attribute, Value});
   if (TunedStub *Stub = TunedKernels::get().find(HostPtr, Variation, Arch))
     mirrorAttribute(*Stub, Attribute, Value);
 }

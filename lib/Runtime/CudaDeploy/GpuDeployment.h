@@ -21,7 +21,9 @@
 #include "BoundImage.h"
 #include "CudaTypes.h"
 #include "DeviceBuffers.h"
+#include "EventTimer.h"
 #include "InterceptedCall.h"
+#include "KernelLaunch.h"
 #include "LaunchCompiler.h"
 #include "TunedKernels.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
@@ -34,24 +36,43 @@
 
 namespace mneme {
 
-/// A launch through the CUDA runtime or the driver.
-struct GpuLaunch {
+/// Returns why a launch of this form cannot be served, if so.
+inline Fallback findObstacle(LaunchForm F) {
+  switch (F) {
+  case LaunchForm::ShortBlock:
+    return Fallback::LastBlock;
+  case LaunchForm::Extended:
+    return Fallback::Extended;
+  case LaunchForm::Plain:
+  case LaunchForm::PreferredCluster: // An attribute that is not known.
+    break;
+  }
+  return Fallback::None;
+}
+
+/// A launch that packages or compiled code may serve.
+struct LaunchRequest {
+  /// \p Found: what a launch through the driver leads to.
+  explicit LaunchRequest(const KernelLaunch &L, TunedStub *Found = nullptr)
+      : Stub(Found ? nullptr : L.Kernel),
+        Facts{{L.Shape.Grid.X, L.Shape.Grid.Y, L.Shape.Grid.Z},
+              {L.Shape.Block.X, L.Shape.Block.Y, L.Shape.Block.Z},
+              L.Shape.DynamicShared,
+              L.Shape.Cooperative,
+              L.Args,
+              {L.Shape.Cluster.X, L.Shape.Cluster.Y, L.Shape.Cluster.Z}},
+        Stream(L.Stream), Attributes(L.Attributes),
+        NumAttributes(L.NumAttributes), Found(Found),
+        Obstacle(findObstacle(L.Form)) {}
+
   const void *Stub; ///< Null through the driver.
   LaunchFacts Facts;
   CUstream Stream; ///< The driver's.
-  const CudaLaunchAttribute *Attributes = nullptr;
-  uint32_t NumAttributes = 0;
-  TunedStub *Found = nullptr; ///< Through the driver: what it leads to.
-  Fallback Obstacle = Fallback::None; ///< Why it cannot be served, if so.
-
-  /// Adds attributes, which mean the same to both.
-  void addAttributes(const CudaLaunchAttribute *All, uint32_t Count);
+  const CudaLaunchAttribute *Attributes;
+  uint32_t NumAttributes;
+  TunedStub *Found;
+  Fallback Obstacle; ///< Why it cannot be served, if so.
 };
-
-/// Returns why an extended launch of HIP cannot be served, if so.
-inline Fallback findObstacle(CUevent Start, CUevent Stop, unsigned Flags) {
-  return Start || Stop || Flags ? Fallback::Extended : Fallback::None;
-}
 
 /// Measures one launch with events in its stream, and waits for it to end. The
 /// stream waits until all of them are enqueued, so that the time that the host
@@ -72,11 +93,11 @@ private:
   class Gate;
   void open();
 
-  const CudaDriver *Driver = nullptr; ///< Null: nothing is measured.
   bool IsRunning = false;
   Gate *Closed = nullptr; ///< Holds the stream back; null: nothing does.
+  const CudaDriver *Driver = nullptr;
   CUstream Stream = nullptr;
-  CUevent Events[2] = {};
+  EventTimer Events;
 };
 
 /// Thread-safe. Throws nothing.
@@ -95,7 +116,23 @@ public:
   /// or calls \p Own, if nothing was executed and no state of the application
   /// has changed. Calls both to verify the launch. \returns the runtime's
   /// error.
-  int launch(const GpuLaunch &L, OriginalCall Own);
+  int launch(const LaunchRequest &L, OriginalCall Own);
+
+  /// Launches \p C, or the application's own kernel if it is its turn or if \p
+  /// C is refused. \returns the runtime's error.
+  int serve(const LaunchRequest &L, LaunchCode &C, OriginalCall Own);
+  int launchOwn(OriginalCall Own) { return change(Own); }
+  /// Sets what is looked up for a launch on the current device. \returns false
+  /// if that is unknown. \p Device is set if that was needed; otherwise it
+  /// stays -1.
+  bool findArch(const LaunchRequest &L, int &Device, unsigned &Variation,
+                unsigned &Arch) {
+    const GpuList *All = listFor(L);
+    return All && findArch(*All, Device, Variation, Arch);
+  }
+  /// Sets the device of a launch if it is not known yet. \returns why the
+  /// launch cannot be served now, if so.
+  Fallback checkUncaptured(const LaunchRequest &L, int &Device) const;
 
   /// Makes a call that launches what is never served.
   template <typename Fn> int launchForeign(Fn Call) {
@@ -107,7 +144,6 @@ public:
   /// Makes a call of the application that may change device memory: not while a
   /// launch is verified. \returns its result.
   template <typename Fn> int change(Fn Call) {
-    InterceptedCall Here;
     DeviceGate::Visit In(TunedKernels::get().verifies() ? &Gate : nullptr);
     return noteError(Call());
   }
@@ -232,36 +268,47 @@ private:
   }
   const GpuList *findGpus();
   const GpuList *makeContext();
-  const GpuList *listFor(const GpuLaunch &L);
+  const GpuList *listFor(const LaunchRequest &L);
   bool findArch(const GpuList &L, int &Device, unsigned &Variation,
                 unsigned &Arch) const;
   TunedStub *find(const GpuList &L, const void *Stub, int &Device) const;
-  Fallback findDevice(const GpuList &All, const GpuLaunch &L,
+  Fallback findDevice(const GpuList &All, const LaunchRequest &L,
                       int &Device) const;
-  /// What a launch is served with.
-  struct Choice {
+  /// A variant of a package.
+  struct TunedCode final : LaunchCode {
+    void noteLaunch() override { TunedKernels::get().noteLaunch(*Variant); }
+    void noteServed() override {
+      Variant->Served.fetch_add(1, std::memory_order_relaxed);
+      forgetFailures();
+    }
+    void addTime(uint64_t Nanoseconds) override {
+      TunedKernels::get().addTime(*Variant, Nanoseconds);
+    }
+    void fail(Fallback Kind, const char *Why) override {
+      if (*Why)
+        TunedKernels::get().fail(*Variant, Why);
+      countFallback(Variant->FellBack, Kind);
+    }
+    /// Earlier launches may have failed for a reason that is gone.
+    void forgetFailures() {
+      if (Variant->Failures.load(std::memory_order_relaxed))
+        Variant->Failures = 0;
+    }
+
     TunedStub *Stub = nullptr;
     TunedVariant *Variant = nullptr;
-    int Device = -1;
-    LaunchPlan Plan;
-    CUfunction Code = nullptr;   ///< Set by check().
-    BoundImage *Bound = nullptr; ///< The same, if it uses variables.
+    BoundImage *Bound = nullptr; ///< Set by check(), if it uses variables.
   };
-  bool select(const GpuLaunch &L, Choice &C);
-  Fallback check(const GpuLaunch &L, Choice &C);
-  Fallback checkBound(const GpuLaunch &L, Choice &C, bool IsCaptured);
-  CUresult fire(const GpuLaunch &L, const Choice &C);
-  int launchOther(const GpuLaunch &L, OriginalCall Own) {
-    LaunchCompiler *C = compiler();
-    return C ? launchCompiled(*C, L, Own) : launchOwn(Own);
-  }
-  int launchCompiled(LaunchCompiler &C, const GpuLaunch &L, OriginalCall Own);
-  int launchOwn(OriginalCall Own) { return change(Own); }
+  bool select(const LaunchRequest &L, TunedCode &C);
+  Fallback check(const LaunchRequest &L, TunedCode &C);
+  Fallback checkBound(const LaunchRequest &L, TunedCode &C, bool IsCaptured);
+  /// Enqueues \p C. Sets \p Why if that fails.
+  CUresult fire(const LaunchRequest &L, LaunchCode &C, Fallback &Why);
   /// \returns true if \p Own was called, with its \p Error. Otherwise nothing
   /// was executed.
-  bool verify(const Choice &C, VerifyReason Why, const GpuLaunch &L,
+  bool verify(TunedCode &C, VerifyReason Why, const LaunchRequest &L,
               OriginalCall Own, int &Error);
-  std::vector<MemoryRange> findMemory(const Choice &C, const LaunchFacts &L);
+  std::vector<MemoryRange> findMemory(const TunedCode &C, const LaunchFacts &L);
   void noteFault(int E);
   Fallback prepare(TunedVariant &V, int Device);
   Fallback prepareBound(TunedVariant &V, const TunedStub &Stub, int Device);

@@ -58,29 +58,34 @@ private:
   CUcontext Context = nullptr; ///< Of the first launch.
 };
 
-class GpuJitKernel final : public CompiledKernel {
+/// Code for launches of a kernel. Lives as long as the process.
+struct CompiledCode {
+  CUkernel Kernel = nullptr;
+  /// If it uses variables of the application.
+  std::unique_ptr<BoundImage> Bound;
+  /// Bit N: prepared for device N.
+  std::atomic<uint64_t> Prepared{0};
+};
+
+struct JitCode final : LaunchCode {
+  void addTime(uint64_t Nanoseconds) override {
+    Site->addTime(*Variant, IsOwnTurn, Nanoseconds);
+  }
+  void fail(Fallback Kind, const char *Why) override;
+
+  JitSite *Site = nullptr;
+  JitVariant *Variant = nullptr;
+};
+
+/// A kernel of the application that may be compiled again. Lives as long as the
+/// process.
+class GpuJitKernel {
 public:
   explicit GpuJitKernel(const CudaDriver &Driver) : Driver(Driver) {}
 
-  bool isOn() override {
-    if (Jit::get().isOn())
-      return true;
-    Site->count(JitReason::Disabled);
-    return false;
-  }
-  void count(Fallback Why) override { Site->count(reasonFor(Why)); }
-  CompiledLaunch select(const GpuLaunch &L) override;
-  bool prepare(CompiledLaunch L, int Device) override;
-  bool isTimed() override { return Jit::get().settings().Times; }
-  bool isOwnTurn(CompiledLaunch L) override {
-    return Site->isOwnTurn(*static_cast<JitVariant *>(L.Variant));
-  }
-  void addTime(CompiledLaunch L, bool IsOwn, uint64_t Nanoseconds) override {
-    Site->addTime(*static_cast<JitVariant *>(L.Variant), IsOwn, Nanoseconds);
-  }
-  void fail(CompiledLaunch L, Fallback Kind, const char *Why) override {
-    Site->fail(*static_cast<JitVariant *>(L.Variant), reasonFor(Kind), Why);
-  }
+  /// Finds code for a launch on the current device, and makes it ready. Counts
+  /// the launch, and returns false, if there is none.
+  bool findCode(const LaunchRequest &L, JitCode &C);
   void setAttribute(const FunctionAttribute &A);
   void forget(int Device);
 
@@ -88,7 +93,7 @@ public:
   std::atomic<bool> IsPrewarmed{false};
 
 private:
-  static JitReason reasonFor(Fallback Why);
+  bool prepare(JitCode &C, CompiledCode &Code);
   CUresult apply(const CompiledCode &C, const FunctionAttribute &A) const;
   std::string doPrepare(CompiledCode &C, int Device);
 
@@ -107,14 +112,16 @@ public:
     static GpuJit &J = *new (Storage) GpuJit;
     return J;
   }
-  CompiledKernel *find(const void *Stub, unsigned Variation,
-                       unsigned Arch) override;
-  void setAttribute(CompiledKernel &K, const FunctionAttribute &A) override {
-    static_cast<GpuJitKernel &>(K).setAttribute(A);
+  int launch(const LaunchRequest &L, OriginalCall Own) override;
+  void mirrorAttribute(const void *Stub, unsigned Variation, unsigned Arch,
+                       const FunctionAttribute &A) override {
+    if (GpuJitKernel *K = find(Stub, Variation, Arch))
+      K->setAttribute(A);
   }
   void forget(int Device) override;
 
 private:
+  GpuJitKernel *find(const void *Stub, unsigned Variation, unsigned Arch);
   void prewarmAll(unsigned Variation, unsigned Arch);
   GpuJitKernel *lookUp(const void *Stub, uint64_t Key, unsigned Arch);
   GpuJitKernel &makeKernel(const void *Stub, unsigned Arch,
@@ -162,7 +169,7 @@ void *CubinLoader::load(JitImage &Image, std::string &Error) {
   return Code.release();
 }
 
-JitReason GpuJitKernel::reasonFor(Fallback Why) {
+static JitReason reasonFor(Fallback Why) {
   switch (Why) {
   case Fallback::NoContext:
   case Fallback::OtherDevice:
@@ -183,14 +190,42 @@ JitReason GpuJitKernel::reasonFor(Fallback Why) {
   }
 }
 
-CompiledLaunch GpuJitKernel::select(const GpuLaunch &L) {
+void JitCode::fail(Fallback Kind, const char *Why) {
+  Site->fail(*Variant, reasonFor(Kind), Why);
+}
+
+/// A captured launch gets none: the graph may get other arguments later.
+bool GpuJitKernel::findCode(const LaunchRequest &L, JitCode &C) {
+  if (!Jit::get().isOn()) {
+    Site->count(JitReason::Disabled);
+    return false;
+  }
+  Fallback F = GpuDeployment::get().checkUncaptured(L, C.Device);
+  if (F != Fallback::None) {
+    Site->count(reasonFor(F));
+    return false;
+  }
   JitLaunch Launch;
   Launch.Places = L.Facts.Args;
-  std::copy(L.Facts.Grid, L.Facts.Grid + 3, Launch.Grid);
-  std::copy(L.Facts.Block, L.Facts.Block + 3, Launch.Block);
+  for (unsigned I = 0; I != 3; ++I) {
+    C.Plan.Grid[I] = Launch.Grid[I] = L.Facts.Grid[I];
+    C.Plan.Block[I] = Launch.Block[I] = L.Facts.Block[I];
+  }
+  C.Plan.DynamicShared = uint32_t(L.Facts.DynamicShared);
   LaunchStream = L.Stream;
-  JitVariant *V = Site->find(Launch);
-  return {V ? static_cast<CompiledCode *>(V->Code) : nullptr, V};
+  C.Site = Site;
+  C.Variant = Site->find(Launch);
+  auto *Code =
+      C.Variant ? static_cast<CompiledCode *>(C.Variant->Code) : nullptr;
+  if (!Code ||
+      (!(Code->Prepared.load(std::memory_order_acquire) >> C.Device & 1) &&
+       !prepare(C, *Code)))
+    return false;
+  C.Function = reinterpret_cast<CUfunction>(Code->Kernel);
+  C.ToRefresh = Code->Bound.get();
+  C.IsTimed = Jit::get().settings().Times;
+  C.IsOwnTurn = C.IsTimed && Site->isOwnTurn(*C.Variant);
+  return true;
 }
 
 CUresult GpuJitKernel::apply(const CompiledCode &C,
@@ -212,23 +247,25 @@ std::string GpuJitKernel::doPrepare(CompiledCode &C, int Device) {
   return "";
 }
 
-bool GpuJitKernel::prepare(CompiledLaunch L, int Device) {
+/// Makes code ready for the current device. Counts the launch, and returns
+/// false, if that fails.
+bool GpuJitKernel::prepare(JitCode &C, CompiledCode &Code) {
   std::string Error = outOfMemory();
   if (attempt([&] {
         Uncancelled Here;
         RelaxedCapture Relaxed(Driver);
         std::lock_guard<std::mutex> Guard(Lock);
-        std::pair Now(L.Code, static_cast<JitVariant *>(L.Variant));
+        std::pair Now(&Code, C.Variant);
         if (!std::count(Known.begin(), Known.end(), Now))
           Known.push_back(Now);
-        Error = doPrepare(*L.Code, Device);
+        Error = doPrepare(Code, C.Device);
         if (Error.empty())
-          L.Code->Prepared.fetch_or(uint64_t(1) << Device,
-                                    std::memory_order_release);
+          Code.Prepared.fetch_or(uint64_t(1) << C.Device,
+                                 std::memory_order_release);
       }) &&
       Error.empty())
     return true;
-  fail(L, Fallback::Load, Error.c_str());
+  C.fail(Fallback::Load, Error.c_str());
   return false;
 }
 
@@ -289,8 +326,20 @@ GpuJitKernel *GpuJit::lookUp(const void *Stub, uint64_t Key, unsigned Arch) {
       [](const GpuJitKernel &K) { return K.Site; });
 }
 
-CompiledKernel *GpuJit::find(const void *Stub, unsigned Variation,
-                             unsigned Arch) {
+int GpuJit::launch(const LaunchRequest &L, OriginalCall Own) {
+  GpuDeployment &D = GpuDeployment::get();
+  JitCode C;
+  unsigned Variation = 0, Arch = 0;
+  GpuJitKernel *K = D.findArch(L, C.Device, Variation, Arch)
+                        ? find(L.Stub, Variation, Arch)
+                        : nullptr;
+  return K && K->findCode(L, C) ? D.serve(L, C, Own) : D.launchOwn(Own);
+}
+
+/// Returns null for kernels that are not compiled again. \p Variation
+/// distinguishes architectures.
+GpuJitKernel *GpuJit::find(const void *Stub, unsigned Variation,
+                           unsigned Arch) {
   // Launched through the driver.
   if (!Stub)
     return nullptr;

@@ -34,7 +34,7 @@ private:
 
 /// The memory of a device, variables, and other memory that arguments point to.
 /// May throw.
-std::vector<MemoryRange> GpuDeployment::findMemory(const Choice &C,
+std::vector<MemoryRange> GpuDeployment::findMemory(const TunedCode &C,
                                                    const LaunchFacts &L) {
   std::vector<MemoryRange> Found = Buffers.find(C.Device);
   if (C.Bound)
@@ -49,8 +49,9 @@ std::vector<MemoryRange> GpuDeployment::findMemory(const Choice &C,
   return Found;
 }
 
-bool GpuDeployment::verify(const Choice &Chosen, VerifyReason Why,
-                           const GpuLaunch &L, OriginalCall Own, int &Error) {
+bool GpuDeployment::verify(TunedCode &Chosen, VerifyReason Why,
+                           const LaunchRequest &L, OriginalCall Own,
+                           int &Error) {
   const CudaDriver &Driver = *list()->Driver;
   TunedVariant &V = *Chosen.Variant;
   TunedKernels &Kernels = TunedKernels::get();
@@ -58,10 +59,12 @@ bool GpuDeployment::verify(const Choice &Chosen, VerifyReason Why,
   Difference D;
   std::string Failure;
   auto RunTuned = [&] {
-    if (CUresult E = fire(L, Chosen)) {
+    Fallback F;
+    if (CUresult E = fire(L, Chosen, F)) {
       attempt([&] { Failure = Driver.describe(E); });
       return Verdict::Refused;
     }
+    Chosen.forgetFailures();
     CUresult E = Driver.CtxSynchronize();
     noteError(E);
     attempt([&] { Failure = E ? Driver.describe(E) : ""; });

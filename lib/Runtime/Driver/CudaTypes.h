@@ -34,6 +34,14 @@ struct Dim3 {
   uint32_t X, Y, Z;
 };
 
+struct LaunchShape {
+  Dim3 Grid;
+  Dim3 Block;
+  uint64_t DynamicShared;
+  bool Cooperative;
+  Dim3 Cluster = {1, 1, 1}; ///< Size of a cluster of blocks.
+};
+
 /// Grid, block, and bytes of dynamic shared memory.
 using ShapeNumbers = std::array<uint64_t, 7>;
 

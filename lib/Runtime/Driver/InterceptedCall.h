@@ -8,7 +8,7 @@
 ///
 /// \file
 /// The calls of a program that the recorder and deployment intercept: their
-/// nesting, their streams, the attributes of launches.
+/// nesting and their streams.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -88,25 +88,6 @@ inline CUstream toDriver(CudaStream *S) {
 /// own.
 inline CUstream toPtsz(CUstream S) { return S ? S : ThreadStream; }
 inline CUstream toDriverPtsz(CudaStream *S) { return toPtsz(toDriver(S)); }
-
-/// What the attributes of a launch say.
-struct LaunchAttributes {
-  bool Cooperative = false;
-  Dim3 Cluster = {1, 1, 1};    ///< Its size in blocks.
-  bool PrefersCluster = false; ///< Of another size, if there is room for it.
-
-  LaunchAttributes(const CudaLaunchAttribute *All, unsigned Count) {
-    for (unsigned I = 0; All && I != Count; ++I) {
-      const CudaLaunchAttribute &A = All[I];
-      if (A.Id == CudaLaunchAttributeCooperative)
-        Cooperative = A.Words[0];
-      if (A.Id == CudaLaunchAttributeClusterDim)
-        Cluster = {A.Words[0], A.Words[1], A.Words[2]};
-      if (A.Id == CudaLaunchAttributePreferredClusterDim)
-        PrefersCluster = true;
-    }
-  }
-};
 
 } // namespace mneme
 

@@ -15,7 +15,7 @@
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_CAPTURES_H
 #define MNEME_LIB_RUNTIME_GPUTAP_CAPTURES_H
 
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 
 #include <atomic>
@@ -28,7 +28,8 @@ namespace mneme {
 /// Thread-safe, with a lock of its own, which may be taken under the session's.
 class Captures {
 public:
-  Captures(TapState &State, TapDriver &Driver) : State(State), Driver(Driver) {}
+  Captures(TapState &State, SessionDriver &Driver)
+      : State(State), Driver(Driver) {}
 
   /// Calls \p Original, which begins a capture in \p S: not while a launch is
   /// recorded, for which it takes the session's lock.
@@ -58,7 +59,7 @@ private:
   void erase(CUstream S);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   std::mutex Lock;
   /// The streams where captures began, with their contexts. ThreadStream stands
   /// for streams of several threads.

@@ -16,7 +16,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_COPYBUFFERS_H
 
 #include "Gpu.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "WriterClock.h"
 
 #include <condition_variable>
@@ -30,7 +30,7 @@ namespace mneme {
 /// wait for the application.
 class CopyBuffers {
 public:
-  CopyBuffers(TapDriver &Driver, WriterClock &Clock, bool WaitsForAll)
+  CopyBuffers(SessionDriver &Driver, WriterClock &Clock, bool WaitsForAll)
       : Driver(Driver), Clock(Clock), WaitsForAll(WaitsForAll) {}
 
   enum class Room {
@@ -63,7 +63,7 @@ public:
 private:
   bool canFree(const Gpu &G);
 
-  TapDriver &Driver;
+  SessionDriver &Driver;
   WriterClock &Clock;
   const bool WaitsForAll;
   /// Guards this object's data, and Spare and NumBuffers of all devices.

@@ -17,7 +17,7 @@
 #include "CopyBuffers.h"
 #include "CudaRuntime.h"
 #include "Gpu.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 
 #include <atomic>
@@ -35,7 +35,7 @@ public:
 
   /// \p OnFirst is called once, when the first device has an arena: the driver
   /// is initialized by then.
-  Devices(TapState &State, TapDriver &Driver, CopyBuffers &Buffers,
+  Devices(TapState &State, SessionDriver &Driver, CopyBuffers &Buffers,
           void (*OnFirst)())
       : State(State), Driver(Driver), Buffers(Buffers), OnFirst(OnFirst) {}
 
@@ -89,7 +89,7 @@ private:
   void noteRange(const Gpu &G);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   CopyBuffers &Buffers;
   void (*OnFirst)(); ///< Null once called.
   List Gpus;

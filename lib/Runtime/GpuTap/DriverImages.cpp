@@ -25,64 +25,45 @@ const std::string &LoadedImage::digest() {
 // Notes
 //===----------------------------------------------------------------------===//
 
-void DriverImages::add(const void *Handle, Owner O) {
+void DriverImages::add(CodeOwner O, std::shared_ptr<LoadedImage> Image) {
   std::lock_guard<std::mutex> Guard(Lock);
-  attempt([&] { Owners[Handle] = std::move(O); });
+  attempt([&] { Owners[O.handle()] = {std::move(Image), O}; });
   ++Generation;
 }
 
+/// May throw.
 void DriverImages::addFunction(const void *Handle, Function F) {
   std::lock_guard<std::mutex> Guard(Lock);
-  attempt([&] {
-    Function &Known = Functions[Handle];
-    if (Known.Owner != F.Owner || Known.Name != F.Name)
-      ++Generation;
-    Known = std::move(F);
-  });
+  Function &Known = Functions[Handle];
+  if (Known.Owner != F.Owner || Known.Name != F.Name)
+    ++Generation;
+  Known = std::move(F);
 }
 
-void DriverImages::noteModule(CUmodule M, const void *Image) {
-  if (TapState::Forked || !Image)
-    return;
-  attempt([&] {
-    const void *Data = unwrapImage(Image);
-    if (size_t Size = sizeOfImage(Data))
-      add(M, {std::make_shared<LoadedImage>(
-                  std::string(static_cast<const char *>(Data), Size)),
-              M, nullptr});
-  });
+void DriverImages::addFunction(const void *Handle, const void *Owner,
+                               const char *Name, bool IsKernel) {
+  if (!TapState::Forked && Name)
+    attempt([&] { addFunction(Handle, {Owner, Name, IsKernel}); });
 }
 
-void DriverImages::noteModuleFile(CUmodule M, const char *Path) {
-  if (TapState::Forked || !Path)
-    return;
-  attempt([&] {
-    std::string Bytes = readImageFile(Path);
-    if (!Bytes.empty())
-      add(M, {std::make_shared<LoadedImage>(std::move(Bytes)), M, nullptr});
-  });
-}
-
-void DriverImages::noteLibrary(CUlibrary L, const void *Image, bool IsKept) {
+void DriverImages::noteImage(CodeOwner O, const void *Image, bool IsKept) {
   if (TapState::Forked || !Image)
     return;
   attempt([&] {
     auto *Data = static_cast<const char *>(unwrapImage(Image));
-    size_t Size = sizeOfImage(Data);
-    if (Size)
-      add(L, {IsKept ? std::make_shared<LoadedImage>(Data, Size)
-                     : std::make_shared<LoadedImage>(std::string(Data, Size)),
-              nullptr, L});
+    if (size_t Size = sizeOfImage(Data))
+      add(O, IsKept ? std::make_shared<LoadedImage>(Data, Size)
+                    : std::make_shared<LoadedImage>(std::string(Data, Size)));
   });
 }
 
-void DriverImages::noteLibraryFile(CUlibrary L, const char *Path) {
+void DriverImages::noteFile(CodeOwner O, const char *Path) {
   if (TapState::Forked || !Path)
     return;
   attempt([&] {
     std::string Bytes = readImageFile(Path);
     if (!Bytes.empty())
-      add(L, {std::make_shared<LoadedImage>(std::move(Bytes)), nullptr, L});
+      add(O, std::make_shared<LoadedImage>(std::move(Bytes)));
   });
 }
 
@@ -92,17 +73,7 @@ void DriverImages::noteModuleOfLibrary(CUmodule M, CUlibrary L) {
   std::lock_guard<std::mutex> Guard(Lock);
   auto I = Owners.find(L);
   if (I != Owners.end())
-    attempt([&] { Owners[M] = {I->second.Image, M, nullptr}; });
-}
-
-void DriverImages::noteFunction(CUfunction F, CUmodule M, const char *Name) {
-  if (!TapState::Forked && Name)
-    attempt([&] { addFunction(F, {M, Name, false}); });
-}
-
-void DriverImages::noteKernel(CUkernel K, CUlibrary L, const char *Name) {
-  if (!TapState::Forked && Name)
-    attempt([&] { addFunction(K, {L, Name, true}); });
+    attempt([&] { Owners[M] = {I->second.Image, M}; });
 }
 
 void DriverImages::noteFunctionOfKernel(CUfunction F, CUkernel K) {
@@ -190,15 +161,15 @@ bool DriverImages::find(const void *Handle, DriverFunction &F) {
   auto O = Owners.find(I->second.Owner);
   if (O == Owners.end())
     return false;
-  F = {O->second.Image, I->second.Name, O->second.Module, O->second.Library,
-       I->second.IsKernel};
+  F = {O->second.Image, I->second.Name, O->second.Owner, I->second.IsKernel};
   return true;
 }
 
 CUresult DriverImages::findVariable(const DriverFunction &F,
                                     const std::string &Name,
                                     CUdeviceptr &Address, size_t &Size) const {
-  if (F.Module)
-    return Driver->ModuleGetGlobal(&Address, &Size, F.Module, Name.c_str());
-  return Driver->LibraryGetGlobal(&Address, &Size, F.Library, Name.c_str());
+  if (CUmodule M = F.Owner.Module)
+    return Driver->ModuleGetGlobal(&Address, &Size, M, Name.c_str());
+  return Driver->LibraryGetGlobal(&Address, &Size, F.Owner.Library,
+                                  Name.c_str());
 }

@@ -16,7 +16,7 @@
 
 #include "CudaRuntime.h"
 #include "ImageBytes.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 
 #include <atomic>
@@ -53,12 +53,24 @@ private:
   std::string Digest;
 };
 
+/// A module or a library of the driver.
+struct CodeOwner {
+  CodeOwner() = default;
+  CodeOwner(CUmodule M) : Module(M) {}
+  CodeOwner(CUlibrary L) : Library(L) {}
+  const void *handle() const {
+    return Module ? static_cast<const void *>(Module) : Library;
+  }
+
+  CUmodule Module = nullptr; ///< One of these two is not null.
+  CUlibrary Library = nullptr;
+};
+
 /// A kernel of a loaded image.
 struct DriverFunction {
   std::shared_ptr<LoadedImage> Image;
   std::string Name;
-  CUmodule Module = nullptr; ///< One of these two is not null.
-  CUlibrary Library = nullptr;
+  CodeOwner Owner;
   bool IsKernel = false; ///< The handle is a CUkernel.
 };
 
@@ -73,16 +85,18 @@ struct FunctionStub {
 /// something throw nothing; what they cannot note is unknown later.
 class DriverImages {
 public:
-  explicit DriverImages(TapDriver &Driver) : Driver(Driver) {}
+  explicit DriverImages(SessionDriver &Driver) : Driver(Driver) {}
 
-  void noteModule(CUmodule M, const void *Image);
-  void noteModuleFile(CUmodule M, const char *Path);
-  /// \p IsKept: the program keeps the image while the library is loaded.
-  void noteLibrary(CUlibrary L, const void *Image, bool IsKept);
-  void noteLibraryFile(CUlibrary L, const char *Path);
+  /// \p IsKept: the program keeps the image while the owner is loaded.
+  void noteImage(CodeOwner O, const void *Image, bool IsKept);
+  void noteFile(CodeOwner O, const char *Path);
   void noteModuleOfLibrary(CUmodule M, CUlibrary L);
-  void noteFunction(CUfunction F, CUmodule M, const char *Name);
-  void noteKernel(CUkernel K, CUlibrary L, const char *Name);
+  void noteFunction(CUfunction F, CUmodule M, const char *Name) {
+    addFunction(F, M, Name, /*IsKernel=*/false);
+  }
+  void noteFunction(CUkernel K, CUlibrary L, const char *Name) {
+    addFunction(K, L, Name, /*IsKernel=*/true);
+  }
   void noteFunctionOfKernel(CUfunction F, CUkernel K);
   /// Before \p Owner, a module or a library, is unloaded.
   void forget(const void *Owner);
@@ -104,10 +118,9 @@ public:
   unsigned generation() const { return Generation; }
 
 private:
-  struct Owner {
+  struct LoadedCode {
     std::shared_ptr<LoadedImage> Image;
-    CUmodule Module;
-    CUlibrary Library;
+    CodeOwner Owner;
   };
   struct Function {
     const void *Owner;
@@ -115,13 +128,15 @@ private:
     bool IsKernel;
   };
 
-  void add(const void *Handle, Owner O);
+  void add(CodeOwner O, std::shared_ptr<LoadedImage> Image);
+  void addFunction(const void *Handle, const void *Owner, const char *Name,
+                   bool IsKernel);
   void addFunction(const void *Handle, Function F);
   bool askDriver(const void *Handle, Function &F);
 
-  TapDriver &Driver;
+  SessionDriver &Driver;
   std::mutex Lock;
-  std::map<const void *, Owner> Owners;
+  std::map<const void *, LoadedCode> Owners;
   std::map<const void *, Function> Functions;
   std::map<const void *, FunctionStub> Stubs;
   std::atomic<bool> HasStubs{false};

@@ -17,7 +17,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_FOREIGNMEMORY_H
 
 #include "Gpu.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 #include "llvm/Mneme/Runtime/RecordFormat.h"
 
@@ -46,7 +46,7 @@ public:
   };
   using Map = std::map<uint64_t, Block>; ///< By address on the device.
 
-  ForeignMemory(TapState &State, TapDriver &Driver)
+  ForeignMemory(TapState &State, SessionDriver &Driver)
       : State(State), Driver(Driver) {}
 
   // Called by the application's threads: these take the session's lock.
@@ -86,7 +86,7 @@ private:
   void erase(uint64_t Address, uint64_t Size);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Map Blocks;
   bool IsIncomplete = false;
 };

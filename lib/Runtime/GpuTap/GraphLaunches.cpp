@@ -7,7 +7,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "GraphLaunches.h"
-#include "DriverTap.h"
 #include "Shortage.h"
 
 #include <algorithm>
@@ -113,7 +112,7 @@ Launch GraphLaunches::launchOf(const CudaRuntime &R, const GraphKernel &K,
   const char *Obstacle = K.Obstacle;
   if (K.Context && K.Context != Driver.currentContext())
     Obstacle = "launched by a graph for several devices";
-  return {R, K.Stub, K.Shape, S, K.Args, Obstacle};
+  return {{R, K.Stub, K.Shape, S, K.Args}, Obstacle};
 }
 
 /// Counts a kernel that is launched together with others.
@@ -195,7 +194,7 @@ int GraphLaunches::launch(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
   if (!T) {
     int E = Forward();
     if (!E)
-      countForeignGraph();
+      countForeign();
     return E;
   }
   // A captured launch becomes a node of another graph.

@@ -21,10 +21,12 @@
 #include "Launch.h"
 #include "Recorder.h"
 #include "SelectedLaunches.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 #include "TappedGraphs.h"
 
+#include <atomic>
+#include <cstdint>
 #include <set>
 #include <string>
 #include <vector>
@@ -34,7 +36,7 @@ namespace mneme {
 /// Makes, counts and records launches of graphs.
 class GraphLaunches {
 public:
-  GraphLaunches(TapState &State, TapDriver &Driver, Captures &Captured,
+  GraphLaunches(TapState &State, SessionDriver &Driver, Captures &Captured,
                 TappedGraphs &Graphs, SelectedLaunches &Selected,
                 Recorder &Records)
       : State(State), Driver(Driver), Captured(Captured), Graphs(Graphs),
@@ -44,6 +46,9 @@ public:
   /// runtime's error. Takes the session's lock. Throws nothing.
   int launch(const CudaRuntime &R, CUgraphExec Exec, CUstream S,
              OriginalCall Original);
+  /// Counts a successful launch of a graph that was made through the driver.
+  void countForeign() { ++Foreign; }
+  uint64_t foreign() const { return Foreign; }
 
 private:
   /// Some nodes of a graph, which are launched together.
@@ -67,11 +72,12 @@ private:
   Launch launchOf(const CudaRuntime &R, const GraphKernel &K, CUstream S) const;
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Captures &Captured;
   TappedGraphs &Graphs;
   SelectedLaunches &Selected;
   Recorder &Records;
+  std::atomic<uint64_t> Foreign{0};
 };
 
 } // namespace mneme

@@ -58,7 +58,7 @@ struct Target {
 /// Finds the target of each launch. Targets live as long as the process.
 class KernelTargets {
 public:
-  KernelTargets(TapState &State, TapDriver &Driver, Devices &Devs,
+  KernelTargets(TapState &State, SessionDriver &Driver, Devices &Devs,
                 DriverImages &Images, Recorder &Records)
       : State(State), Driver(Driver), Devs(Devs), Images(Images),
         Records(Records) {}
@@ -113,7 +113,7 @@ private:
     std::vector<ModuleVariable> Variables;
   };
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   DriverImages &Images;
   Recorder &Records;

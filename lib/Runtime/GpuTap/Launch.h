@@ -7,25 +7,37 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// One launch as the application makes it.
+/// One launch, and why it cannot be recorded.
 ///
 //===----------------------------------------------------------------------===//
 
 #ifndef MNEME_LIB_RUNTIME_GPUTAP_LAUNCH_H
 #define MNEME_LIB_RUNTIME_GPUTAP_LAUNCH_H
 
-#include "CudaRuntime.h"
-#include "InterceptedCall.h"
-#include "Recorder.h"
+#include "KernelLaunch.h"
 
 namespace mneme {
 
-struct Launch {
-  const CudaRuntime &Runtime;
-  const void *Stub;
-  LaunchShape Shape;
-  CUstream Stream;
-  void **Args;
+/// Returns why a launch of this form cannot be recorded, or null.
+inline const char *findObstacle(LaunchForm F) {
+  switch (F) {
+  case LaunchForm::PreferredCluster:
+    return "launched with a preferred size of clusters";
+  case LaunchForm::ShortBlock:
+    return "launched with a last block of fewer threads";
+  case LaunchForm::Plain:
+  case LaunchForm::Extended:
+    break;
+  }
+  return nullptr;
+}
+
+/// A launch that the recorder looks at.
+struct Launch : KernelLaunch {
+  Launch(const KernelLaunch &L, const char *Obstacle)
+      : KernelLaunch(L), Obstacle(Obstacle) {}
+  explicit Launch(const KernelLaunch &L) : Launch(L, findObstacle(L.Form)) {}
+
   const char *Obstacle; ///< Why it cannot be recorded, or null.
 };
 

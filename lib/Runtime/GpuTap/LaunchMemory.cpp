@@ -71,7 +71,7 @@ LaunchMemory::locateVariables(const Target &T, const Launch &L, RecordingJob &J,
                               std::vector<Recording::Region> &Regions) const {
   const Gpu &G = *J.On;
   DriverFunction F;
-  if (T.Image && !T.Variables.empty() && !Images.find(L.Stub, F))
+  if (T.Image && !T.Variables.empty() && !Images.find(L.Kernel, F))
     return "its image was unloaded";
   for (const ShadowedVariable *S : T.Variables) {
     if (!S->V.Size)

@@ -21,7 +21,7 @@
 #include "Launch.h"
 #include "RecordingFiles.h"
 #include "RecordingJob.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TappedTextures.h"
 
 #include <set>
@@ -33,7 +33,7 @@ namespace mneme {
 /// Locates the memory of launches. With the session's lock held.
 class LaunchMemory {
 public:
-  LaunchMemory(TapDriver &Driver, Devices &Devs, ForeignMemory &Foreign,
+  LaunchMemory(SessionDriver &Driver, Devices &Devs, ForeignMemory &Foreign,
                TappedTextures &Textures, DriverImages &Images,
                RecordingFiles &Files)
       : Driver(Driver), Devs(Devs), Foreign(Foreign), Textures(Textures),
@@ -55,7 +55,7 @@ private:
   std::string locateVariables(const Target &T, const Launch &L, RecordingJob &J,
                               std::vector<Recording::Region> &Regions) const;
 
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   ForeignMemory &Foreign;
   TappedTextures &Textures;

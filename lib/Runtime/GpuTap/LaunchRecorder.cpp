@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "LaunchRecorder.h"
+#include "EventTimer.h"
 #include "Shortage.h"
 
 #include <utility>
@@ -24,38 +25,6 @@ public:
 
 private:
   StreamGate &G;
-};
-
-/// Events around a launch, if its time matters.
-class LaunchTimer {
-public:
-  LaunchTimer(const CudaDriver &Driver, CUstream Stream)
-      : Driver(Driver), Stream(Stream) {
-    if (Recorder::timesLaunches() && !Driver.EventCreate(&Begin, 0) &&
-        !Driver.EventCreate(&End, 0))
-      Driver.EventRecord(Begin, Stream);
-  }
-  void stop() {
-    if (End)
-      Driver.EventRecord(End, Stream);
-  }
-  /// To be called once the launch is done. \returns 0 if its time is unknown.
-  uint64_t nanoseconds() const {
-    float Milliseconds = 0;
-    if (!End || Driver.EventElapsedTime(&Milliseconds, Begin, End))
-      return 0;
-    return uint64_t(double(Milliseconds) * 1e6);
-  }
-  ~LaunchTimer() {
-    for (CUevent E : {Begin, End})
-      if (E)
-        Driver.EventDestroy(E);
-  }
-
-private:
-  const CudaDriver &Driver;
-  CUstream Stream;
-  CUevent Begin = nullptr, End = nullptr;
 };
 } // namespace
 
@@ -212,13 +181,15 @@ bool LaunchRecorder::recordThroughHost(RecordingJob &J, OriginalCall Original,
 /// because the launch failed or others are kept instead; \p Result is the
 /// launch's.
 bool LaunchRecorder::run(RecordingJob &J, OriginalCall Original, int &Result) {
-  LaunchTimer Timer(*Driver, J.Stream);
+  EventTimer Timer;
+  if (Recorder::timesLaunches() && Timer.create(*Driver))
+    Timer.start(J.Stream);
   {
     // Calls that the original makes are part of the launch.
     StreamGate::Pass Inside(State.Calls, J.Stream, /*Closed=*/true);
     Result = Original();
   }
-  Timer.stop();
+  Timer.stop(J.Stream);
   if (Result) {
     abandon(J, "the launch failed");
     return false;
@@ -240,7 +211,7 @@ bool LaunchRecorder::run(RecordingJob &J, OriginalCall Original, int &Result) {
     abandon(J, Why, /*Keep=*/IsLate);
     return false;
   }
-  if (Records.keeps(*J.R, Timer.nanoseconds()))
+  if (Records.keeps(*J.R, Timer.nanoseconds().value_or(0)))
     return true;
   Buffers.giveBack(*J.On, J.Copies);
   Buffers.giveBack(*J.On, J.Textures);

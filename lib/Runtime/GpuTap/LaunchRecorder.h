@@ -25,7 +25,7 @@
 #include "RecordingFiles.h"
 #include "RecordingJob.h"
 #include "RecordingWriter.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 #include "TappedMemory.h"
 #include "TappedTextures.h"
@@ -39,7 +39,7 @@ namespace mneme {
 /// allocated or freed, and no call gets through that could disturb the launch.
 class LaunchRecorder {
 public:
-  LaunchRecorder(TapState &State, TapDriver &Driver, Devices &Devs,
+  LaunchRecorder(TapState &State, SessionDriver &Driver, Devices &Devs,
                  CopyBuffers &Buffers, TappedMemory &Memory,
                  TappedTextures &Textures, LaunchMemory &Located,
                  LaunchWaits &Waits, RecordingFiles &Files,
@@ -64,7 +64,7 @@ private:
   void abandon(RecordingJob &J, std::string_view Reason, bool Keep = false);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   CopyBuffers &Buffers;
   TappedMemory &Memory;

@@ -16,7 +16,7 @@
 #define MNEME_LIB_RUNTIME_GPUTAP_LAUNCHWAITS_H
 
 #include "Devices.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 #include "Waiter.h"
 
@@ -27,7 +27,7 @@ namespace mneme {
 /// Waits before and after a recorded launch. With the session's lock held.
 class LaunchWaits {
 public:
-  LaunchWaits(const TapState &State, TapDriver &Driver, Devices &Devs)
+  LaunchWaits(const TapState &State, SessionDriver &Driver, Devices &Devs)
       : State(State), Driver(Driver), Devs(Devs) {}
 
   /// Waits until a launch in \p S can be recorded. \returns an empty string, or
@@ -42,7 +42,7 @@ private:
   CUresult waitForStream(Gpu &G, CUstream S, Deadline Until);
 
   const TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
 };
 

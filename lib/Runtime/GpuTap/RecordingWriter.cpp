@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RecordingWriter.h"
+#include "RelaxedCapture.h"
 #include "Shortage.h"
 #include "Threads.h"
 
@@ -43,12 +44,9 @@ void RecordingWriter::claim() {
 
 void *RecordingWriter::run(void *Self) {
   RecordingWriter &S = *static_cast<RecordingWriter *>(Self);
-  constexpr int CaptureModeRelaxed = 2; // CU_STREAM_CAPTURE_MODE_RELAXED
   WriterClock::enterWriter();
   // Allocations of this thread must not disturb captures of other threads.
-  int Mode = CaptureModeRelaxed;
-  if (S.Driver->ThreadExchangeStreamCaptureMode)
-    S.Driver->ThreadExchangeStreamCaptureMode(&Mode);
+  RelaxedCapture Relaxed(*S.Driver);
   std::unique_lock<std::mutex> Guard(S.Lock);
   while (true) {
     S.HasJob.wait(Guard, [&] { return !S.Jobs.empty(); });

@@ -17,7 +17,7 @@
 #include "CopyBuffers.h"
 #include "RecordingFiles.h"
 #include "RecordingJob.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "WriterClock.h"
 
 #include <condition_variable>
@@ -31,7 +31,7 @@ namespace mneme {
 /// and the recorder's may be taken under it.
 class RecordingWriter {
 public:
-  RecordingWriter(TapDriver &Driver, CopyBuffers &Buffers,
+  RecordingWriter(SessionDriver &Driver, CopyBuffers &Buffers,
                   RecordingFiles &Files, WriterClock &Clock, Recorder &Records)
       : Driver(Driver), Buffers(Buffers), Files(Files), Clock(Clock),
         Records(Records) {}
@@ -52,7 +52,7 @@ private:
   bool start();
   void claim();
 
-  TapDriver &Driver;
+  SessionDriver &Driver;
   CopyBuffers &Buffers;
   RecordingFiles &Files;
   WriterClock &Clock;

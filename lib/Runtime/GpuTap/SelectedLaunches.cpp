@@ -61,9 +61,9 @@ Target &SelectedLaunches::load(Target &First, const Launch &L) {
   bool IsOther =
       G && !First.Image &&
       unsigned(G->Arch) != Program::get().deviceArchitecture() &&
-      Program::get().find(L.Stub, MNEME_INDEX_KERNEL, Entry, G->Arch);
+      Program::get().find(L.Kernel, MNEME_INDEX_KERNEL, Entry, G->Arch);
   Target &T = IsOther ? Targets.get(Entry, /*Selected=*/true) : First;
-  Targets.load(T, L.Stub);
+  Targets.load(T, L.Kernel);
   return T;
 }
 

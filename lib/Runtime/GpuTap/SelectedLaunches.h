@@ -22,7 +22,7 @@
 #include "LaunchMemory.h"
 #include "LaunchRecorder.h"
 #include "Recorder.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 
 #include <string>
 
@@ -32,7 +32,7 @@ namespace mneme {
 /// the launch on the first device.
 class SelectedLaunches {
 public:
-  SelectedLaunches(TapDriver &Driver, Devices &Devs, Captures &Captured,
+  SelectedLaunches(SessionDriver &Driver, Devices &Devs, Captures &Captured,
                    KernelTargets &Targets, ForeignMemory &Foreign,
                    LaunchMemory &Memory, LaunchRecorder &Launches,
                    Recorder &Records)
@@ -64,7 +64,7 @@ private:
   std::string findObstacle(const Target &T, const Launch &L,
                            const Gpu *G) const;
 
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   Captures &Captured;
   KernelTargets &Targets;

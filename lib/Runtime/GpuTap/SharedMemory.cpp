@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "SharedMemory.h"
+#include "CudaRuntime.h"
 #include "Descriptor.h"
-#include "DriverTap.h"
 #include "Message.h"
 #include "Shortage.h"
 #include "Threads.h"

@@ -21,7 +21,7 @@
 #include "CudaRuntime.h"
 #include "Devices.h"
 #include "ForeignMemory.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 
 #include <cstdint>
@@ -38,7 +38,7 @@ namespace mneme {
 /// rank may give it a handle.
 class SharedMemory {
 public:
-  SharedMemory(TapState &State, TapDriver &Driver, Devices &Devs,
+  SharedMemory(TapState &State, SessionDriver &Driver, Devices &Devs,
                ForeignMemory &Foreign)
       : State(State), Driver(Driver), Devs(Devs), Foreign(Foreign) {}
 
@@ -116,7 +116,7 @@ private:
              size_t NumMapped);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   ForeignMemory &Foreign;
 

@@ -152,7 +152,7 @@ int TapSession::launchFunction(Target &T, Launch L, void **Extra,
           }
           if (HasDriver) {
             StreamContext Here(Driver, L.Stream);
-            Obstacle = unpack(*Driver, Images, L.Stub, Extra, Layout, Args);
+            Obstacle = unpack(*Driver, Images, L.Kernel, Extra, Layout, Args);
           }
         }))
       Obstacle = MNEME_REASON_MEMORY;
@@ -239,7 +239,7 @@ void TapSession::finish() {
   } const Others[] = {
       {Targets.foreign().Launches,
        "launched through the driver, from an image that Mneme has not seen"},
-      {foreignGraphs(),
+      {LaunchedGraphs.foreign(),
        ForHip ? "launched by a graph, which needs HIP 6 or later"
               : "launched by a graph that was made through the driver API"},
       {Targets.unknown().Launches, "not compiled with MnemePass"},

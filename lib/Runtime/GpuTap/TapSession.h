@@ -24,7 +24,6 @@
 #include "CopyBuffers.h"
 #include "Devices.h"
 #include "DriverImages.h"
-#include "DriverTap.h"
 #include "ForeignMemory.h"
 #include "GraphLaunches.h"
 #include "KernelTargets.h"
@@ -36,8 +35,8 @@
 #include "RecordingFiles.h"
 #include "RecordingWriter.h"
 #include "SelectedLaunches.h"
+#include "SessionDriver.h"
 #include "SharedMemory.h"
-#include "TapDriver.h"
 #include "TapState.h"
 #include "TappedGraphs.h"
 #include "TappedMemory.h"
@@ -64,8 +63,8 @@ public:
   TappedTextures &textures() { return Textures; }
 
   /// Makes a launch with \p Original, and records it if it is wanted.
-  template <typename Fn> int launch(const Launch &L, Fn Original) {
-    Target &T = Targets.find(L.Runtime, L.Stub);
+  template <typename Fn> int launch(const KernelLaunch &L, Fn Original) {
+    Target &T = Targets.find(L.Runtime, L.Kernel);
     if (&T == &Targets.unknown())
       return launchUnknown(Original);
     if (!T.Selected && !Captured.any())
@@ -73,21 +72,22 @@ public:
         T.Launches.fetch_add(1, std::memory_order_relaxed);
         return Original();
       }
-    return launch(T, L, Original);
+    return launch(T, Launch(L), Original);
   }
   /// The same for a launch through the driver, whose arguments may be in
   /// \p Extra.
   template <typename Fn>
-  int launchFunction(const Launch &L, void **Extra, Fn Original) {
+  int launchFunction(const KernelLaunch &L, void **Extra, Fn Original) {
     ++driverLaunchesOfThread();
-    if (FunctionStub S; Images.findStub(L.Stub, S)) {
+    if (FunctionStub S; Images.findStub(L.Kernel, S)) {
       Target &Own = Targets.find(*S.Runtime, S.Stub);
       if (!Own.Name.empty())
         return launchFunction(
-            Own, {*S.Runtime, S.Stub, L.Shape, L.Stream, L.Args, L.Obstacle},
+            Own,
+            Launch({*S.Runtime, S.Stub, L.Shape, L.Stream, L.Args, L.Form}),
             Extra, Original);
     }
-    Target &T = Targets.findFunction(L.Stub);
+    Target &T = Targets.findFunction(L.Kernel);
     if (!T.Selected && !Captured.any())
       if (StreamGate::Pass Pass{State.Calls, L.Stream}) {
         int Result = Original();
@@ -95,7 +95,7 @@ public:
           T.Launches.fetch_add(1, std::memory_order_relaxed);
         return Result;
       }
-    return launchFunction(T, L, Extra, Original);
+    return launchFunction(T, Launch(L), Extra, Original);
   }
   /// Calls \p Original, which may change device memory in a stream, but not
   /// while a launch is recorded that this could disturb.
@@ -116,6 +116,13 @@ public:
 private:
   TapSession();
   static void registerHandlers();
+  /// The number of launches of the calling thread that were intercepted in the
+  /// driver, for comparison.
+  static unsigned &driverLaunchesOfThread() {
+    static thread_local unsigned Count
+        __attribute__((tls_model("initial-exec"))) = 0;
+    return Count;
+  }
   int launch(Target &First, const Launch &L, OriginalCall Original);
   int launchFunction(Target &T, Launch L, void **Extra, OriginalCall Original);
   /// A launch of a kernel that no payload describes: the driver's launch that
@@ -134,7 +141,7 @@ private:
   TapState State;
   bool Finished = false; ///< With the session's lock held.
   Recorder Records;
-  TapDriver Driver;
+  SessionDriver Driver;
   Captures Captured{State, Driver};
   WriterClock Clock;
   CopyBuffers Buffers{Driver, Clock, State.WaitsForAll};

@@ -75,7 +75,7 @@ void TappedGraphs::readKernel(TappedGraph &T, CUgraphNode N) {
   if (Read(CudaLaunchAttributeClusterDim) && Value[0])
     K.Shape.Cluster = {Value[0], Value[1], Value[2]};
   if (Read(CudaLaunchAttributePreferredClusterDim) && Value[0])
-    K.Obstacle = "launched with a preferred size of clusters";
+    K.Obstacle = findObstacle(LaunchForm::PreferredCluster);
 }
 
 /// Reads the kernels of the copy anew. May throw.
@@ -116,7 +116,7 @@ void TappedGraphs::noteCaptured(const Launch &L) {
       Driver->StreamGetCaptureInfo(L.Stream, &Status, &Id, &G, &Last, &Count))
     return;
   if (Status == 1 && Count == 1) // CU_STREAM_CAPTURE_STATUS_ACTIVE
-    noteKernel(L.Runtime, *Last, L.Stub);
+    noteKernel(L.Runtime, *Last, L.Kernel);
 }
 
 void TappedGraphs::note(CUgraphExec Exec, CUgraph G, unsigned long long Flags) {

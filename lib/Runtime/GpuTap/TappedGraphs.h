@@ -20,7 +20,7 @@
 #include "KernelTargets.h"
 #include "Launch.h"
 #include "Recorder.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 #include "Vendor.h"
 
@@ -57,7 +57,7 @@ struct TappedGraph {
 /// nothing.
 class TappedGraphs {
 public:
-  TappedGraphs(TapState &State, TapDriver &Driver, KernelTargets &Targets)
+  TappedGraphs(TapState &State, SessionDriver &Driver, KernelTargets &Targets)
       : State(State), Driver(Driver), Targets(Targets) {}
 
   // Called by the application's threads: these take the session's lock.
@@ -124,7 +124,7 @@ private:
   void erase(CUgraphExec Exec);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   KernelTargets &Targets;
   /// By the driver's handle of a kernel.
   std::map<const void *, GraphTarget> KernelsByHandle;

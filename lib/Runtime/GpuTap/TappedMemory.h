@@ -23,8 +23,8 @@
 #include "Gpu.h"
 #include "Recorder.h"
 #include "RecordingWriter.h"
+#include "SessionDriver.h"
 #include "SharedMemory.h"
-#include "TapDriver.h"
 #include "TapState.h"
 
 #include <atomic>
@@ -36,7 +36,7 @@ namespace mneme {
 /// the original function does, so that errors are the runtime's own.
 class TappedMemory {
 public:
-  TappedMemory(TapState &State, TapDriver &Driver, Devices &Devs,
+  TappedMemory(TapState &State, SessionDriver &Driver, Devices &Devs,
                Captures &Captured, CopyBuffers &Buffers,
                RecordingWriter &Writer, ForeignMemory &Foreign,
                SharedMemory &Shared)
@@ -138,7 +138,7 @@ private:
   void keepPitch(PitchedRow Of, size_t Pitch, void *Row);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   Captures &Captured;
   CopyBuffers &Buffers;

@@ -24,7 +24,7 @@
 #include "KernelTargets.h"
 #include "Launch.h"
 #include "RecordingJob.h"
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "TapState.h"
 
 #include <map>
@@ -47,7 +47,7 @@ struct TappedTexture {
 /// Knows the objects, and copies those that a recorded launch uses.
 class TappedTextures {
 public:
-  TappedTextures(TapState &State, TapDriver &Driver, Devices &Devs,
+  TappedTextures(TapState &State, SessionDriver &Driver, Devices &Devs,
                  ForeignMemory &Foreign, CopyBuffers &Buffers)
       : State(State), Driver(Driver), Devs(Devs), Foreign(Foreign),
         Buffers(Buffers) {}
@@ -90,7 +90,7 @@ private:
                      uint64_t &Address);
 
   TapState &State;
-  TapDriver &Driver;
+  SessionDriver &Driver;
   Devices &Devs;
   ForeignMemory &Foreign;
   CopyBuffers &Buffers;

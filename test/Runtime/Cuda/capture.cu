@@ -4,7 +4,7 @@
 // RUN: %cuda_cc_plain -O2 --cuda-device-only -emit-llvm -c %s -o %t.bc
 // RUN: %cuda_cc -O2 %s -o %t
 // RUN: rm -rf %t.rec
-// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t > %t.out 2> %t.err
+// RUN: %emulated_gpu MNEME_EMULATED_KERNELS=%t.bc llvm-mneme-record --device=cuda -o %t.rec -- %t %t.rec > %t.out 2> %t.err
 // RUN: FileCheck %s < %t.out
 // RUN: FileCheck %s --check-prefix=ERR < %t.err
 // ERR: warning: kernel '_Z6besidePi' is not recorded: launched while another stream is captured into a graph
@@ -16,12 +16,22 @@
 
 #include "../Inputs/check.h"
 #include <cuda_runtime.h>
+#include <glob.h>
+#include <string>
 #include <unistd.h>
 
 __global__ void fill(int *P) { P[blockIdx.x * blockDim.x + threadIdx.x] = 1; }
 __global__ void beside(int *P) { atomicAdd(P, 1); }
 
-int main() {
+/// Waits until a recording in the folder has its final names, or a minute.
+static void awaitRecording(const char *Folder) {
+  std::string Pattern = std::string(Folder) + "/*.json";
+  glob_t Found;
+  for (int I = 0; glob(Pattern.c_str(), 0, nullptr, &Found) && I != 60000; ++I)
+    usleep(1000);
+}
+
+int main(int, char **Argv) {
   int *D, *E, *F, H[2];
   size_t Size = 64 << 10;
   OK(cudaMalloc(&D, Size));
@@ -39,7 +49,7 @@ int main() {
   OK(cudaStreamBeginCapture(S, cudaStreamCaptureModeGlobal));
   beside<<<1, 1, 0, Other>>>(E);
   OK(cudaFree(F));
-  usleep(300000);
+  awaitRecording(Argv[1]);
   // CHECK: end of capture: no error
   printf("end of capture: %s\n",
          cudaGetErrorString(cudaStreamEndCapture(S, &G)));

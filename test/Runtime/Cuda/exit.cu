@@ -103,11 +103,13 @@ int main(int, char **Argv) {
   if (!strcmp(How, "exit"))
     exit(0);
   if (!strcmp(How, "busy")) {
+    static std::atomic<bool> IsBusy{false};
     std::thread([] {
-      for (void *P; !cudaMalloc(&P, 100);)
+      for (void *P; !cudaMalloc(&P, 100); IsBusy = true)
         cudaFree(P);
     }).detach();
-    usleep(10000);
+    while (!IsBusy)
+      ;
     exit(0);
   }
   if (!strcmp(How, "_exit"))

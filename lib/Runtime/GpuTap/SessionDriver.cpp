@@ -6,12 +6,12 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "TapDriver.h"
+#include "SessionDriver.h"
 #include "Vendor.h"
 
 using namespace mneme;
 
-bool TapDriver::load() {
+bool SessionDriver::load() {
   if (!Functions && Problem.empty())
     Functions =
         ForHip ? CudaDriver::loadHip(Problem) : CudaDriver::load(Problem);
@@ -20,12 +20,12 @@ bool TapDriver::load() {
   return Functions;
 }
 
-CUcontext TapDriver::currentContext() const {
+CUcontext SessionDriver::currentContext() const {
   CUcontext C = nullptr;
   return Functions->CtxGetCurrent(&C) ? nullptr : C;
 }
 
-bool TapDriver::isPrimary(CUcontext C) const {
+bool SessionDriver::isPrimary(CUcontext C) const {
   CUdevice Device;
   CUcontext Primary = nullptr;
   if (Functions->CtxGetDevice(&Device) ||
@@ -35,19 +35,19 @@ bool TapDriver::isPrimary(CUcontext C) const {
   return C == Primary;
 }
 
-bool TapDriver::isCapturing(CUstream S) const {
+bool SessionDriver::isCapturing(CUstream S) const {
   int Status = 0;
   CUresult E = Functions->StreamIsCapturing(S, &Status);
   return E ? isCaptureError(E) : Status != 0;
 }
 
-bool TapDriver::isElsewhere(CUcontext C, CUstream S) const {
+bool SessionDriver::isElsewhere(CUcontext C, CUstream S) const {
   CUcontext Owner = nullptr;
   return Functions->StreamGetCtx && !Functions->StreamGetCtx(S, &Owner) &&
          Owner != C;
 }
 
-StreamContext::StreamContext(const TapDriver &Driver, CUstream S)
+StreamContext::StreamContext(const SessionDriver &Driver, CUstream S)
     : Driver(Driver) {
   // The handles of default streams have no context of their own.
   if (reinterpret_cast<uintptr_t>(S) <= 2 || Driver.currentContext() ||
@@ -58,7 +58,7 @@ StreamContext::StreamContext(const TapDriver &Driver, CUstream S)
   set(Lent);
 }
 
-bool TapDriver::isIdle(CUcontext C) {
+bool SessionDriver::isIdle(CUcontext C) {
   constexpr uint64_t Soon = 100000000; // Nanoseconds.
   Waiter::Failures Failed;
   return Waiting->wait({C}, Recorder::now() + Soon, Failed,

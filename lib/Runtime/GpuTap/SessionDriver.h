@@ -11,8 +11,8 @@
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MNEME_LIB_RUNTIME_GPUTAP_TAPDRIVER_H
-#define MNEME_LIB_RUNTIME_GPUTAP_TAPDRIVER_H
+#ifndef MNEME_LIB_RUNTIME_GPUTAP_SESSIONDRIVER_H
+#define MNEME_LIB_RUNTIME_GPUTAP_SESSIONDRIVER_H
 
 #include "Waiter.h"
 #include "llvm/Mneme/Runtime/CudaDriver.h"
@@ -25,7 +25,7 @@ namespace mneme {
 /// The driver, loaded by the first call of the application that needs it.
 /// Functions other than load() and problem() need a loaded driver. load() needs
 /// the session's lock; once loaded, the driver is constant.
-class TapDriver {
+class SessionDriver {
 public:
   /// \returns whether there is a driver. May throw; repeats.
   bool load();
@@ -60,7 +60,7 @@ private:
 /// launch that needs none (CUDA 13).
 class StreamContext {
 public:
-  StreamContext(const TapDriver &Driver, CUstream S);
+  StreamContext(const SessionDriver &Driver, CUstream S);
   StreamContext(const StreamContext &) = delete;
   StreamContext &operator=(const StreamContext &) = delete;
   ~StreamContext() { set(nullptr); }
@@ -79,10 +79,10 @@ private:
       Driver->CtxSetCurrent(C);
   }
 
-  const TapDriver &Driver;
+  const SessionDriver &Driver;
   CUcontext Lent = nullptr;
 };
 
 } // namespace mneme
 
-#endif // MNEME_LIB_RUNTIME_GPUTAP_TAPDRIVER_H
+#endif // MNEME_LIB_RUNTIME_GPUTAP_SESSIONDRIVER_H

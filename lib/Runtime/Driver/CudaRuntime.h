@@ -7,13 +7,14 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The application's CUDA runtime, or HIP, whose calls are tapped. A program
-/// may have several: each object that links the runtime statically has its own.
+/// The application's CUDA runtime, or HIP, whose calls are intercepted. A
+/// program may have several: each object that links the runtime statically has
+/// its own. The driver's functions are in the same structure.
 ///
 //===----------------------------------------------------------------------===//
 
-#ifndef MNEME_LIB_RUNTIME_GPUTAP_CUDARUNTIME_H
-#define MNEME_LIB_RUNTIME_GPUTAP_CUDARUNTIME_H
+#ifndef MNEME_LIB_RUNTIME_DRIVER_CUDARUNTIME_H
+#define MNEME_LIB_RUNTIME_DRIVER_CUDARUNTIME_H
 
 #include "CudaTypes.h"
 #include "Vendor.h"
@@ -34,6 +35,27 @@ struct CudaRuntime {
 /// The runtime that the object with the slots \p Object calls.
 const CudaRuntime &runtimeOf(const MnemeHook *Object);
 
+CudaRuntime findDriverFunctions();
+
+/// The driver's functions, whatever other libraries of Mneme are in the
+/// process. Loads the driver. Null where there is none, or where it lacks them.
+inline const CudaRuntime &driverRuntime() {
+  static const CudaRuntime R = findDriverFunctions();
+  return R;
+}
+
+/// A function that is exported in place of the driver's.
+struct ExportedFunction {
+  const char *Symbol;
+  void *Function;
+};
+
+/// The functions in place of the driver's, and their number.
+const ExportedFunction *exportedFunctions(size_t &Count);
+
+/// The function of exportedFunctions() with this symbol, or null.
+void *findExported(const char *Symbol);
+
 } // namespace mneme
 
-#endif // MNEME_LIB_RUNTIME_GPUTAP_CUDARUNTIME_H
+#endif // MNEME_LIB_RUNTIME_DRIVER_CUDARUNTIME_H

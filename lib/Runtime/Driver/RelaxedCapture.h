@@ -6,8 +6,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#ifndef MNEME_LIB_RUNTIME_CUDADEPLOY_RELAXEDCAPTURE_H
-#define MNEME_LIB_RUNTIME_CUDADEPLOY_RELAXEDCAPTURE_H
+#ifndef MNEME_LIB_RUNTIME_DRIVER_RELAXEDCAPTURE_H
+#define MNEME_LIB_RUNTIME_DRIVER_RELAXEDCAPTURE_H
 
 #include "llvm/Mneme/Runtime/CudaDriver.h"
 
@@ -34,4 +34,4 @@ private:
 
 } // namespace mneme
 
-#endif // MNEME_LIB_RUNTIME_CUDADEPLOY_RELAXEDCAPTURE_H
+#endif // MNEME_LIB_RUNTIME_DRIVER_RELAXEDCAPTURE_H

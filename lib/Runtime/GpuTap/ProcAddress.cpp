@@ -5,63 +5,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+///
+/// \file
+/// Gives programs, and CUDA runtimes, the functions of this library where they
+/// ask the driver for its functions: with cuGetProcAddress(), or with dlsym().
+///
+//===----------------------------------------------------------------------===//
 
-#include "DriverTap.h"
-#include "Shortage.h"
+#include "CudaRuntime.h"
+#include "DriverSymbols.h"
 
-#include <atomic>
 #include <cstring>
 #include <dlfcn.h>
 
 using namespace mneme;
-
-static std::atomic<uint64_t> Graphs{0};
-
-void mneme::countForeignGraph() { ++Graphs; }
-uint64_t mneme::foreignGraphs() { return Graphs; }
-
-unsigned &mneme::driverLaunchesOfThread() {
-  static thread_local unsigned Count
-      __attribute__((tls_model("initial-exec"))) = 0;
-  return Count;
-}
-
-//===----------------------------------------------------------------------===//
-// The driver
-//===----------------------------------------------------------------------===//
-
-static bool findDriverFunctions(CudaRuntime &R) {
-  void *From = loadedDriver();
-  if (!From)
-    From = dlopen(DriverLibraries[0], RTLD_LAZY);
-  if (!From)
-    return false;
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  if (isDriverSymbol(#Symbol))                                                 \
-    R.Name = reinterpret_cast<decltype(R.Name)>(dlsym(From, #Symbol));
-#include "VendorFunctions.def"
-  return true;
-}
-
-const CudaRuntime &mneme::driverRuntime() {
-  static CudaRuntime R;
-  static bool Found = findDriverFunctions(R);
-  (void)Found;
-  return R;
-}
-
-//===----------------------------------------------------------------------===//
-// Functions that the program asks for
-//===----------------------------------------------------------------------===//
-
-static void *findExported(const char *Symbol) {
-  size_t Count;
-  const ExportedFunction *F = exportedFunctions(Count);
-  for (size_t I = 0; I != Count; ++I)
-    if (!strcmp(F[I].Symbol, Symbol))
-      return F[I].Function;
-  return nullptr;
-}
 
 #ifdef MNEME_HIP
 extern "C" __attribute__((visibility("default"))) int

@@ -7,9 +7,9 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// The application's CUDA runtime, or HIP, whose launches are intercepted. A
-/// program may have several: each object that links the runtime statically has
-/// its own.
+/// What deployment does with each intercepted call of the CUDA runtime and
+/// driver, or of HIP. The CUDA runtime gets the driver's functions from the
+/// driver itself, so its own calls do not come here.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -17,101 +17,44 @@
 #include "GpuDeployment.h"
 #include "LastError.h"
 #include "Variables.h"
-#include "Vendor.h"
 #include "llvm/Mneme/Runtime/Wire.h"
 
-#include <cstring>
 #include <dlfcn.h>
-#include <string_view>
 
 using namespace mneme;
 
-namespace {
-/// The functions of one CUDA runtime, or of HIP, that a loaded object calls.
-/// The others are null.
-struct CudaRuntime {
-#define TAP(Name, Symbol, Parameters, ...) int(*Name) Parameters;
-#define ABSENT(Class, Name, Parameters) Class(Name, , Parameters)
-#include "VendorFunctions.def"
-};
-} // namespace
-
 //===----------------------------------------------------------------------===//
-// Launches
+// Launches and code
 //===----------------------------------------------------------------------===//
 
-static LaunchFacts describe(Dim3 Grid, Dim3 Block, void **Args, size_t Shared,
-                            bool Cooperative) {
-  return {{Grid.X, Grid.Y, Grid.Z},
-          {Block.X, Block.Y, Block.Z},
-          Shared,
-          Cooperative,
-          Args};
+template <typename Fn>
+static int launchKernel(const KernelLaunch &L, Fn Original) {
+  return GpuDeployment::get().launch(LaunchRequest(L), Original);
 }
 
-/// cudaLaunchKernelExC.
-static int launch(const CudaLaunchConfig *C, const void *Stub, void **Args,
-                  CUstream (*Convert)(CudaStream *), OriginalCall Own) {
-  // Invalid, which the runtime reports.
-  if (!C || (C->NumAttributes && !C->Attributes))
-    return Own();
-  GpuLaunch L = {Stub,
-                 describe(C->Grid, C->Block, Args, C->DynamicShared, false),
-                 Convert(C->Stream)};
-  L.addAttributes(C->Attributes, C->NumAttributes);
-  return GpuDeployment::get().launch(L, Own);
+template <typename Fn> static int launchForeign(Fn Original) {
+  return GpuDeployment::get().launchForeign(Original);
 }
 
-// Convert() finds the driver's stream.
-#define LAUNCH(Name, Cooperative, Convert)                                     \
-  static int on##Name(const CudaRuntime &R, const void *Stub, Dim3 Grid,       \
-                      Dim3 Block, void **Args, size_t Shared, CudaStream *S) { \
-    auto Own = [&] { return R.Name(Stub, Grid, Block, Args, Shared, S); };     \
-    return GpuDeployment::get().launch(                                        \
-        {Stub, describe(Grid, Block, Args, Shared, Cooperative), Convert(S)},  \
-        Own);                                                                  \
-  }
-#define LAUNCH_EX(Name, Convert)                                               \
-  [[maybe_unused]] static int on##Name(const CudaRuntime &R,                   \
-                                       const CudaLaunchConfig *Config,         \
-                                       const void *Stub, void **Args) {        \
-    auto Own = [&] { return R.Name(Config, Stub, Args); };                     \
-    return launch(Config, Stub, Args, Convert, Own);                           \
-  }
-LAUNCH(LaunchKernel, false, toDriver)
-LAUNCH(LaunchKernelPtsz, false, toDriverPtsz)
-LAUNCH(LaunchCooperativeKernel, true, toDriver)
-LAUNCH(LaunchCooperativeKernelPtsz, true, toDriverPtsz)
-LAUNCH_EX(LaunchKernelExC, toDriver)
-LAUNCH_EX(LaunchKernelExCPtsz, toDriverPtsz)
-#undef LAUNCH
-#undef LAUNCH_EX
-
-#ifdef MNEME_HIP
-static int onExtLaunchKernel(const CudaRuntime &R, const void *Stub, Dim3 Grid,
-                             Dim3 Block, void **Args, size_t Shared,
-                             CudaStream *S, CUevent Start, CUevent Stop,
-                             int Flags) {
-  auto Own = [&] {
-    return R.ExtLaunchKernel(Stub, Grid, Block, Args, Shared, S, Start, Stop,
-                             Flags);
-  };
-  GpuLaunch L = {Stub, describe(Grid, Block, Args, Shared, false), toDriver(S)};
-  L.Obstacle = findObstacle(Start, Stop, Flags);
-  return GpuDeployment::get().launch(L, Own);
+template <typename Fn>
+static int launchFunction(const KernelLaunch &L, void **Extra, Fn Original) {
+  // Arguments in a buffer are not known one by one.
+  TunedStub *Found = Extra ? nullptr : DriverKernels::get().find(L.Kernel);
+  return Found ? GpuDeployment::get().launch(LaunchRequest(L, Found), Original)
+               : launchForeign(Original);
 }
 
-/// Launches on several devices at once are not served.
-#define LAUNCH_ON_DEVICES(Name)                                                \
-  static int on##Name(const CudaRuntime &R, const void *Launches, int Count,   \
-                      unsigned Flags) {                                        \
-    return GpuDeployment::get().launchForeign(                                 \
-        [&] { return R.Name(Launches, Count, Flags); });                       \
-  }
-LAUNCH_ON_DEVICES(LaunchCooperativeKernelMultiDevice)
-LAUNCH_ON_DEVICES(ExtLaunchMultiKernelMultiDevice)
-#undef LAUNCH_ON_DEVICES
-#endif
+template <typename Fn> static int launchOnDevices(Fn Original) {
+  return launchForeign(Original);
+}
+
+template <typename Fn> static int launchForeignGraph(Fn Original) {
+  return launchForeign(Original);
+}
+
+static DriverKernels &code() { return DriverKernels::get(); }
+
+#include "InterceptedCode.inc"
 
 //===----------------------------------------------------------------------===//
 // State of kernels and devices
@@ -132,6 +75,26 @@ static int onFuncSetCacheConfig(const CudaRuntime &R, const void *Stub,
     GpuDeployment::get().mirrorAttribute(Stub, FunctionAttribute::CacheConfig,
                                          Config);
   return E;
+}
+
+/// The same through the driver.
+static int mirrorAttribute(int E, CUfunction F, int Attribute, int Value) {
+  TunedStub *Stub = E ? nullptr : code().find(F);
+  if (Stub)
+    GpuDeployment::get().mirrorAttribute(*Stub, Attribute, Value);
+  return E;
+}
+
+static int onDriverFuncSetAttribute(const CudaRuntime &R, CUfunction F,
+                                    int Attribute, int Value) {
+  return mirrorAttribute(R.DriverFuncSetAttribute(F, Attribute, Value), F,
+                         Attribute, Value);
+}
+
+static int onDriverFuncSetCacheConfig(const CudaRuntime &R, CUfunction F,
+                                      int Config) {
+  return mirrorAttribute(R.DriverFuncSetCacheConfig(F, Config), F,
+                         FunctionAttribute::CacheConfig, Config);
 }
 
 static int onSetDevice(const CudaRuntime &R, int Device) {
@@ -278,48 +241,32 @@ static int onDeviceSynchronize(const CudaRuntime &R) {
 #include "VendorFunctions.def"
 #undef WORK
 
-/// Whether a call is part of another call: HIP is one library, whose functions
-/// may call each other.
-static bool isPart() { return ForHip && InterceptedCall::isInside(); }
-
-/// hipGetLastError or hipPeekAtLastError.
-static int readLastError(std::string_view Symbol) {
-  return Symbol == "hipGetLastError" ? LastError::get() : LastError::peek();
+static int onGetLastError(const CudaRuntime &R) {
+  return GpuDeployment::get().noteError(ForHip ? LastError::get()
+                                               : R.GetLastError());
 }
 
-#define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
-  (isPart() ? R.Name(__VA_ARGS__)                                              \
-   : LastError::isAbout(#Symbol)                                               \
-       ? GpuDeployment::get().noteError(readLastError(#Symbol))                \
-       : LastError::keep(/*IsInside=*/false,                                   \
-                         [&] { return on##Name(R, ##__VA_ARGS__); }))
+static int onPeekAtLastError(const CudaRuntime &R) {
+  return GpuDeployment::get().noteError(ForHip ? LastError::peek()
+                                               : R.PeekAtLastError());
+}
+
 #include "InterceptedRuntimes.inc"
 
-#ifdef MNEME_HIP
-void *mneme::findRuntimeFunction(const char *Symbol) {
-#define TAP(Name, Function, Parameters, ...)                                   \
-  if (!strcmp(Symbol, #Function))                                              \
-    return reinterpret_cast<void *>(Function);
-#include "VendorFunctions.def"
-  return nullptr;
+void *mneme::functionInPlaceOf(const char *Symbol) {
+  return findExported(Symbol);
 }
-#endif
 
 void *mneme::findVariable(const MnemeHook *Object, const void *Shadow) {
-  const CudaRuntime *R = nullptr;
-  for (size_t I = 1; I != NumObjects && !R; ++I)
-    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
-      R = &Runtimes[I];
-  if (!R)
-    R = &sharedRuntime();
+  const CudaRuntime &R = runtimeOf(Object);
   void *Address = nullptr;
   // A failure would replace an error that the application has not read yet.
-  if (!R->GetSymbolAddress || (R->PeekAtLastError && R->PeekAtLastError()))
+  if (!R.GetSymbolAddress || (R.PeekAtLastError && R.PeekAtLastError()))
     return nullptr;
-  if (!R->GetSymbolAddress(&Address, Shadow))
+  if (!R.GetSymbolAddress(&Address, Shadow))
     return Address;
-  if (R->GetLastError)
-    R->GetLastError();
+  if (R.GetLastError)
+    R.GetLastError();
   return nullptr;
 }
 

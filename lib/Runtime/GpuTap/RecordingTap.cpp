@@ -7,15 +7,12 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// Intercepts calls of the CUDA runtime, or of HIP: exports its functions, for
-/// programs that link the shared runtime, and fills the slots of instrumented
-/// code.
+/// What the recorder does with each intercepted call of the CUDA runtime and
+/// driver, or of HIP.
 ///
 //===----------------------------------------------------------------------===//
 
-#include "DriverTap.h"
 #include "LastError.h"
-#include "Message.h"
 #include "RegisteredIR.h"
 #include "Shortage.h"
 #include "TapSession.h"
@@ -463,7 +460,67 @@ static int onDriverMemGetInfo(const CudaRuntime &R, size_t *Free,
 // Launches and code
 //===----------------------------------------------------------------------===//
 
-#include "LaunchHandlers.inc"
+template <typename Fn>
+static int launchKernel(const KernelLaunch &L, Fn Original) {
+  return TapSession::get().launch(L, Original);
+}
+
+template <typename Fn>
+static int launchFunction(const KernelLaunch &L, void **Extra, Fn Original) {
+  return TapSession::get().launchFunction(L, Extra, Original);
+}
+
+/// Launches on several devices at once are not recorded.
+template <typename Fn> static int launchOnDevices(Fn Original) {
+  return TapSession::get().change(AnyStream, Original);
+}
+
+/// A graph of the driver, which is not known.
+template <typename Fn> static int launchForeignGraph(Fn Original) {
+  int E = TapSession::get().change(AnyStream, Original);
+  if (!E)
+    TapSession::get().graphLaunches().countForeign();
+  return E;
+}
+
+static DriverImages &code() { return TapSession::get().images(); }
+
+#include "InterceptedCode.inc"
+
+LOAD(DriverModuleLoadFatBinary)
+
+static int onDriverModuleLoad(const CudaRuntime &R, CUmodule *M,
+                              const char *Path) {
+  int E = R.DriverModuleLoad(M, Path);
+  if (!E)
+    code().noteFile(*M, Path);
+  return E;
+}
+
+static int onDriverLibraryLoadFromFile(const CudaRuntime &R, CUlibrary *L,
+                                       const char *Path, int *JitOptions,
+                                       void **JitValues, unsigned NumJit,
+                                       int *Options, void **Values,
+                                       unsigned Count) {
+  int E = R.DriverLibraryLoadFromFile(L, Path, JitOptions, JitValues, NumJit,
+                                      Options, Values, Count);
+  if (!E)
+    code().noteFile(*L, Path);
+  return E;
+}
+
+static int onGetFuncBySymbol(const CudaRuntime &R, CUfunction *F,
+                             const void *Stub) {
+  int E = R.GetFuncBySymbol(F, Stub);
+  if (!E)
+    code().noteStub(*F, R, Stub);
+  return E;
+}
+
+static int onDriverPrimaryCtxReset(const CudaRuntime &R, CUdevice Device) {
+  TapSession::get().resetPrimary(Device);
+  return R.DriverPrimaryCtxReset(Device);
+}
 
 //===----------------------------------------------------------------------===//
 // Graphs
@@ -747,39 +804,7 @@ static int onGetLastError(const CudaRuntime &) { return LastError::get(); }
 
 static int onPeekAtLastError(const CudaRuntime &) { return LastError::peek(); }
 
-#define MNEME_EXPORTED_RUNTIME(Symbol)                                         \
-  (isDriverSymbol(#Symbol) ? driverRuntime() : sharedRuntime())
-#define MNEME_INTERCEPT(Name, Symbol, R, ...)                                  \
-  (isPartOfOthers(#Symbol) && InterceptedCall::isInside()                      \
-       ? R.Name(__VA_ARGS__)                                                   \
-   : LastError::isAbout(#Symbol)                                               \
-       ? on##Name(R, ##__VA_ARGS__)                                            \
-       : LastError::keep(InterceptedCall::isInside(), [&] {                    \
-           return InterceptedCall(), on##Name(R, ##__VA_ARGS__);               \
-         }))
 #include "InterceptedRuntimes.inc"
-
-const ExportedFunction *mneme::exportedFunctions(size_t &Count) {
-  static const ExportedFunction Exported[] = {
-#define TAP(Name, Symbol, Parameters, ...)                                     \
-  {#Symbol, reinterpret_cast<void *>(Symbol)},
-#include "VendorFunctions.def"
-  };
-  // Those of the CUDA runtime are found by symbol only.
-  static const ExportedFunction *const First = std::find_if(
-      std::begin(Exported), std::end(Exported), [](const ExportedFunction &F) {
-        return ForHip || isDriverSymbol(F.Symbol);
-      });
-  Count = std::end(Exported) - First;
-  return First;
-}
-
-const CudaRuntime &mneme::runtimeOf(const MnemeHook *Object) {
-  for (size_t I = 1; I != NumObjects; ++I)
-    if (Objects[I] == Object && Runtimes[I].GetSymbolAddress)
-      return Runtimes[I];
-  return sharedRuntime();
-}
 
 MNEME_EXPORT void __mneme_annotate(const void *Ptr, uint64_t Bytes,
                                    uint32_t DType, uint32_t Tolerance,
