@@ -174,6 +174,12 @@ static cl::opt<double>
     MinEffect("min-effect",
               cl::desc("Minimum speed-up of a winner in percent (default 0.5)"),
               cl::value_desc("percent"), cl::init(0.5), cl::cat(RetestCat));
+static cl::opt<double>
+    SolStop("sol-stop",
+            cl::desc("Share of the bound in the best trial's time that ends "
+                     "the search (default 0.95 if the bound is measured on the "
+                     "device that runs trials, else 0); 0: never"),
+            cl::value_desc("share"), cl::cat(Cat));
 static EnumOption<OnOff>
     Explain("explain",
             cl::desc("Find the smallest change that is as fast as the winner"),
@@ -590,6 +596,13 @@ static Error readLimits(TuneOptions &O) {
                 "samples in one comparison",
                 Pairs.getValue(), Retest.getValue(), MaxSamples)
             .str());
+  if (!(SolStop >= 0 && SolStop <= 1))
+    return createStringError(
+        formatv("invalid --sol-stop={0}: must be from 0 to 1",
+                SolStop.getValue())
+            .str());
+  if (SolStop.getNumOccurrences())
+    O.SolStop = SolStop;
   O.Budget = Budget;
   O.WarmFrom.assign(WarmFrom.begin(), WarmFrom.end());
   if (StudyStore.getNumOccurrences() && StudyStore.empty())

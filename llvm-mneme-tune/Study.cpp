@@ -293,6 +293,44 @@ static std::vector<std::string> getCaveats(const TuneOptions &O,
   return Caveats;
 }
 
+/// The search ends close to the bound, unless the bound is another device's.
+static double chooseSolStop(const TuneOptions &O, const ReplayFarm &Farm) {
+  constexpr double Default = 0.95;
+  if (O.SolStop)
+    return *O.SolStop;
+  bool IsMeasured = all_of(Farm.powers(), [](const VerificationPower &P) {
+    return P.Bound && P.Bound->Peaks.IsMeasured;
+  });
+  return IsMeasured && O.Workers.empty() && O.Engine.empty() ? Default : 0;
+}
+
+/// Describes the bound of the first launch, and the time of the best trial,
+/// which the re-test may have measured.
+static std::string describeBounds(const TuneOptions &O, const ReplayFarm &Farm,
+                                  const StudyRecord &R) {
+  if (Farm.powers().empty() || !Farm.powers().front().Bound)
+    return "";
+  const LaunchBound &B = *Farm.powers().front().Bound;
+  bool IsHost = B.Peaks.IsHost;
+  CacheMode Cache =
+      O.Replay.Cache.value_or(IsHost ? CacheMode::Warm : CacheMode::Cold);
+  double Bound = B.nanoseconds(Cache);
+  std::string Text =
+      formatSeconds(Bound * 1e-9) + ": " + describeBound(B, Cache);
+  auto Add = [&](StringRef Name, double Nanoseconds) {
+    if (Nanoseconds > 0)
+      Text +=
+          formatv("; {0}: {1:f1} % of the speed of light, limited by {2}", Name,
+                  100 * Bound / Nanoseconds, B.limiter(Cache, Nanoseconds))
+              .str();
+  };
+  if (!R.Outcome.Instances.empty())
+    Add("baseline", R.Outcome.Instances[0].Metrics.lookup("time"));
+  if (const Trial *Winner = R.winner())
+    Add("best", Winner->Metrics.lookup("time"));
+  return Text;
+}
+
 static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
                               const SearchSpace &Space, const Tuner &T,
                               const StudyOutcome &Outcome,
@@ -309,6 +347,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Farm = std::move(*Statistics.getAsObject());
   R.Caveats = getCaveats(O, V, Outcome);
   R.Verification = std::move(V);
+  R.Verification.Bound = describeBounds(O, Farm, R);
   R.Base = makeConfig(O.Replay);
   R.IsJudgedByApp = O.Judge.has_value();
   for (const auto &Plan : Farm.plans())
@@ -456,6 +495,7 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
   O.Tuner.MakeSampler = [&](const SamplerContext &Context) {
     return createSampler(O.Sampler, Context);
   };
+  O.Tuner.SolStop = chooseSolStop(O, Farm);
   ProgressPrinter Progress(errs(), getProgressStyle(O), steadySeconds);
   Tuner T(Instances, E, Log.get(), &Progress, O.Tuner);
   Expected<StudyOutcome> Outcome = T.run();
@@ -465,6 +505,9 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
       discardJournal(std::move(Log), Dir);
     return Outcome.takeError();
   }
+  if (Outcome->End == StudyEnd::SpeedOfLight)
+    if (Error Failed = Log->setAttribute("end_reason", Outcome->EndReason))
+      printWarning(toString(std::move(Failed)));
   if (Error Failed = Log->sync())
     printWarning(toString(std::move(Failed)));
   if (!O.StudyStore.empty())

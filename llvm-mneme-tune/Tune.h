@@ -69,7 +69,9 @@ struct TuneOptions {
   std::vector<std::string> WarmFrom; ///< Folders with earlier studies.
   std::string StudyStore;            ///< The user's; empty: none.
   double Budget = 0;  ///< Seconds of the whole run; 0: no limit.
-  TunerOptions Tuner; ///< Except for the sampler, deadline and interrupts.
+  TunerOptions Tuner; ///< Except for the sampler, deadline, interrupts, and
+                      ///< the share of the bound.
+  std::optional<double> SolStop; ///< TunerOptions::SolStop, if given.
 
   /// The application, if it judges results instead of a comparison of memory.
   /// Replay.Verify is then false.

@@ -20,6 +20,7 @@
 #include "llvm/IR/Verifier.h"
 #include "llvm/Mneme/Compile/PassGate.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
+#include "llvm/Mneme/Transforms/Count.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
@@ -140,6 +141,7 @@ struct PipelineContext {
     registerSpecializePass(PB);
     registerFillPass(PB);
     registerTracePass(PB);
+    registerCountPass(PB);
     registerFaultPass(PB);
     registerClangPipelines(PB);
     return Error::success();

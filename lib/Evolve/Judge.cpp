@@ -271,6 +271,7 @@ ReplayOptions Judge::makeTestOptions(StringRef Device) const {
   Options.Iterations = 0;
   Options.Warmup = 0;
   Options.Resources = false;
+  Options.Bound = BoundMode::Off;
   return Options;
 }
 

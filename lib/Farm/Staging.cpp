@@ -18,9 +18,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
-#include <unistd.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -131,15 +129,6 @@ Error RemoteStudy::locate(StringRef Dir) {
     if (Error E = Locate(Base.App, AppName))
       return E;
   return Error::success();
-}
-
-std::string mneme::getDefaultCacheDir() {
-  if (std::optional<std::string> Dir = sys::Process::GetEnv("XDG_CACHE_HOME"))
-    if (sys::path::is_absolute(*Dir))
-      return pathIn(*Dir, "mneme");
-  SmallString<128> Temporary;
-  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Temporary);
-  return pathIn(Temporary, "mneme-" + std::to_string(::getuid()));
 }
 
 static bool isWhole(StringRef Path, const StagedFile &F) {

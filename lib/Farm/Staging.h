@@ -60,10 +60,6 @@ makeRemoteStudy(StringRef Database, const ReplayOptions &Base,
                 ArrayRef<std::unique_ptr<ReplayPlan>> Plans,
                 MappedFiles &Files);
 
-/// The default cache folder: below XDG_CACHE_HOME, or where
-/// temporary files are.
-std::string getDefaultCacheDir();
-
 /// Fetches a file from elsewhere and passes its bytes to \p Write, in order.
 using FetchFn = function_ref<Error(
     unsigned File, function_ref<Error(StringRef Bytes)> Write)>;

@@ -60,7 +60,9 @@ public:
     return Config.DynamicShared || Kernel->keepsState();
   }
 
-  bool isGood() const { return !failed() && V != Verdict::Mismatch; }
+  bool isGood() const {
+    return !failed() && V != Verdict::Mismatch && V != Verdict::TooFast;
+  }
   /// Returns true if the kernel could not be loaded or its launch failed.
   bool failed() const {
     return V == Verdict::Crash || V == Verdict::Timeout ||

@@ -75,6 +75,14 @@ static Metric getOccupancy(const ReplayPlan &Plan, const ReplayResult &R) {
   return O ? Metric(O->percent() / 100) : std::nullopt;
 }
 
+static Metric getBound(const ReplayPlan &, const ReplayResult &R) {
+  return R.bound();
+}
+
+static Metric getSol(const ReplayPlan &, const ReplayResult &R) {
+  return R.sol();
+}
+
 using MetricFn = Metric (*)(const ReplayPlan &, const ReplayResult &);
 
 static constexpr std::pair<StringLiteral, MetricFn> MetricFns[] = {
@@ -87,6 +95,8 @@ static constexpr std::pair<StringLiteral, MetricFn> MetricFns[] = {
     {"code_size", getCodeSize},
     {"compile_time", getCompileTime},
     {"occupancy", getOccupancy},
+    {"bound", getBound},
+    {"sol", getSol},
 };
 
 StringMap<double> mneme::getMetrics(const ReplayPlan &Plan,

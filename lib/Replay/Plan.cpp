@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Plan.h"
+#include "Peaks.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
@@ -60,6 +61,10 @@ ReplayPlan::create(StringRef Database, ReplayOptions Options,
   Plan->Options = std::move(Options);
   Plan->Sources =
       Sources ? std::move(Sources) : std::make_shared<SourceCompiler>();
+  // A wrong file is the user's error; it is no reason to have no bound.
+  if (!Plan->Options.Peaks.empty())
+    if (Error E = readPeaks(Plan->Options.Peaks).takeError())
+      return std::move(E);
   if (Error E = Plan->chooseInstance(Database))
     return std::move(E);
   if (Error E = Plan->readVersion())
@@ -92,6 +97,7 @@ Expected<std::unique_ptr<ReplayPlan>> ReplayPlan::vary(ReplayOptions Other,
   Plan->Instance = Instance;
   Plan->State = State;
   Plan->Poison = Poison;
+  Plan->Bound = Bound;
   Plan->Sources = Sources;
   if (Error E = Plan->readVersion())
     return std::move(E);
@@ -133,6 +139,13 @@ std::unique_ptr<ReplayPlan>
 ReplayPlan::withPoison(std::shared_ptr<const PoisonMask> Mask) const {
   std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
   Plan->Poison = std::move(Mask);
+  return Plan;
+}
+
+std::unique_ptr<ReplayPlan>
+ReplayPlan::withBound(std::shared_ptr<const LaunchBound> B) const {
+  std::unique_ptr<ReplayPlan> Plan(new ReplayPlan(*this));
+  Plan->Bound = std::move(B);
   return Plan;
 }
 

@@ -7,23 +7,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Replay/Poison.h"
+#include "InstrumentedKernel.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
-#include "llvm/Mneme/Transforms/Trace.h"
-#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
+#include <functional>
 #include <sys/mman.h>
 
 using namespace llvm;
 using namespace llvm::mneme;
-
-/// Limit in seconds for a traced launch, which takes several to several dozen
-/// times as long as a plain one.
-static constexpr double TraceSeconds = 2;
-
-/// Marks are read in pieces of this size.
-static constexpr uint64_t PieceBytes = uint64_t(4) << 20;
 
 //===----------------------------------------------------------------------===//
 // Masks
@@ -179,43 +172,6 @@ void PoisonMask::draw(size_t Region, uint64_t Begin, ArrayRef<char> Outcome,
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Device memory outside of the recorded memory.
-class Scratch {
-public:
-  Scratch(Device &D, uint64_t Size) : D(D), Size(Size) {}
-  Scratch(const Scratch &) = delete;
-  ~Scratch() {
-    if (!Address)
-      return;
-    if (GPUDevice *GPU = D.asGPU())
-      consumeError(GPU->release(Address)); // Fails if the device is lost.
-    else
-      munmap(reinterpret_cast<void *>(Address), Size);
-  }
-
-  /// Allocates zeroed memory.
-  Error allocate() {
-    if (GPUDevice *GPU = D.asGPU()) {
-      if (Error E = GPU->allocate(Size).moveInto(Address))
-        return E;
-      return GPU->fill(Address, 0, Size);
-    }
-    void *P = mmap(nullptr, Size, PROT_READ | PROT_WRITE,
-                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (P == MAP_FAILED)
-      return createStringError(errnoAsErrorCode(),
-                               "cannot map memory for the marks");
-    Address = reinterpret_cast<uint64_t>(P);
-    return Error::success();
-  }
-
-  uint64_t address() const { return Address; }
-
-private:
-  Device &D;
-  uint64_t Size, Address = 0;
-};
-
 /// Determines a mask by launching the recorded kernel.
 class PoisonFinder {
 public:
@@ -223,101 +179,28 @@ public:
                Replayer &Memory, std::shared_ptr<PoisonMask> Mask,
                function_ref<void(ReplayStage)> Report)
       : Plan(Plan), Rules(Rules), D(D), Memory(Memory), Mask(std::move(Mask)),
-        Report(Report), Marks(D, ControlBytes + 2 * countBytes(Plan)) {}
+        Tell([Report] { Report(ReplayStage::Poison); }), Marks(Plan, D),
+        Kernel(Plan, D, Memory, Tell) {}
 
   Expected<PoisonSearch> run();
 
 private:
-  /// Size of the control data, which precedes the marks.
-  static constexpr uint64_t ControlBytes = 16;
-
   const ReplayPlan &Plan;
   const ComparePlan &Rules;
   Device &D;
   Replayer &Memory;
   std::shared_ptr<PoisonMask> Mask;
-  function_ref<void(ReplayStage)> Report;
-  Scratch Marks;
-  std::unique_ptr<ReplayPlan> Traced;
-  std::unique_ptr<DeviceKernel> Kernel;
+  std::function<void()> Tell;
+  AccessMarks Marks;
+  InstrumentedKernel Kernel;
 
-  static uint64_t countBytes(const ReplayPlan &Plan) {
-    uint64_t Bytes = 0;
-    for (const RecordedRegion &R : Plan.state().regions())
-      Bytes += R.Info.Size;
-    return Bytes;
-  }
-  TraceOptions makeTrace() const;
-  Error compile();
-  Error launch();
-  Error readMarks();
+  Expected<LaunchWork> readMarks();
   Error verify(StringRef What);
 };
 } // namespace
 
-TraceOptions PoisonFinder::makeTrace() const {
-  TraceOptions O;
-  O.Control = Marks.address();
-  O.ReadFirst = countBytes(Plan);
-  if (D.asGPU())
-    O.Limit = TraceSeconds * 1e9;
-  uint64_t Mark = Marks.address() + ControlBytes;
-  for (const RecordedRegion &R : Plan.state().regions()) {
-    if (R.Info.Size)
-      O.Ranges.push_back({R.Info.Address, R.Info.Address + R.Info.Size, Mark});
-    Mark += R.Info.Size;
-  }
-  return O;
-}
-
-/// Compiles the recorded kernel as the application did and adds tracing after
-/// its pipeline. The floating-point code is then the application's, and only
-/// the remaining accesses are traced.
-Error PoisonFinder::compile() {
-  ReplayOptions O = getBaselineOptions(Plan.options());
-  O.LaunchTimeout = O.launchTimeout() > 0
-                        ? std::min(O.launchTimeout(), 10 * TraceSeconds)
-                        : 10 * TraceSeconds;
-  // Tracing multiplies the code, and optimizing it takes longer than running it
-  // once.
-  O.Host.Finish = HostFinish::Min;
-  Expected<std::unique_ptr<ReplayPlan>> Base =
-      Plan.vary(O, /*WillCompile=*/false);
-  if (!Base)
-    return Base.takeError();
-  StringRef Own = (*Base)->compiler().pipeline();
-  O.Passes = (Own + (Own.empty() ? "" : ",") + toString(makeTrace())).str();
-  if (Error E = Plan.vary(std::move(O)).moveInto(Traced))
-    return E;
-  Expected<CompiledKernel> Code =
-      compileVariant(*Traced, D.asGPU() ? CodeTarget::GPU : CodeTarget::Host,
-                     [&](ReplayStage) { Report(ReplayStage::Poison); });
-  if (!Code)
-    return Code.takeError();
-  if (Code->failed())
-    return createStringError(Code->Error);
-  return D.load(Code->Image, Traced->globals()).moveInto(Kernel);
-}
-
-Error PoisonFinder::launch() {
-  Report(ReplayStage::Poison);
-  if (Error E = Memory.restore())
-    return E;
-  LaunchConfig Config = Traced->launch();
-  Config.Schedule = {}; // What is read does not depend on it.
-  Expected<LaunchOutcome> Outcome = Memory.launch(*Kernel, Config);
-  if (!Outcome)
-    return Outcome.takeError();
-  if (Outcome->Status == LaunchStatus::Ok)
-    return Error::success();
-  Memory.markAllDirty();
-  return createStringError(Outcome->Message.empty()
-                               ? getLaunchStatusName(Outcome->Status).str()
-                               : Outcome->Message);
-}
-
 Error PoisonFinder::verify(StringRef What) {
-  Report(ReplayStage::Poison);
+  Tell();
   Expected<MemoryComparison> C = Memory.compare(Rules);
   if (!C)
     return C.takeError();
@@ -328,31 +211,13 @@ Error PoisonFinder::verify(StringRef What) {
 }
 
 /// Adds the bytes that were written before they were read to the mask.
-Error PoisonFinder::readMarks() {
-  char Late = 0;
-  if (Error E = D.read(Marks.address(), {&Late, 1}))
-    return E;
-  if (Late)
-    return createStringError(
-        formatv("a traced launch takes longer than {0} s", TraceSeconds).str());
-  std::vector<char> Written, ReadFirst;
-  uint64_t Mark = Marks.address() + ControlBytes, Distance = countBytes(Plan);
-  for (auto [I, R] : enumerate(Plan.state().regions())) {
-    for (uint64_t Begin = 0; Begin < R.Info.Size; Begin += PieceBytes) {
-      uint64_t Bytes = std::min(PieceBytes, R.Info.Size - Begin);
-      Written.resize(Bytes);
-      ReadFirst.resize(Bytes);
-      if (Error E = D.read(Mark + Begin, Written))
-        return E;
-      if (Error E = D.read(Mark + Begin + Distance, ReadFirst))
-        return E;
-      for (uint64_t J = 0; J != Bytes; ++J)
-        if (Written[J] && !ReadFirst[J])
-          Mask->set(I, Begin + J);
-    }
-    Mark += R.Info.Size;
-  }
-  return Error::success();
+Expected<LaunchWork> PoisonFinder::readMarks() {
+  return Marks.read([&](size_t Region, uint64_t Begin, ArrayRef<char> Written,
+                        ArrayRef<char> ReadFirst) {
+    for (uint64_t J = 0; J != Written.size(); ++J)
+      if (Written[J] && !ReadFirst[J])
+        Mask->set(Region, Begin + J);
+  });
 }
 
 Expected<PoisonSearch> PoisonFinder::run() {
@@ -367,11 +232,14 @@ Expected<PoisonSearch> PoisonFinder::run() {
   };
   if (Error E = Marks.allocate())
     return Failed(std::move(E));
-  if (Error E = compile())
+  // As the application compiled it.
+  if (Error E =
+          Kernel.compile(getBaselineOptions(Plan.options()), Marks.pass()))
     return Failed(std::move(E));
-  if (Error E = launch())
+  if (Error E = Kernel.launch())
     return Failed(std::move(E));
-  if (Error E = readMarks())
+  Search.TracedNanoseconds = Kernel.nanoseconds();
+  if (Error E = readMarks().moveInto(Search.Work))
     return Failed(std::move(E));
   if (Error E = verify("the recorded kernel is nondeterministic"))
     return Failed(std::move(E));
@@ -381,12 +249,11 @@ Expected<PoisonSearch> PoisonFinder::run() {
     return Search;
   }
   // Launch again, from poisoned memory, without tracing.
-  char Off = 1;
-  if (Error E = D.write(Marks.address(), {&Off, 1}))
+  if (Error E = Marks.turnOff())
     return Failed(std::move(E));
   if (Error E = Memory.poison(Mask))
     return std::move(E);
-  Error E = launch();
+  Error E = Kernel.launch();
   if (!E)
     E = verify("the kernel's results depend on the memory's previous contents, "
                "in a way that is not traced");
@@ -405,6 +272,6 @@ mneme::findPoison(const ReplayPlan &Plan, const ComparePlan &Rules, Device &D,
                   function_ref<void(ReplayStage)> Report) {
   // The recorded kernel is traced, also where a replay has IR of its own.
   if (Plan.kernel().Image.IsOnly)
-    return PoisonSearch{"it was recorded without IR", false};
+    return PoisonSearch{"it was recorded without IR", false, std::nullopt, 0};
   return PoisonFinder(Plan, Rules, D, Memory, std::move(Mask), Report).run();
 }

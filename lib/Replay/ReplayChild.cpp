@@ -456,6 +456,9 @@ mneme::prepareIsolated(const ReplayPlan &Plan, StringRef Device,
   if (R && !R->failed()) {
     Power = R->Power;
     std::unique_ptr<ReplayPlan> Prepared = Plan.withPoison(std::move(Mask));
+    if (Power.Bound)
+      Prepared = Prepared->withBound(
+          std::make_shared<const LaunchBound>(*Power.Bound));
     Expected<std::shared_ptr<const Envelope>> E =
         getEnvelope(File.get(), Plan.comparison());
     if (!E)

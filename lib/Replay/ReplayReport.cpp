@@ -194,19 +194,22 @@ json::Value mneme::toJSON(const VerificationPower &P) {
       {"no_poison", orNull(P.NoPoison)},
       {"level", getLevelName(P.Level)},
       {"envelope", P.Envelope ? toJSON(*P.Envelope) : json::Value(nullptr)},
-      {"no_envelope", orNull(P.NoEnvelope)}};
+      {"no_envelope", orNull(P.NoEnvelope)},
+      {"bound", P.Bound ? toJSON(*P.Bound) : json::Value(nullptr)},
+      {"no_bound", orNull(P.NoBound)}};
 }
 
 bool mneme::fromJSON(const json::Value &V, VerificationPower &P,
                      json::Path Path) {
   json::ObjectMapper O(V, Path);
-  std::optional<std::string> NoPoison, NoEnvelope;
+  std::optional<std::string> NoPoison, NoEnvelope, NoBound;
   std::string Level;
   if (!O || !O.map("vacuous", P.Vacuous) ||
       !O.map("changed_bytes", P.ChangedBytes) ||
       !O.map("poisoned_bytes", P.PoisonedBytes) ||
       !O.map("no_poison", NoPoison) || !O.map("level", Level) ||
-      !O.map("envelope", P.Envelope) || !O.map("no_envelope", NoEnvelope))
+      !O.map("envelope", P.Envelope) || !O.map("no_envelope", NoEnvelope) ||
+      !O.map("bound", P.Bound) || !O.map("no_bound", NoBound))
     return false;
   std::optional<CompareLevel> Known = parseLevel(Level);
   if (!Known) {
@@ -216,6 +219,7 @@ bool mneme::fromJSON(const json::Value &V, VerificationPower &P,
   P.Level = *Known;
   P.NoPoison = NoPoison.value_or("");
   P.NoEnvelope = NoEnvelope.value_or("");
+  P.NoBound = NoBound.value_or("");
   return true;
 }
 
@@ -263,6 +267,33 @@ std::string mneme::describeReason(const ReplayResult &R) {
   return Text;
 }
 
+std::optional<double> ReplayResult::bound() const {
+  if (!Power.Bound || nanoseconds().empty())
+    return std::nullopt;
+  return Power.Bound->nanoseconds(Measured->Cache);
+}
+
+std::optional<double> ReplayResult::sol() const {
+  std::optional<double> Bound = bound();
+  return Bound ? std::optional(*Bound / summarize(nanoseconds()).Median)
+               : std::nullopt;
+}
+
+StringRef ReplayResult::limitedBy() const {
+  if (!Power.Bound || nanoseconds().empty())
+    return "";
+  return Power.Bound->limiter(Measured->Cache, summarize(nanoseconds()).Median);
+}
+
+static json::Value limitsToJSON(const ReplayResult &R) {
+  if (!R.bound())
+    return nullptr;
+  json::Object Limits;
+  for (const BoundTerm &T : R.Power.Bound->terms(R.Measured->Cache))
+    Limits[T.Name] = T.Nanoseconds;
+  return Limits;
+}
+
 json::Value mneme::toJSON(const ReplayResult &R) {
   bool Compiled = R.ObjectSize != 0;
   json::Object O{
@@ -300,7 +331,11 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"diagnostics", json::Array(R.Diagnostics)},
       {"verification", json::Array(R.Buffers)},
       {"stray_write", R.Stray},
-      {"power", toJSON(R.Power)}};
+      {"power", toJSON(R.Power)},
+      {"bound", R.bound()},
+      {"sol", R.sol()},
+      {"limited_by", orNull(R.limitedBy())},
+      {"limits", limitsToJSON(R)}};
   KernelResources None;
   const KernelResources &Resources = R.Resources ? *R.Resources : None;
   O["reg_usage"] = Resources.Registers;
@@ -485,17 +520,6 @@ private:
 };
 } // namespace
 
-static std::string formatSeconds(double S) {
-  const char *Unit = "s";
-  for (const char *Smaller : {"ms", "us", "ns"}) {
-    if (S >= 1 || S == 0)
-      break;
-    S *= 1000;
-    Unit = Smaller;
-  }
-  return formatv("{0} {1}", formatv("{0:f2}", S), Unit).str();
-}
-
 static void printResources(Table &T, const KernelResources &R) {
   std::string Text;
   raw_string_ostream OS(Text);
@@ -618,6 +642,20 @@ static void printBaseline(Table &T, const BaselineResult &R) {
                        : "no significant difference" + Interval);
 }
 
+static void printBound(Table &T, const ReplayPlan &Plan,
+                       const ReplayResult &R) {
+  if (std::optional<double> Bound = R.bound()) {
+    T.row("bound", formatSeconds(*Bound * 1e-9) + ": " +
+                       describeBound(*R.Power.Bound, R.Measured->Cache));
+    T.row("speed of light",
+          formatv("{0:f1} %, limited by {1}", 100 * *R.sol(), R.limitedBy())
+              .str());
+  } else if (!R.Power.NoBound.empty() &&
+             Plan.options().Bound == BoundMode::On) {
+    T.row("bound", "not determined: " + R.Power.NoBound);
+  }
+}
+
 std::string mneme::describePower(const VerificationPower &P) {
   std::string NoPoison =
       P.NoPoison.empty() ? ""
@@ -706,6 +744,7 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     printAppComparison(T, R);
   if (!R.nanoseconds().empty())
     T.row("time", describeMeasurement(*R.Measured));
+  printBound(T, Plan, R);
   if (R.Compared)
     printBaseline(T, *R.Compared);
   if (!R.Buffers.empty())

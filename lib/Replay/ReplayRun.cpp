@@ -133,6 +133,8 @@ void ReplayRun::take(MeasuredKernel &C) {
   R.Buffers = std::move(C.Compared.Buffers);
   R.Stray = C.Compared.Stray;
   R.Power = Session.Power;
+  if (OwnBound)
+    R.Power.Bound = std::move(OwnBound);
   R.ComparedLaunches = C.NumCompared;
   Session.noteEnd(C);
 }
@@ -210,6 +212,9 @@ Error ReplayRun::measure(MeasuredKernel &Candidate, MeasuredKernel *Other) {
       return E;
   if (!Candidate.isGood())
     return Error::success();
+  if (Error E = Session.checkBound(Plan, Candidate, Measured->front(), Report,
+                                   OwnBound))
+    return E;
   R.Measured = std::move(Measured->front());
   if (Other)
     compareWithBaseline(std::move(Measured->back()));

@@ -43,6 +43,8 @@ private:
   /// Times of the baseline, which the result reports as a single figure.
   ReplayTimes OtherTimes;
   std::unique_ptr<ReplayPlan> BaselinePlan;
+  /// The variant's own bound, if it moves less than the recorded code.
+  std::optional<LaunchBound> OwnBound;
 
   Error verify(MeasuredKernel &Candidate);
   Error execute(const CompiledKernel &Code);

@@ -13,6 +13,7 @@
 
 #include "llvm/Mneme/Replay/Session.h"
 #include "ElementTypes.h"
+#include "InstrumentedKernel.h"
 #include "ReplayRun.h"
 #include "ScopedTimer.h"
 #include "llvm/ADT/StringExtras.h"
@@ -26,6 +27,11 @@ using namespace llvm::mneme;
 
 /// Bytes that a process may leak before it should be replaced.
 static constexpr uint64_t MaxLeakedBytes = uint64_t(1) << 30;
+
+/// Traced launches up to these times in nanoseconds are launched once more to
+/// count what they compute, which takes up to a hundred times as long where
+/// blocks wait for each other's counters.
+static constexpr double MaxCountedOnGPU = 5e7, MaxCountedOnHost = 1e9;
 
 namespace {
 /// Elapsed time, and a GPU's clock.
@@ -166,6 +172,8 @@ Error ReplaySession::prepare(StageFn Report) {
       return E;
   if (Error E = choosePoison(Report))
     return E;
+  if (Error E = findBound(Report))
+    return E;
   Report(ReplayStage::Compare);
   return findVacuous();
 }
@@ -243,9 +251,107 @@ Error ReplaySession::choosePoison(StageFn Report) {
       if (Error E = Find())
         return E;
   }
+  Traced = Search.Work;
+  TracedNanoseconds = Search.TracedNanoseconds;
   Power.NoPoison = Search.NoPoison;
   Power.PoisonedBytes = Mask->count();
   Poison = std::move(Mask);
+  return Error::success();
+}
+
+bool ReplaySession::wantsBound() const {
+  const ReplayOptions &O = Plan.options();
+  if (O.Bound != BoundMode::Auto)
+    return O.Bound == BoundMode::On;
+  return D->asGPU() || !O.Peaks.empty();
+}
+
+/// The bound comes from the plan, or from the search for poison.
+Error ReplaySession::findBound(StageFn Report) {
+  if (Plan.bound()) {
+    Power.Bound = *Plan.bound();
+    return Error::success();
+  }
+  if (Plan.poison() || !wantsBound())
+    return Error::success();
+  auto Fail = [&](Error E) -> Error {
+    Power.NoBound = toString(std::move(E));
+    GPUDevice *GPU = D->asGPU();
+    return GPU ? GPU->synchronize() : Error::success();
+  };
+  if (!Traced)
+    return Fail(createStringError(
+        Plan.options().Poison ? Power.NoPoison
+                              : "it follows from the search for poison, "
+                                "which is off"));
+  if (!Traced->ReadBytes && !Traced->WrittenBytes)
+    return Fail(createStringError("no access was traced"));
+  auto Tell = [&] { Report(ReplayStage::Poison); };
+  LaunchBound B;
+  B.Work = *Traced;
+  Expected<DevicePeaks> Peaks = findPeaks(*D, Plan.options(), Tell);
+  if (!Peaks)
+    return Fail(Peaks.takeError());
+  B.Peaks = std::move(*Peaks);
+  if (TracedNanoseconds < (D->asGPU() ? MaxCountedOnGPU : MaxCountedOnHost)) {
+    Expected<WorkCounts> Counts = countRecordedWork(Plan, *D, *Memory, Tell);
+    if (Counts)
+      B.Work.Computed = *Counts;
+    else if (Error E = Fail(Counts.takeError()))
+      return E;
+  }
+  // The bytes are known without what the code computes.
+  Power.NoBound.clear();
+  Memory->markAllDirty();
+  Power.Bound = std::move(B);
+  return Error::success();
+}
+
+/// Refuses a variant that is faster than the bound, unless it rightly moves
+/// less than the recorded code: then its own bound, which is set, is lower.
+Error ReplaySession::checkBound(const ReplayPlan &Variant, MeasuredKernel &C,
+                                const Measurement &M, StageFn Report,
+                                std::optional<LaunchBound> &Own) {
+  if (!Power.Bound || M.Nanoseconds.empty() || !C.isGood() ||
+      !Variant.options().Verify)
+    return Error::success();
+  SampleSummary S = summarize(M.Nanoseconds);
+  if (!Power.Bound->isUndercut(M.Cache, S.High))
+    return Error::success();
+  Own = *Power.Bound;
+  auto Tell = [&] { Report(ReplayStage::Poison); };
+  auto Refuse = [&](const Twine &Why) {
+    C.V = Verdict::TooFast;
+    C.Message = describeUndercut(*Own, M.Cache, S.Median) + Why.str();
+    return Error::success();
+  };
+  /// A launch that fails loses a GPU.
+  auto RefuseUnknown = [&](Error E) {
+    std::string Why = toString(std::move(E));
+    noteFailure();
+    return Refuse("; its own accesses cannot be traced: " + Why);
+  };
+  RegionBits Read;
+  Expected<LaunchWork> Work =
+      traceVariant(Plan, Variant, *D, *Memory, Tell, Read);
+  if (!Work)
+    return RefuseUnknown(Work.takeError());
+  LaunchBound Less = *Own;
+  Less.Work.ReadBytes = Work->ReadBytes;
+  Less.Work.WrittenBytes = Work->WrittenBytes;
+  if (Less.isUndercut(M.Cache, S.High)) {
+    Own = std::move(Less);
+    return Refuse("");
+  }
+  Expected<bool> Depends = dependsOnUnread(Plan, Read, elementTypes().OfAccess,
+                                           comparison(Plan), *D, *Memory, Tell);
+  if (!Depends)
+    return RefuseUnknown(Depends.takeError());
+  if (*Depends) {
+    noteFailure();
+    return Refuse("; it does not read memory on which results depend");
+  }
+  Own = std::move(Less);
   return Error::success();
 }
 
@@ -410,6 +516,11 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
   for (auto [I, C] : enumerate(MeasuredKernels)) {
     if (!Measured->empty() && Contestants[I].Variant->options().Verify)
       if (Error E = C->confirm())
+        return std::move(E);
+    std::optional<LaunchBound> Own;
+    if (!Measured->empty())
+      if (Error E = checkBound(*Contestants[I].Variant, *C, (*Measured)[I],
+                               Report, Own))
         return std::move(E);
     if (C->isGood())
       continue;

@@ -50,6 +50,7 @@ private:
   void writeResources();
   void writeInstructions();
   void writeOccupancy();
+  void writeRoofline();
   void writeInstances();
   void writeFailures();
   void writeDuplicates();
@@ -204,6 +205,8 @@ void Report::writeVerdict() {
     fact("verification", R.Verification.Text);
   if (!R.Verification.Envelope.empty())
     fact("envelope", R.Verification.Envelope);
+  if (!R.Verification.Bound.empty())
+    fact("bound", R.Verification.Bound);
   fact("trials", Twine(O.Complete + O.Pruned + O.Failed));
   fact("stopped early", Twine(O.Pruned));
   fact("failed", Twine(O.Failed));
@@ -478,6 +481,19 @@ void Report::writeOccupancy() {
   paragraph(
       "Theoretical occupancy of a multiprocessor. The area of a dot grows "
       "with the number of trials; the green dot contains the winner.");
+  end();
+}
+
+void Report::writeRoofline() {
+  std::string Chart;
+  raw_string_ostream Out(Chart);
+  if (!drawRoofline(Out, R))
+    return;
+  begin("Roofline", "roofline");
+  OS << Chart;
+  paragraph("The recorded code's operations of the kind that could limit it "
+            "most, by the bytes that the launch has to move. Lines are "
+            "measured peaks; the distance to them is what is left to win.");
   end();
 }
 
@@ -769,6 +785,7 @@ void Report::write() {
   writeExplanation();
   writeResources();
   writeOccupancy();
+  writeRoofline();
   writeImportance();
   writeChoices();
   writeInstances();

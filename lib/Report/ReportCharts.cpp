@@ -710,6 +710,108 @@ bool mneme::drawOccupancy(raw_ostream &OS, const StudyRecord &R) {
   return true;
 }
 
+namespace {
+/// The work of a launch of one kind, and the peaks that limit it, per second.
+struct Roofline {
+  std::string Kind, Unit;
+  double Amount = 0, Bytes = 0;
+  double Peak = 0, DRAM = 0, Cache = 0;
+
+  double intensity() const { return Amount / Bytes; }
+};
+} // namespace
+
+/// Reads VerificationPower::Bound of the first launch.
+static std::optional<Roofline> readRoofline(const StudyRecord &R) {
+  auto Find = [](const json::Object *O, StringRef Key) {
+    return O ? O->getObject(Key) : nullptr;
+  };
+  const json::Array &Launches = R.Verification.Launches;
+  const json::Object *Bound = Find(
+      Find(Launches.empty() ? nullptr : Launches[0].getAsObject(), "power"),
+      "bound");
+  const json::Object *Work = Find(Bound, "work"), *Peaks = Find(Bound, "peaks");
+  const json::Object *Computed = Find(Work, "computed");
+  if (!Computed || !Peaks)
+    return std::nullopt;
+  auto Read = [](const json::Object &O, StringRef Key) {
+    return O.getNumber(Key).value_or(0);
+  };
+  Roofline L;
+  L.Bytes = Read(*Work, "read_bytes") + Read(*Work, "written_bytes");
+  L.DRAM = Read(*Peaks, "dram");
+  L.Cache = Read(*Peaks, "l2");
+  auto Consider = [&](StringRef Kind, StringRef Key, StringRef Unit) {
+    double Amount = Read(*Computed, Key), Peak = Read(*Peaks, Key);
+    if (Amount > 0 && Peak > 0 && Amount * L.Peak >= L.Amount * Peak) {
+      L.Amount = Amount;
+      L.Peak = Peak;
+      L.Kind = Kind.str();
+      L.Unit = Unit.str();
+    }
+  };
+#define WORK(Name, Key, Unit, Description) Consider(#Name, Key, Unit);
+#include "llvm/Mneme/Transforms/Work.def"
+  if (L.Amount <= 0 || L.Bytes <= 0 || L.DRAM <= 0 || L.Cache <= 0)
+    return std::nullopt;
+  return L;
+}
+
+bool mneme::drawRoofline(raw_ostream &OS, const StudyRecord &R) {
+  std::optional<Roofline> L = readRoofline(R);
+  if (!L || R.Outcome.Instances.empty())
+    return false;
+  struct Point {
+    StringRef Name, Class;
+    double Nanoseconds;
+  };
+  SmallVector<Point, 2> Points;
+  if (double Time = R.Outcome.Instances[0].Metrics.lookup("time"); Time > 0)
+    Points.push_back({"baseline", "reference", Time});
+  if (const Trial *Winner = R.winner())
+    if (double Time = Winner->Metrics.lookup("time"); Time > 0)
+      Points.push_back({"winner", "winner", Time});
+  if (Points.empty())
+    return false;
+  auto Rate = [&](const Point &P) { return L->Amount / P.Nanoseconds * 1e9; };
+  // Both ridges and the launch are in the picture.
+  double Ridges[] = {L->Peak / L->DRAM, L->Peak / L->Cache, L->intensity()};
+  double Lowest = L->Peak;
+  for (const Point &P : Points)
+    Lowest = std::min(Lowest, Rate(P));
+  Size S;
+  S.Height = 300;
+  Scale X{*min_element(Ridges) / 4, *max_element(Ridges) * 4, S.Left,
+          S.Width - S.Right, /*Log=*/true};
+  Scale Y{Lowest / 4, L->Peak * 2, S.Height - S.Bottom, S.Top, /*Log=*/true};
+  beginSVG(OS, S, "roofline", "roofline");
+  for (double T : Y.ticks(MaxTicksY)) {
+    drawLine(OS, "grid", S.Left, Y(T), S.Width - S.Right, Y(T));
+    drawText(OS, S.Left - 8, Y(T) + 4, "end", formatNumber(T));
+  }
+  for (double T : X.ticks(MaxTicksX))
+    drawText(OS, X(T), S.Height - S.Bottom + 18, "middle", formatNumber(T));
+  drawText(OS, 4, 14, "start", L->Kind + " " + L->Unit + " a second",
+           "tick strong");
+  nameLevelAxis(OS, S, L->Unit + " per byte that the launch has to move");
+  for (auto [Name, Bandwidth] : {std::pair(StringRef("DRAM"), L->DRAM),
+                                 std::pair(StringRef("L2"), L->Cache)}) {
+    // From the lower or left edge to the peak.
+    double From = std::max(X.Low, Y.Low / Bandwidth), To = L->Peak / Bandwidth;
+    drawLine(OS, "axis", X(From), Y(From * Bandwidth), X(To), Y(L->Peak));
+    drawText(OS, X(To) - 6, Y(L->Peak) - 6, "end", Name, "tick strong");
+  }
+  drawLine(OS, "axis", X(std::min(Ridges[0], Ridges[1])), Y(L->Peak), X(X.High),
+           Y(L->Peak));
+  for (const Point &P : Points)
+    OS << "<circle class=\"" << P.Class << "\" cx=\""
+       << place(X(L->intensity())) << "\" cy=\"" << place(Y(Rate(P)))
+       << "\" r=\"6\"><title>" << P.Name << ", "
+       << formatMetric("time", P.Nanoseconds) << "</title></circle>\n";
+  OS << "</svg>\n";
+  return true;
+}
+
 void mneme::drawWaterfall(raw_ostream &OS, ArrayRef<WaterfallStep> Steps) {
   Size S;
   S.Left = 200;

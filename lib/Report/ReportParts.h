@@ -58,6 +58,9 @@ void drawDistribution(raw_ostream &OS, ArrayRef<SampleSet> Sets);
 /// Draws occupancy by block size. Draws nothing and returns false if
 /// occupancies are known for only one block size.
 bool drawOccupancy(raw_ostream &OS, const StudyRecord &R);
+/// Draws the first launch's baseline and winner below the device's peaks. Draws
+/// nothing and returns false if their work or the peaks are unknown.
+bool drawRoofline(raw_ostream &OS, const StudyRecord &R);
 /// Draws two objectives against each other, with the Pareto front.
 void drawFront(raw_ostream &OS, const StudyRecord &R);
 /// Draws a line for each measured trial through its choices, the most important

@@ -90,6 +90,8 @@ void SummaryPrinter::printSearch() {
     line() << "interrupted; --resume continues\n";
   if (std::string Text = describeExhaustion(R); !Text.empty())
     line() << Text << '\n';
+  if (O.End == StudyEnd::SpeedOfLight)
+    line() << "ended: " << O.EndReason << '\n';
   if (O.End == StudyEnd::Lost)
     line() << "ended early: " << O.EndReason << '\n';
   if (O.Unlogged)
@@ -354,6 +356,8 @@ void SummaryPrinter::print() {
     line("verification") << R.Verification.Text << '\n';
   if (!R.Verification.Envelope.empty())
     line("envelope") << R.Verification.Envelope << '\n';
+  if (!R.Verification.Bound.empty())
+    line("bound") << R.Verification.Bound << '\n';
   printSearch();
   printFailures();
   printBaseline();

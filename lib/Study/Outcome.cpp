@@ -14,8 +14,8 @@ using namespace llvm;
 using namespace llvm::mneme;
 
 StringRef mneme::getStudyEndName(StudyEnd E) {
-  static constexpr StringLiteral Names[] = {"trials", "budget", "exhausted",
-                                            "interrupted", "lost"};
+  static constexpr StringLiteral Names[] = {
+      "trials", "budget", "exhausted", "interrupted", "lost", "speed-of-light"};
   return Names[static_cast<unsigned>(E)];
 }
 

@@ -397,6 +397,21 @@ Error Tuner::Impl::startCanary() {
   return startTrial(Added);
 }
 
+/// Returns the share of the bound in the best trial's time, as far as it ends
+/// the search: time must be the only objective.
+std::optional<double> Tuner::Impl::findSol() const {
+  if (!O.SolStop || !Progress.BestTrial || !TimeObjective ||
+      Objectives.size() > 1)
+    return std::nullopt;
+  const Trial &Best = *llvm::partition_point(Store.Trials, [&](const Trial &T) {
+    return T.Number < *Progress.BestTrial;
+  });
+  auto It = Best.Metrics.find("sol");
+  return It != Best.Metrics.end() && It->second >= O.SolStop
+             ? std::optional(It->second)
+             : std::nullopt;
+}
+
 std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
   if (isInterrupted())
     return StudyEnd::Interrupted;
@@ -404,6 +419,8 @@ std::optional<StudyEnd> Tuner::Impl::getReasonToStop() const {
     return StudyEnd::Trials;
   if (SearchEnds && steadySeconds() >= SearchEnds)
     return StudyEnd::Budget;
+  if (findSol())
+    return StudyEnd::SpeedOfLight;
   return std::nullopt;
 }
 
@@ -505,6 +522,13 @@ Error Tuner::Impl::search() {
   while (true) {
     if (std::optional<StudyEnd> Reason = getReasonToStop()) {
       Outcome.End = *Reason;
+      if (std::optional<double> Sol = findSol();
+          Sol && *Reason == StudyEnd::SpeedOfLight)
+        Outcome.EndReason =
+            formatv("trial {0} reaches {1:f1} % of the speed of light, "
+                    "--sol-stop is {2:f1} %",
+                    *Progress.BestTrial, 100 * *Sol, 100 * O.SolStop)
+                .str();
       break;
     }
     Expected<bool> More = startMore();

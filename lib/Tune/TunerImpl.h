@@ -97,6 +97,7 @@ private:
   // The search.
   Error search();
   std::optional<StudyEnd> getReasonToStop() const;
+  std::optional<double> findSol() const;
   Expected<bool> startMore();
   Error askMore(unsigned Wanted);
   Error startTrial(const Trial &T);
@@ -129,7 +130,8 @@ private:
   /// Returns true if the search ended before its running trials.
   bool isCutShort() const {
     return Outcome.End == StudyEnd::Interrupted ||
-           Outcome.End == StudyEnd::Budget;
+           Outcome.End == StudyEnd::Budget ||
+           Outcome.End == StudyEnd::SpeedOfLight;
   }
 
   // The end.

@@ -82,11 +82,13 @@ METRICS: dict[str, Metric] = {
     "code_size": Metric("code_size", "bytes", "minimize", True, "machine code of the kernel"),
     "compile_time": Metric("compile_time", "s", "minimize", False, "specialization, pipeline, code generation"),
     "occupancy": Metric("occupancy", "", "maximize", True, "share of a multiprocessor's threads in use"),
+    "bound": Metric("bound", "ns", "minimize", False, "the least time of a launch that moves the same bytes"),
+    "sol": Metric("sol", "", "maximize", False, "share of the bound in the time"),
 }
 
-VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "MatchWithinEnvelope", "MatchUnordered", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "NotVerified")
+VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "MatchWithinEnvelope", "MatchUnordered", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "TooFast", "NotVerified")
 
-FAILURES: tuple[str, ...] = ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "Invalid", "WorkerLost", "Cancelled", "Interrupted", "Distrusted")
+FAILURES: tuple[str, ...] = ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "TooFast", "Invalid", "WorkerLost", "Cancelled", "Interrupted", "Distrusted")
 
 SAMPLERS: dict[str, str] = {
     "lfbo": "a random forest that separates good from bad points, near the best (default)",
@@ -370,3 +372,13 @@ class MetricTable:
     def occupancy(self) -> Optional[float]:
         """Share of a multiprocessor's threads in use."""
         return self.metrics.get("occupancy")
+
+    @property
+    def bound(self) -> Optional[float]:
+        """The least time of a launch that moves the same bytes in ns."""
+        return self.metrics.get("bound")
+
+    @property
+    def sol(self) -> Optional[float]:
+        """Share of the bound in the time."""
+        return self.metrics.get("sol")

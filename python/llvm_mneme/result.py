@@ -46,7 +46,7 @@ class Result(MetricTable):
     """What became of a configuration: a verdict, times and resources.
 
     ``failure`` is empty if the launch verified, otherwise a verdict (``Mismatch``, ``Crash``, ``Timeout``,
-    ``CompileError``, ``Unsupported``) or ``Invalid``, ``WorkerLost``, ``Cancelled``, ``Interrupted``, ``Distrusted``;
+    ``CompileError``, ``Unsupported``, ``TooFast``) or ``Invalid``, ``WorkerLost``, ``Cancelled``, ``Interrupted``, ``Distrusted``;
     ``error`` is its message. A metric is an attribute: ``time`` in nanoseconds, ``reg_usage``, ...
     """
 

@@ -176,8 +176,10 @@ static constexpr StringLiteral NoteWrite = R"(
 )";
 
 /// A read counts as a first read unless the same block wrote the byte: a block
-/// that waits for another block's write may have read the old value. {0}:
-/// offset from a mark to its read-first byte.
+/// that waits for another block's write may have read the old value. Bit 0: no
+/// block has written it; bit 1: another block has. Of two reads at the same
+/// time, one may be lost, but not both. {0}: offset from a mark to its
+/// read-first byte.
 static constexpr StringLiteral NoteRead = R"(
   %writer = load volatile i8, ptr addrspace(1) %mark
   %is.own = icmp eq i8 %writer, %block
@@ -185,7 +187,11 @@ static constexpr StringLiteral NoteRead = R"(
 first:
   %other.at = add i64 %mark.at, {0}
   %other = inttoptr i64 %other.at to ptr addrspace(1)
-  store volatile i8 1, ptr addrspace(1) %other
+  %is.unwritten = icmp eq i8 %writer, 0
+  %bit = select i1 %is.unwritten, i8 1, i8 2
+  %bits = load volatile i8, ptr addrspace(1) %other
+  %bits.new = or i8 %bits, %bit
+  store volatile i8 %bits.new, ptr addrspace(1) %other
   br label %noted
 )";
 

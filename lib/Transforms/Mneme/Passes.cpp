@@ -11,6 +11,7 @@
 #include "ParsePass.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Support/LLVMCompat.h"
+#include "llvm/Mneme/Transforms/Count.h"
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
@@ -126,5 +127,6 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
   registerDeployablePass(PB);
   registerFillPass(PB);
   registerTracePass(PB);
+  registerCountPass(PB);
   registerFaultPass(PB);
 }

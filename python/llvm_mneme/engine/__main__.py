@@ -257,7 +257,7 @@ class Worker:
             paired.update(failure="WorkerLost", error=str(error))
         except RequestError as error:
             kind, _, text = str(error).partition(": ")
-            known = kind in ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "Invalid")
+            known = kind in ("Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "TooFast", "Invalid")
             paired.update(failure=kind if known else "Invalid", error=text if known else str(error))
         if paired["device"] and paired["device"] not in self.sent_devices:
             self.send_state(self.executor.nodes)

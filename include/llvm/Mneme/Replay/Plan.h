@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Record/NewRecording.h"
 #include "llvm/Mneme/Record/Snapshot.h"
+#include "llvm/Mneme/Replay/Bound.h"
 #include "llvm/Mneme/Replay/Compare.h"
 #include "llvm/Mneme/Replay/Envelope.h"
 #include "llvm/Mneme/Replay/Measure.h"
@@ -97,6 +98,8 @@ struct ReplayOptions : KernelConfig {
   /// numbers on the host.
   std::optional<unsigned> Iterations, Warmup;
   bool Adaptive = false; ///< Adaptive numbers of launches on any device.
+  BoundMode Bound = BoundMode::Auto;
+  std::string Peaks; ///< File with the device's peaks; empty: measured.
   std::optional<CacheMode> Cache; ///< Unset: Cold on a GPU, Warm on the host.
   GPUTimer Timer = GPUTimer::Auto;
   Baseline Compared = Baseline::None;
@@ -232,11 +235,18 @@ public:
   std::unique_ptr<ReplayPlan>
   withEnvelope(std::shared_ptr<const Envelope> E) const;
 
+  /// Returns the same plan with the bound of the recorded launch. Its variants
+  /// inherit it.
+  std::unique_ptr<ReplayPlan>
+  withBound(std::shared_ptr<const LaunchBound> B) const;
+
   const ReplayOptions &options() const { return Options; }
   /// Null if no envelope was measured, or nothing varied.
   const std::shared_ptr<const Envelope> &envelope() const { return Measured; }
   /// Null if the plan was not searched for poison.
   const std::shared_ptr<const PoisonMask> &poison() const { return Poison; }
+  /// Null if it was not determined.
+  const std::shared_ptr<const LaunchBound> &bound() const { return Bound; }
   const RecordedKernel &kernel() const { return *Kernel; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
@@ -306,6 +316,7 @@ private:
   std::shared_ptr<const ComparePlan> Comparison;
   std::shared_ptr<const PoisonMask> Poison;
   std::shared_ptr<const Envelope> Measured;
+  std::shared_ptr<const LaunchBound> Bound;
   double ParseTime = 0, ReadTime = 0, FrontEndTime = 0;
   std::shared_ptr<SourceCompiler> Sources;
   /// The version of the source, if any, and whether M is its module.

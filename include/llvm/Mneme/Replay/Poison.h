@@ -67,6 +67,9 @@ void drawPadding(uint64_t Address, MutableArrayRef<char> Bytes,
 struct PoisonSearch {
   std::string NoPoison;    ///< Why no byte is poisoned; empty if one is.
   bool IsVerified = false; ///< All launches of the recorded kernel verified.
+  /// The bytes that the launch has to move; unset if it was not traced.
+  std::optional<LaunchWork> Work;
+  double TracedNanoseconds = 0; ///< Of the traced launch.
 };
 
 /// Traces the accesses of the recorded kernel in one launch to find the bytes

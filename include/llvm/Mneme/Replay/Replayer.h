@@ -126,6 +126,9 @@ struct VerificationPower {
   CompareLevel Level = CompareLevel::Exact;
   std::optional<EnvelopeSummary> Envelope; ///< Unset: not measured.
   std::string NoEnvelope;                  ///< Why it could not be measured.
+  /// The least time of the launch. Unset: not determined.
+  std::optional<LaunchBound> Bound;
+  std::string NoBound; ///< Why it could not be determined.
 
   bool isVacuous() const { return Vacuous.value_or(false); }
   /// Returns true if results of the application's own code vary.
@@ -183,6 +186,13 @@ struct ReplayResult {
                     : ArrayRef<double>();
   }
   bool verified() const { return isMatch(V); }
+  /// The bound of the measured launches in nanoseconds, and its share of their
+  /// time. Unset: unknown.
+  std::optional<double> bound() const;
+  std::optional<double> sol() const;
+  /// Returns what limits the measured launches (LaunchBound::limiter()); empty
+  /// if that is unknown.
+  StringRef limitedBy() const;
   /// Returns true if the replay failed before verification.
   bool failed() const {
     return V == Verdict::Crash || V == Verdict::Timeout ||

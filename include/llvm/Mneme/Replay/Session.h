@@ -147,6 +147,9 @@ private:
   /// Whether results of the recorded code may vary in a way that was not
   /// measured.
   bool MayVary = true;
+  /// The bytes that the traced launch has to move, for the bound.
+  std::optional<LaunchWork> Traced;
+  double TracedNanoseconds = 0;
   LoadedKernels Kernels;
   std::optional<GPUTimer> Timer; ///< The last timer used.
   /// Whether the plan's kernel needs restored memory; set on demand for a GPU.
@@ -169,6 +172,11 @@ private:
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
   Error choosePoison(StageFn Report);
+  bool wantsBound() const;
+  Error findBound(StageFn Report);
+  Error checkBound(const ReplayPlan &Variant, MeasuredKernel &C,
+                   const Measurement &M, StageFn Report,
+                   std::optional<LaunchBound> &Own);
   Error measure(bool OnlyIfVaries, StageFn Report);
   Error findVacuous();
   /// Returns how to compare the memory that a launch of \p Variant leaves.

@@ -29,6 +29,9 @@ struct StudyVerification {
   /// How the results of the application's own code vary, and are compared;
   /// empty if they do not vary.
   std::string Envelope;
+  /// The bound of the first launch, and how close times are to it; empty if
+  /// unknown.
+  std::string Bound;
   json::Array Launches; ///< One object per launch; empty if not assessed.
   std::vector<std::string> Vacuous; ///< Ids of launches without any
                                     ///< verification power.

@@ -154,13 +154,21 @@ struct Explanation {
                                    ///< change.
 };
 
-enum class StudyEnd { Trials, Budget, Exhausted, Interrupted, Lost };
+enum class StudyEnd {
+  Trials,
+  Budget,
+  Exhausted,
+  Interrupted,
+  Lost,
+  SpeedOfLight, ///< The best trial is close to its bound.
+};
 StringRef getStudyEndName(StudyEnd E);
 
 /// The outcome of a study.
 struct StudyOutcome {
   StudyEnd End = StudyEnd::Exhausted;
-  std::string EndReason; ///< Why the evaluator was lost.
+  std::string EndReason; ///< Why the evaluator was lost, or how close the best
+                         ///< trial is to its bound.
   bool AppCode = false;  ///< The baseline is the application's machine code.
   bool TimeIsObjective = true;
   std::vector<InstanceOutcome> Instances;

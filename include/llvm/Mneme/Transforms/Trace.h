@@ -15,8 +15,9 @@
 /// range=BEGIN:END:MARKS may be repeated, in ascending order. Each byte of
 /// [BEGIN, END) has a mark of one byte, starting at MARKS. The mark is 0 until
 /// the kernel writes the byte, and then identifies the writing block by 1 to
-/// 255. The byte at offset read-first from the mark becomes 1 if the kernel
-/// reads the byte before writing it, or after another block has written it.
+/// 255. The byte at offset read-first from the mark becomes nonzero if the
+/// kernel reads the byte before writing it (bit 0), or after another block has
+/// written it (bit 1).
 /// control=ADDRESS: nothing is recorded while the byte at ADDRESS is nonzero.
 ///
 /// limit=NANOSECONDS, NVPTX only: after this run time of the kernel, the byte

@@ -63,6 +63,9 @@ struct TunerOptions {
   /// Racing stops a trial that takes this many times as long as the worst
   /// current candidate for the final test, or as the baseline; 0: no racing.
   double RaceFactor = 1.05;
+  /// The search ends when the time of the best trial is within this share of
+  /// its bound, the metric "sol"; 0: never.
+  double SolStop = 0;
   /// A launch is killed after this multiple of the baseline's time, but not
   /// before MinLaunchTimeout seconds.
   double LaunchTimeoutFactor = 10, MinLaunchTimeout = 2;
