@@ -253,6 +253,12 @@ static Error readOptions(ReplayOptions &O) {
   O.Verify = !NoVerify;
   if (Error E = CommonFlags.apply(O))
     return E;
+  // The metric of bisect, compare and reduce.
+  if (const CounterInfo *C = findCounter(CriterionText))
+    O.Counters.add(*C);
+  if (NoExecute && !O.Counters.empty())
+    return createStringError(
+        "counters and --no-execute are mutually exclusive");
   // 0 is valid in a configuration, where it means "as recorded".
   if (CommonFlags.isGiven("maxnreg") && O.MaxRegisters == 0)
     return createStringError("impossible --maxnreg=0");
@@ -444,6 +450,8 @@ static Expected<int> runReplay(const ReplayPlan &Plan) {
     printWarning("the GPU's code generator fails for this code, which only the "
                  "host device can run: " +
                  Result->GPUFailure);
+  if (!Result->Counters.Problem.empty())
+    printNote("not all counters were read: " + Result->Counters.Problem);
   if (Result->Power.isVacuous() && Result->verified())
     printWarning(describePower(Result->Power));
   if (Error E = appendToDataset(Plan, *Result))

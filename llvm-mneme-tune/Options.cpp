@@ -472,6 +472,7 @@ static Error readEngine(TuneOptions &O) {
   O.EngineOptions = splitWords(EngineFlags);
   ReplayOptions Nodes = O.Replay;
   Nodes.Device = ReplayOptions().Device;
+  Nodes.Counters = {}; // those of the objectives follow
   O.ServeOptions = makeFlags(Nodes);
   append_range(O.ServeOptions, makeOptions(makeConfig(Nodes)));
   if (!App.empty()) {
@@ -702,6 +703,7 @@ Expected<TuneOptions> mneme::readOptions(StringRef ToolPath) {
     return std::move(E);
   O.AllowPrograms = CommonFlags->allowsPrograms();
   O.ReplayText = CommonFlags->describe();
+  O.Tuner.ReadCounters = !O.Replay.Counters.empty();
   if (Error E = readJudge(O))
     return std::move(E);
   if (AllKernels)

@@ -200,7 +200,7 @@ static Expected<std::string> findEngine(const TuneOptions &O) {
 /// Returns the command of the worker that evaluates on a cluster.
 static WorkerCommand makeEngineCommand(const TuneOptions &O,
                                        const TunedKernel &K, StringRef Python,
-                                       bool Resources) {
+                                       const ReplayOptions &Base) {
   WorkerCommand C{O.Engine,
                   {Python.str(), "-m", "llvm_mneme.engine",
                    "--engine=" + O.Engine, "--recording=" + K.File}};
@@ -209,8 +209,10 @@ static WorkerCommand makeEngineCommand(const TuneOptions &O,
   append_range(C.Words, O.EngineOptions);
   C.Words.push_back("--");
   append_range(C.Words, O.ServeOptions);
-  if (Resources)
+  if (Base.Resources)
     C.Words.push_back("--resources");
+  if (!Base.Counters.empty())
+    C.Words.push_back("--counters=" + Base.Counters.print());
   return C;
 }
 
@@ -221,14 +223,19 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
   F.Database = K.File;
   F.RecordIds = K.recordIds();
   F.Base = O.Replay;
-  for (const Objective &Obj : S.Objectives)
+  // Other counters than objectives are only compared.
+  F.Base.PairedCounters = std::exchange(F.Base.Counters, {});
+  for (const Objective &Obj : S.Objectives) {
     F.Base.Resources |= needsResources(Obj.Metric);
+    if (const CounterInfo *C = findCounter(Obj.Metric))
+      F.Base.Counters.add(*C);
+  }
   F.Workers = O.Workers;
   if (!O.Engine.empty()) {
     Expected<std::string> Python = findEngine(O);
     if (!Python)
       return Python.takeError();
-    F.Workers.push_back(makeEngineCommand(O, K, *Python, F.Base.Resources));
+    F.Workers.push_back(makeEngineCommand(O, K, *Python, F.Base));
   }
   return ReplayFarm::create(std::move(F));
 }

@@ -48,6 +48,10 @@ def make_config():
                                   "^define[.]": {"description": "a macro of the source"}}, "additionalProperties": False}
 
 
+def read_counters():
+    return re.findall(r'^COUNTER\("(\w+)"', read_table("Counters.def"), re.M)
+
+
 def find_special(key):
     """The schema of a member that a table or another schema describes."""
     if key in ("config", "bad_config", "good_config"):
@@ -56,7 +60,7 @@ def find_special(key):
         return {"enum": re.findall(r"^\w*VERDICT\((\w+)\)", read_table("Verdicts.def"), re.M)}
     if key == "metrics":
         return {"type": "object", "additionalProperties": {"type": "number"},
-                "propertyNames": {"enum": re.findall(r'^METRIC\("(\w+)"', read_table("Metrics.def"), re.M)}}
+                "propertyNames": {"enum": re.findall(r'^METRIC\("(\w+)"', read_table("Metrics.def"), re.M) + read_counters()}}
     if key == "instructions":
         return {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": {"type": "number"}}}
     return None

@@ -240,6 +240,39 @@ json::Value Metrics::write(const StringMap<double> &V) {
   return writeNumbers(V);
 }
 
+bool CounterNames::read(const json::Value &V, CounterSet &Out, json::Path P) {
+  std::optional<StringRef> Text = V.getAsString();
+  Expected<CounterSet> Set = CounterSet::parse(Text.value_or(""));
+  if (Text && Set) {
+    Out = std::move(*Set);
+    return true;
+  }
+  consumeError(Set.takeError());
+  return refuse(P, "expected names of counters");
+}
+
+bool CounterValues::read(const json::Value &V, CounterSamples &Out,
+                         json::Path P) {
+  const json::Object *O = V.getAsObject();
+  if (!O)
+    return refuse(P, "expected an object");
+  Out.clear();
+  for (const auto &[Key, List] : *O) {
+    if (!findCounter(Key))
+      return refuse(P.field(Key), "expected the name of a counter");
+    if (!ListOf<Measure, 64>::read(List, Out[StringRef(Key)], P.field(Key)))
+      return false;
+  }
+  return true;
+}
+
+json::Value CounterValues::write(const CounterSamples &V) {
+  json::Object O;
+  for (const auto &[Name, Values] : V)
+    O[Name.str()] = json::Array(Values);
+  return std::move(O);
+}
+
 bool Limits::read(const json::Value &V, StringMap<double> &Out, json::Path P) {
   size_t Count = 0;
   return readNumbers(V, Out, P, [&](StringRef Name, double) {

@@ -39,14 +39,20 @@ ReplayBackend::vary(const EvaluationRequest &R, bool WillCompile,
     O.App = Base.App;
     O.Cache = Base.Cache;
     O.Timer = Base.Timer;
+    O.Counters = Base.Counters;
+    O.PairedCounters = Base.PairedCounters;
     O.Iterations = Base.Iterations;
     O.Warmup = Base.Warmup;
     O.Adaptive = Base.Adaptive;
   } else if (Error E = applySide(R.Config, O)) {
     return std::move(E);
   }
-  if (!R.Measure)
+  if (!R.Measure) {
     O.Iterations = 0;
+    O.Counters = {};
+  }
+  if (!R.Counters)
+    O.PairedCounters = {};
   if (R.OtherCache) {
     if (Target != CodeTarget::GPU)
       return createStringError("the host device has no other cache state");
@@ -165,6 +171,11 @@ Expected<FarmBackend::Opened> ReplayBackend::openDevice(StringRef Name,
   if (Error E = openSession(0))
     return std::move(E);
   Session->hold(std::move(Held));
+  // An evaluation without them would be of no use.
+  if (GPUDevice *GPU = Session->device()->asGPU())
+    if (Error E = GPU->checkCounters(Base.Counters))
+      return createStringError("counters cannot be read: " +
+                               toString(std::move(E)));
   Opened Result;
   Result.Info.Name = Keeper->getName();
   Result.Info.Arch = Keeper->getArch();
@@ -304,6 +315,8 @@ ReplayBackend::compare(ArrayRef<EvaluationRequest> Requests,
     P.Samples.push_back(M.Nanoseconds);
   for (const FarmCode *Code : Codes)
     P.CodeHashes.push_back(Code->CodeHash);
+  P.Counters = std::move(Result->Counters);
+  P.CounterProblem = std::move(Result->CounterProblem);
   return P;
 }
 

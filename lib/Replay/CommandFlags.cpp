@@ -53,6 +53,7 @@ static std::string print(const ElementTypeSpec &S) {
 }
 static std::string print(const UnorderedSpec &S) { return printUnordered(S); }
 static std::string print(const EnvelopeRule &R) { return printEnvelopeRule(R); }
+static std::string print(const CounterSet &S) { return S.print(); }
 static std::string print(NaNRule Rule) {
   return Rule == NaNRule::Error ? "error" : "equal";
 }
@@ -74,6 +75,9 @@ static Error parse(StringRef Text, UnorderedSpec &Out) {
 }
 static Error parse(StringRef Text, EnvelopeRule &Out) {
   return parseEnvelopeRule(Text).moveInto(Out);
+}
+static Error parse(StringRef Text, CounterSet &Out) {
+  return CounterSet::parse(Text).moveInto(Out);
 }
 static Error parse(StringRef Text, NaNRule &Out) {
   return parseNaNRule(Text).moveInto(Out);

@@ -359,6 +359,132 @@ Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
   return true;
 }
 
+//===----------------------------------------------------------------------===//
+// Counters
+//===----------------------------------------------------------------------===//
+
+Error MeasuredKernel::count(const CounterSet &Counters,
+                            CounterReading &Reading) {
+  GPUDevice *GPU = D.asGPU();
+  CounterSet OfLaunches;
+  bool WantsEnergy = false;
+  for (const CounterInfo *C : Counters.list())
+    if (C->Group == CounterGroup::Energy)
+      WantsEnergy = true;
+    else
+      OfLaunches.add(*C);
+  Config.Repeat = 1;
+  auto Prepare = [&]() -> Error {
+    Report(ReplayStage::Launch);
+    if (Error E = restore())
+      return E;
+    return Cache == CacheMode::Cold ? GPU->cleanCache() : Error::success();
+  };
+  if (!OfLaunches.empty()) {
+    Expected<LaunchOutcome> Outcome =
+        Memory.count(*Kernel, Config, OfLaunches, Prepare, Reading);
+    if (!Outcome)
+      return Outcome.takeError();
+    if (!noteOutcome(*Outcome))
+      return Error::success();
+  }
+  return WantsEnergy ? measureEnergy(Reading) : Error::success();
+}
+
+/// Launches, or only restores memory, until NVML has counted the energy of
+/// EnergySeconds. \returns the joules per launch; unset if NVML does not count
+/// or a launch failed.
+Expected<std::optional<double>> MeasuredKernel::readJoules(GPUDevice &GPU,
+                                                           bool Launches) {
+  // Between two readings; NVML updates its counter ten times a second.
+  constexpr double ChunkSeconds = 5e-3, EnergySeconds = 0.5, MaxSeconds = 10;
+  bool NeedsRestoring = Session.needsRestoring(Plan);
+  bool CanRepeat = !NeedsRestoring && !keepsState();
+  double Seconds = std::max(LastNanoseconds * 1e-9, 1e-6);
+  unsigned Count = std::clamp(ChunkSeconds / Seconds, 1.0, 1000.0);
+  std::vector<double> Taken;
+  auto Run = [&]() -> Expected<bool> {
+    Report(ReplayStage::Launch);
+    if (!Launches) {
+      for (unsigned I = 0; I != Count; ++I)
+        if (Error E = restore())
+          return std::move(E);
+      if (Error E = GPU.synchronize())
+        return std::move(E);
+      return true;
+    }
+    Config.Repeat = CanRepeat ? Count : 1;
+    Expected<LaunchOutcome> Outcome = Memory.launchMany(
+        *Kernel, Config, CanRepeat ? 1 : Count,
+        [&] { return NeedsRestoring ? restore() : Error::success(); }, Taken);
+    Config.Repeat = 1;
+    if (!Outcome)
+      return Outcome.takeError();
+    return noteOutcome(*Outcome);
+  };
+  std::optional<double> First, Last = GPU.readEnergy();
+  auto Begin = std::chrono::steady_clock::now(), Since = Begin;
+  uint64_t Done = 0;
+  while (Last && secondsSince(Begin) < MaxSeconds) {
+    Expected<bool> Ok = Run();
+    if (!Ok)
+      return Ok.takeError();
+    if (!*Ok)
+      return std::nullopt;
+    Done += Count;
+    std::optional<double> Now = GPU.readEnergy();
+    // From one update to another.
+    if (!Now || *Now == *Last)
+      continue;
+    if (First && secondsSince(Since) >= EnergySeconds)
+      return (*Now - *First) / Done;
+    if (!First) {
+      First = Now;
+      Since = std::chrono::steady_clock::now();
+      Done = 0;
+    }
+    Last = Now;
+  }
+  return std::nullopt;
+}
+
+/// The energy of the GPU while it runs the kernel, with its idle power. If each
+/// launch needs restored memory, the energy of restoring is subtracted.
+Error MeasuredKernel::measureEnergy(CounterReading &Reading) {
+  GPUDevice &GPU = *D.asGPU();
+  auto AddProblem = [&](const Twine &Text) {
+    Reading.Problem += Reading.Problem.empty() ? "" : "; ";
+    Reading.Problem += Text.str();
+  };
+  if (!GPU.readEnergy()) {
+    AddProblem("NVML does not report the energy of this GPU");
+    return Error::success();
+  }
+  // CUPTI's timer would wait after each launch.
+  if (Error E = Session.chooseTimer(GPUTimer::Events))
+    return E;
+  Expected<std::optional<double>> All = readJoules(GPU, /*Launches=*/true);
+  if (!All)
+    return All.takeError();
+  if (failed())
+    return Error::success();
+  std::optional<double> OfRestoring = 0;
+  if (*All && Session.needsRestoring(Plan)) {
+    // Not enqueued for a launch that follows.
+    uint64_t Restored = LastRestored;
+    if (Error E = readJoules(GPU, /*Launches=*/false).moveInto(OfRestoring))
+      return E;
+    LastRestored = Restored;
+  }
+  if (!*All || !OfRestoring)
+    AddProblem("NVML's energy counter does not change");
+  else if (**All <= *OfRestoring)
+    AddProblem("the energy of the launch is below that of restoring memory");
+  else
+    Reading.Values["energy"] = **All - *OfRestoring;
+  return Error::success();
+}
+
 Error MeasuredKernel::verify(bool MayWait) {
   // To draw poison on a GPU takes as long as many launches.
   if (D.asGPU())

@@ -45,6 +45,10 @@ public:
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
 
+  /// Reads hardware counters in further launches, each from the recorded memory,
+  /// and the energy.
+  Error count(const CounterSet &Counters, CounterReading &Reading);
+
   /// Launches again after a mismatch to check whether the result is
   /// reproducible. If not, the kernel or the recording is at fault rather than
   /// the compiler.
@@ -113,6 +117,8 @@ private:
   Expected<bool> sampleBatch(unsigned Count, unsigned Repeat,
                              std::vector<double> &Nanoseconds);
   bool noteOutcome(const LaunchOutcome &Outcome);
+  Error measureEnergy(CounterReading &Reading);
+  Expected<std::optional<double>> readJoules(GPUDevice &GPU, bool Launches);
   Expected<std::vector<std::vector<char>>> readFailures();
 };
 

@@ -105,6 +105,8 @@ StringMap<double> mneme::getMetrics(const ReplayPlan &Plan,
   for (auto [Name, Get] : MetricFns)
     if (Metric Value = Get(Plan, R))
       Values[Name] = *Value;
+  for (const auto &[Name, Value] : R.Counters.Values)
+    Values[Name] = Value;
   return Values;
 }
 

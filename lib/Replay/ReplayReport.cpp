@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/Mneme/Replay/Replayer.h"
@@ -294,6 +295,34 @@ static json::Value limitsToJSON(const ReplayResult &R) {
   return Limits;
 }
 
+/// Returns null if no counters were wanted.
+static json::Value countersToJSON(const CounterReading &R) {
+  if (R.Values.empty() && R.Problem.empty())
+    return nullptr;
+  json::Object Values;
+  for (const auto &[Name, Value] : R.Values)
+    Values[Name.str()] = Value;
+  return json::Object{{"values", std::move(Values)},
+                      {"problem", orNull(R.Problem)},
+                      {"passes", R.Passes}};
+}
+
+static bool countersFromJSON(const json::Value *V, CounterReading &R,
+                             json::Path P) {
+  if (!V || V->kind() == json::Value::Null)
+    return true;
+  json::ObjectMapper O(*V, P);
+  std::map<std::string, double> Values;
+  std::optional<std::string> Problem;
+  if (!O || !O.map("values", Values) || !O.map("problem", Problem) ||
+      !O.map("passes", R.Passes))
+    return false;
+  for (const auto &[Name, Value] : Values)
+    R.Values[Name] = Value;
+  R.Problem = Problem.value_or("");
+  return true;
+}
+
 json::Value mneme::toJSON(const ReplayResult &R) {
   bool Compiled = R.ObjectSize != 0;
   json::Object O{
@@ -318,6 +347,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
                                  {"ptxas", orNull(R.Assembler)}}},
       {"exec_time", json::Array(R.nanoseconds())},
       {"measurement", R.Measured},
+      {"counters", countersToJSON(R.Counters)},
       {"baseline", R.Compared},
       {"gpu_id", R.GPU ? json::Value(R.GPU->Number) : json::Value(nullptr)},
       {"device", orNull(R.Device)},
@@ -369,7 +399,9 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("compared_launches", R.ComparedLaunches) ||
       !O.map("resources", R.Resources) || !O.map("compare_with_app", R.App) ||
       !O.map("verification", R.Buffers) || !O.map("stray_write", R.Stray) ||
-      !O.map("power", R.Power))
+      !O.map("power", R.Power) ||
+      !countersFromJSON(V.getAsObject()->get("counters"), R.Counters,
+                        P.field("counters")))
     return false;
   if (!readVerdict(Name, R.V, P))
     return false;
@@ -519,6 +551,18 @@ private:
   raw_ostream &OS;
 };
 } // namespace
+
+static void printCounters(raw_ostream &OS, const CounterReading &R) {
+  if (R.Values.empty())
+    return;
+  OS << left_justify("counters", 16) << formatCount(R.Passes, "more launch")
+     << '\n';
+  for (const CounterInfo &C : getCounterInfos())
+    if (auto It = R.Values.find(C.Name); It != R.Values.end())
+      OS << formatv("  {0,-24} {1,12}   {2}\n", C.Name,
+                    formatCounter(C, It->second),
+                    findMetric(C.Name)->Description);
+}
 
 static void printResources(Table &T, const KernelResources &R) {
   std::string Text;
@@ -747,6 +791,7 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   printBound(T, Plan, R);
   if (R.Compared)
     printBaseline(T, *R.Compared);
+  printCounters(OS, R.Counters);
   if (!R.Buffers.empty())
     printBuffers(OS, R.Buffers);
 }

@@ -91,6 +91,9 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     if (!Session.Lost)
       if (Error E = measure(Candidate, Other->get()))
         return E;
+    if (GPU && !Session.Lost && Candidate.isGood() && !Options.Counters.empty())
+      if (Error E = count(Candidate))
+        return E;
   }
   if (Candidate.V == Verdict::Mismatch)
     if (Error E = Candidate.checkReproducibility())
@@ -219,6 +222,18 @@ Error ReplayRun::measure(MeasuredKernel &Candidate, MeasuredKernel *Other) {
   if (Other)
     compareWithBaseline(std::move(Measured->back()));
   return Error::success();
+}
+
+/// The last launch may be one that needs no verification: confirm() has
+/// verified the code.
+Error ReplayRun::count(MeasuredKernel &Candidate) {
+  double Restored = R.Times.Restore, Run = R.Times.Run;
+  Error E = [&] {
+    ScopedTimer Timer(Run);
+    return Candidate.count(Options.Counters, R.Counters);
+  }();
+  R.Times.Run = Run - (R.Times.Restore - Restored);
+  return E;
 }
 
 void ReplayRun::compareWithBaseline(Measurement Other) {

@@ -53,6 +53,7 @@ private:
   Expected<std::unique_ptr<MeasuredKernel>> prepareBaseline();
   Expected<CompiledKernel> makeBaselineCode();
   Error measure(MeasuredKernel &Candidate, MeasuredKernel *Other);
+  Error count(MeasuredKernel &Candidate);
   MeasureRules getRules() const;
   void compareWithBaseline(Measurement Other);
   void take(MeasuredKernel &C);

@@ -390,15 +390,28 @@ Expected<LaunchOutcome>
 Replayer::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,
                      unsigned Count, function_ref<Error()> Prepare,
                      std::vector<double> &Nanoseconds) {
-  auto PrepareOne = [&]() -> Error {
-    if (Error E = Prepare())
-      return E;
-    Clean = false;
-    ++NumLaunches;
-    return Error::success();
-  };
-  return D->asGPU()->launchMany(Kernel, Config, getArgs(), Count, PrepareOne,
-                                Nanoseconds);
+  return D->asGPU()->launchMany(
+      Kernel, Config, getArgs(), Count, [&] { return prepareOne(Prepare); },
+      Nanoseconds);
+}
+
+Expected<LaunchOutcome> Replayer::count(DeviceKernel &Kernel,
+                                        const LaunchConfig &Config,
+                                        const CounterSet &Counters,
+                                        function_ref<Error()> Prepare,
+                                        CounterReading &Reading) {
+  return D->asGPU()->count(
+      Kernel, Config, getArgs(), Counters, [&] { return prepareOne(Prepare); },
+      Reading);
+}
+
+/// Notes a launch of several.
+Error Replayer::prepareOne(function_ref<Error()> Prepare) {
+  if (Error E = Prepare())
+    return E;
+  Clean = false;
+  ++NumLaunches;
+  return Error::success();
 }
 
 //===----------------------------------------------------------------------===//

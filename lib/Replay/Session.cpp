@@ -122,6 +122,11 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
       return createStringError("--baseline=app needs a GPU");
     if (O.Timer != GPUTimer::Auto)
       return createStringError("--timer needs a GPU");
+    if (!O.Counters.empty())
+      return createStringError("counters need a GPU: leave out '" +
+                               O.Counters.print() +
+                               "', or choose a GPU with "
+                               "--device");
     return Error::success();
   }
   const RecordedKernel &K = Variant.kernel();
@@ -528,7 +533,37 @@ ReplaySession::measurePaired(ArrayRef<Contestant> Contestants, unsigned Rounds,
     return std::move(Result);
   }
   Result.Measured = std::move(*Measured);
+  if (!D->asGPU() && !O.PairedCounters.empty())
+    Result.CounterProblem = "counters need a GPU";
+  else if (!O.PairedCounters.empty())
+    if (Error E = countPaired(MeasuredKernels, O.PairedCounters, Result))
+      return std::move(E);
   return std::move(Result);
+}
+
+/// Alternates, so that a drift of the machine affects all kernels.
+Error ReplaySession::countPaired(
+    ArrayRef<std::unique_ptr<MeasuredKernel>> MeasuredKernels,
+    const CounterSet &Counters, PairedResult &Result) {
+  constexpr unsigned Rounds = 5;
+  Result.Counters.resize(MeasuredKernels.size());
+  for (unsigned Round = 0; Round != Rounds; ++Round)
+    for (auto [I, Kernel] : enumerate(MeasuredKernels)) {
+      CounterReading Reading;
+      if (Error E = Kernel->count(Counters, Reading))
+        return E;
+      if (Kernel->failed()) {
+        Result.Measured.clear();
+        noteFailed(I, *Kernel, Result);
+        return Error::success();
+      }
+      Result.CounterProblem = Reading.Problem;
+      if (Reading.Values.empty())
+        return Error::success();
+      for (const auto &[Name, Value] : Reading.Values)
+        Result.Counters[I][Name].push_back(Value);
+    }
+  return Error::success();
 }
 
 Expected<PairedResult> ReplaySession::compare(ArrayRef<Contestant> Contestants,

@@ -417,6 +417,9 @@ void Report::writeExplanation() {
   paragraph(Text);
   if (!E.Dropped.empty())
     paragraph("Does not matter: " + join(E.Dropped, ", ") + ".");
+  if (!E.Counters.empty())
+    paragraph("Hardware counters that changed by more than the noise: " +
+              join(map_range(E.Counters, formatCounterChange), ", ") + ".");
   end();
 }
 

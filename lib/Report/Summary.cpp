@@ -303,6 +303,9 @@ void SummaryPrinter::printExplanation() {
   }
   if (!Resources.empty())
     line() << llvm::join(Resources, ", ") << '\n';
+  for (const CounterChange &C : W.Counters)
+    line(&C == &W.Counters.front() ? "counters" : "")
+        << formatCounterChange(C) << '\n';
   line() << formatv(
       "found with {0} configurations, {1} of them with new code{2}\n",
       W.Evaluations, W.Measured, W.Complete ? "" : "; the search ended early");

@@ -134,6 +134,11 @@ static json::Value toJSON(const Explanation &E) {
                                    {"found", C.Found},
                                    {"minimal", C.Minimal},
                                    {"from", json::Array(C.From)}});
+  json::Array Counters;
+  for (const CounterChange &C : E.Counters)
+    Counters.push_back(json::Object{{"name", C.Name},
+                                    {"before", number(C.Before)},
+                                    {"after", number(C.After)}});
   return json::Object{
       {"config", json::Object(E.Config)},
       {"changes", std::move(Changes)},
@@ -144,7 +149,8 @@ static json::Value toJSON(const Explanation &E) {
       {"evaluations", E.Evaluations},
       {"measured", E.Measured},
       {"before", toJSON(E.Before)},
-      {"after", toJSON(E.After)}};
+      {"after", toJSON(E.After)},
+      {"counters", std::move(Counters)}};
 }
 
 static json::Value toJSON(const InstanceRegret &R) {

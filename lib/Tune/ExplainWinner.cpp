@@ -66,6 +66,7 @@ private:
   measureSpeedups(ArrayRef<InstanceConfigs> Configs);
   Expected<size_t> confirmSteps(Explanation &Why,
                                 ArrayRef<InstanceConfigs> Steps);
+  Error compareCounters(Explanation &Why, const InstanceConfigs &Smallest);
 };
 
 /// Evaluates all configurations; those with the winner's code have its
@@ -186,6 +187,23 @@ Tuner::Impl::Explainer::confirmSteps(Explanation &Why,
   return 0;
 }
 
+/// Finds the hardware counters that the smallest change affects. Without them,
+/// the explanation is complete otherwise.
+Error Tuner::Impl::Explainer::compareCounters(Explanation &Why,
+                                              const InstanceConfigs &Smallest) {
+  TestSetting Setting = T.makeSetting();
+  Setting.Rounds = MinIntervalSamples;
+  Setting.ReadCounters = true;
+  Expected<std::vector<RetestedTrial>> Pairs =
+      retest(Setting, TestCase{Of.Number, Smallest, 1});
+  if (!Pairs)
+    return Pairs.takeError();
+  Why.Counters = Pairs->front().Counters;
+  if (!Pairs->front().CounterProblem.empty())
+    T.note("not all counters were read: " + Pairs->front().CounterProblem);
+  return Error::success();
+}
+
 /// Returns the configuration of each instance without keys that are as
 /// recorded.
 Expected<InstanceConfigs> Tuner::Impl::Explainer::configureChanges() const {
@@ -259,6 +277,9 @@ Error Tuner::Impl::Explainer::run() {
   describeChange(Why, Configs->front(), Config,
                  [&](StringRef Key) { return T.Space.getSources(Key); });
   Why.After = Metrics[printConfig(Config)];
+  if (T.O.ReadCounters && !isOver())
+    if (Error Err = compareCounters(Why, Steps[Smallest]))
+      return Err;
   T.Outcome.Why = std::move(Why);
   return Error::success();
 }

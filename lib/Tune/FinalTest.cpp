@@ -33,6 +33,7 @@ makeRequests(const TestSetting &S, ArrayRef<const TestCase *> Cases,
     R.Instance = Instance;
     R.AppCode = AppCode;
     R.OtherCache = S.InOtherCache;
+    R.Counters = S.ReadCounters && Instance == 0;
     Requests.push_back(std::move(R));
   };
   Add({}, S.AppCode);
@@ -54,6 +55,9 @@ static void addRatio(RetestedTrial &T, unsigned Instance,
   T.Samples = Samples;
   T.BaselineSamples = Baseline;
   T.Device = P.Device;
+  T.CounterProblem = P.CounterProblem;
+  if (!P.Counters.empty())
+    T.Counters = findCounterChanges(P.Counters[0], P.Counters[Case + 1]);
 }
 
 /// Re-tests one instance. If the whole comparison fails, compares each case

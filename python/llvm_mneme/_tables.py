@@ -84,6 +84,39 @@ METRICS: dict[str, Metric] = {
     "occupancy": Metric("occupancy", "", "maximize", True, "share of a multiprocessor's threads in use"),
     "bound": Metric("bound", "ns", "minimize", False, "the least time of a launch that moves the same bytes"),
     "sol": Metric("sol", "", "maximize", False, "share of the bound in the time"),
+    "dram_read_bytes": Metric("dram_read_bytes", "bytes", "minimize", False, "bytes read from DRAM"),
+    "dram_write_bytes": Metric("dram_write_bytes", "bytes", "minimize", False, "bytes written to DRAM"),
+    "l2_bytes": Metric("l2_bytes", "bytes", "minimize", False, "bytes of all accesses to the L2 cache"),
+    "l2_hit_rate": Metric("l2_hit_rate", "%", "maximize", False, "accesses to the L2 cache that hit"),
+    "l1_bytes": Metric("l1_bytes", "bytes", "minimize", False, "bytes of all accesses to the L1 caches"),
+    "l1_hit_rate": Metric("l1_hit_rate", "%", "maximize", False, "accesses to the L1 caches that hit"),
+    "load_sectors": Metric("load_sectors", "sectors", "minimize", False, "32-byte sectors of a load from global memory by a warp"),
+    "store_sectors": Metric("store_sectors", "sectors", "minimize", False, "32-byte sectors of a store to global memory by a warp"),
+    "bank_conflicts": Metric("bank_conflicts", "conflicts", "minimize", False, "bank conflicts of shared memory"),
+    "local_load_bytes": Metric("local_load_bytes", "bytes", "minimize", False, "bytes loaded from local memory: spills, arrays of a thread"),
+    "local_store_bytes": Metric("local_store_bytes", "bytes", "minimize", False, "bytes stored to local memory"),
+    "achieved_occupancy": Metric("achieved_occupancy", "%", "maximize", False, "resident warps of a multiprocessor, as a share of its maximum"),
+    "issue_slots": Metric("issue_slots", "%", "maximize", False, "cycles in which a scheduler issued an instruction"),
+    "eligible_warps": Metric("eligible_warps", "warps", "maximize", False, "warps of a scheduler that could issue, per cycle"),
+    "instructions": Metric("instructions", "instructions", "minimize", False, "instructions of all warps"),
+    "threads_per_instruction": Metric("threads_per_instruction", "threads", "maximize", False, "active threads of an instruction; 32 without divergence"),
+    "uniform_branches": Metric("uniform_branches", "%", "maximize", False, "branches that all active threads of a warp take alike"),
+    "stall_long_scoreboard": Metric("stall_long_scoreboard", "%", "minimize", False, "warps that wait for L1, L2, DRAM or local memory"),
+    "stall_short_scoreboard": Metric("stall_short_scoreboard", "%", "minimize", False, "warps that wait for shared memory or special functions"),
+    "stall_barrier": Metric("stall_barrier", "%", "minimize", False, "warps that wait at a barrier"),
+    "stall_memory_queue": Metric("stall_memory_queue", "%", "minimize", False, "warps that wait for the queue of local and global memory"),
+    "stall_math_pipe": Metric("stall_math_pipe", "%", "minimize", False, "warps that wait for a busy arithmetic pipe"),
+    "stall_wait": Metric("stall_wait", "%", "minimize", False, "warps that wait for a fixed latency"),
+    "stall_not_selected": Metric("stall_not_selected", "%", "minimize", False, "warps that could issue while another did"),
+    "stall_no_instruction": Metric("stall_no_instruction", "%", "minimize", False, "warps that wait for the instruction cache"),
+    "stall_mio_queue": Metric("stall_mio_queue", "%", "minimize", False, "warps that wait for the queue of shared memory and special functions"),
+    "fp16_pipe": Metric("fp16_pipe", "%", "maximize", False, "use of the half-precision pipe, as a share of its peak"),
+    "fp32_pipe": Metric("fp32_pipe", "%", "maximize", False, "use of the single-precision (FMA) pipe"),
+    "fp64_pipe": Metric("fp64_pipe", "%", "maximize", False, "use of the double-precision pipe"),
+    "integer_pipe": Metric("integer_pipe", "%", "maximize", False, "use of the integer and logic (ALU) pipe"),
+    "tensor_pipe": Metric("tensor_pipe", "%", "maximize", False, "use of the tensor cores"),
+    "special_pipe": Metric("special_pipe", "%", "maximize", False, "use of the pipe of special functions and conversions (XU)"),
+    "energy": Metric("energy", "J", "minimize", False, "energy of the GPU per launch, over launches of at least 0.5 s"),
 }
 
 VERDICTS: tuple[str, ...] = ("Match", "MatchWithinTolerance", "MatchWithinEnvelope", "MatchUnordered", "Mismatch", "Crash", "Timeout", "CompileError", "Unsupported", "TooFast", "NotVerified")
@@ -382,3 +415,168 @@ class MetricTable:
     def sol(self) -> Optional[float]:
         """Share of the bound in the time."""
         return self.metrics.get("sol")
+
+    @property
+    def dram_read_bytes(self) -> Optional[float]:
+        """Bytes read from DRAM in bytes."""
+        return self.metrics.get("dram_read_bytes")
+
+    @property
+    def dram_write_bytes(self) -> Optional[float]:
+        """Bytes written to DRAM in bytes."""
+        return self.metrics.get("dram_write_bytes")
+
+    @property
+    def l2_bytes(self) -> Optional[float]:
+        """Bytes of all accesses to the L2 cache in bytes."""
+        return self.metrics.get("l2_bytes")
+
+    @property
+    def l2_hit_rate(self) -> Optional[float]:
+        """Accesses to the L2 cache that hit in %."""
+        return self.metrics.get("l2_hit_rate")
+
+    @property
+    def l1_bytes(self) -> Optional[float]:
+        """Bytes of all accesses to the L1 caches in bytes."""
+        return self.metrics.get("l1_bytes")
+
+    @property
+    def l1_hit_rate(self) -> Optional[float]:
+        """Accesses to the L1 caches that hit in %."""
+        return self.metrics.get("l1_hit_rate")
+
+    @property
+    def load_sectors(self) -> Optional[float]:
+        """32-byte sectors of a load from global memory by a warp in sectors."""
+        return self.metrics.get("load_sectors")
+
+    @property
+    def store_sectors(self) -> Optional[float]:
+        """32-byte sectors of a store to global memory by a warp in sectors."""
+        return self.metrics.get("store_sectors")
+
+    @property
+    def bank_conflicts(self) -> Optional[float]:
+        """Bank conflicts of shared memory in conflicts."""
+        return self.metrics.get("bank_conflicts")
+
+    @property
+    def local_load_bytes(self) -> Optional[float]:
+        """Bytes loaded from local memory: spills, arrays of a thread in bytes."""
+        return self.metrics.get("local_load_bytes")
+
+    @property
+    def local_store_bytes(self) -> Optional[float]:
+        """Bytes stored to local memory in bytes."""
+        return self.metrics.get("local_store_bytes")
+
+    @property
+    def achieved_occupancy(self) -> Optional[float]:
+        """Resident warps of a multiprocessor, as a share of its maximum in %."""
+        return self.metrics.get("achieved_occupancy")
+
+    @property
+    def issue_slots(self) -> Optional[float]:
+        """Cycles in which a scheduler issued an instruction in %."""
+        return self.metrics.get("issue_slots")
+
+    @property
+    def eligible_warps(self) -> Optional[float]:
+        """Warps of a scheduler that could issue, per cycle in warps."""
+        return self.metrics.get("eligible_warps")
+
+    @property
+    def instructions(self) -> Optional[float]:
+        """Instructions of all warps in instructions."""
+        return self.metrics.get("instructions")
+
+    @property
+    def threads_per_instruction(self) -> Optional[float]:
+        """Active threads of an instruction; 32 without divergence in threads."""
+        return self.metrics.get("threads_per_instruction")
+
+    @property
+    def uniform_branches(self) -> Optional[float]:
+        """Branches that all active threads of a warp take alike in %."""
+        return self.metrics.get("uniform_branches")
+
+    @property
+    def stall_long_scoreboard(self) -> Optional[float]:
+        """Warps that wait for L1, L2, DRAM or local memory in %."""
+        return self.metrics.get("stall_long_scoreboard")
+
+    @property
+    def stall_short_scoreboard(self) -> Optional[float]:
+        """Warps that wait for shared memory or special functions in %."""
+        return self.metrics.get("stall_short_scoreboard")
+
+    @property
+    def stall_barrier(self) -> Optional[float]:
+        """Warps that wait at a barrier in %."""
+        return self.metrics.get("stall_barrier")
+
+    @property
+    def stall_memory_queue(self) -> Optional[float]:
+        """Warps that wait for the queue of local and global memory in %."""
+        return self.metrics.get("stall_memory_queue")
+
+    @property
+    def stall_math_pipe(self) -> Optional[float]:
+        """Warps that wait for a busy arithmetic pipe in %."""
+        return self.metrics.get("stall_math_pipe")
+
+    @property
+    def stall_wait(self) -> Optional[float]:
+        """Warps that wait for a fixed latency in %."""
+        return self.metrics.get("stall_wait")
+
+    @property
+    def stall_not_selected(self) -> Optional[float]:
+        """Warps that could issue while another did in %."""
+        return self.metrics.get("stall_not_selected")
+
+    @property
+    def stall_no_instruction(self) -> Optional[float]:
+        """Warps that wait for the instruction cache in %."""
+        return self.metrics.get("stall_no_instruction")
+
+    @property
+    def stall_mio_queue(self) -> Optional[float]:
+        """Warps that wait for the queue of shared memory and special functions in %."""
+        return self.metrics.get("stall_mio_queue")
+
+    @property
+    def fp16_pipe(self) -> Optional[float]:
+        """Use of the half-precision pipe, as a share of its peak in %."""
+        return self.metrics.get("fp16_pipe")
+
+    @property
+    def fp32_pipe(self) -> Optional[float]:
+        """Use of the single-precision (FMA) pipe in %."""
+        return self.metrics.get("fp32_pipe")
+
+    @property
+    def fp64_pipe(self) -> Optional[float]:
+        """Use of the double-precision pipe in %."""
+        return self.metrics.get("fp64_pipe")
+
+    @property
+    def integer_pipe(self) -> Optional[float]:
+        """Use of the integer and logic (ALU) pipe in %."""
+        return self.metrics.get("integer_pipe")
+
+    @property
+    def tensor_pipe(self) -> Optional[float]:
+        """Use of the tensor cores in %."""
+        return self.metrics.get("tensor_pipe")
+
+    @property
+    def special_pipe(self) -> Optional[float]:
+        """Use of the pipe of special functions and conversions (XU) in %."""
+        return self.metrics.get("special_pipe")
+
+    @property
+    def energy(self) -> Optional[float]:
+        """Energy of the GPU per launch, over launches of at least 0.5 s in J."""
+        return self.metrics.get("energy")

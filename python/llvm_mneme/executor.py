@@ -198,6 +198,7 @@ def make_options(
     compile_timeout: Optional[float] = None,
     launch_timeout: Optional[float] = None,
     options: Sequence[str] = (),
+    counters: Union[str, Sequence[str], None] = None,
 ) -> list[str]:
     """Returns the options of ``llvm-mneme-replay serve``."""
     if isinstance(options, str):
@@ -217,6 +218,8 @@ def make_options(
         words.append(f"--app={check_path(app)}")
     if resources:
         words.append("--resources")
+    if counters is not None:
+        words.append(f"--counters={counters if isinstance(counters, str) else ','.join(counters)}")
     if compile_timeout is not None:
         words.append(f"--compile-timeout={check_seconds('compile_timeout', compile_timeout)}")
     if launch_timeout is not None:
@@ -473,6 +476,7 @@ class Executor(BaseExecutor):
     :param compile_jobs: compile processes; default: all cores but one per device
     :param app: the application, whose machine code can be evaluated
     :param resources: also compile for the GPU on the host device, for registers and spills
+    :param counters: hardware counters of the GPU, which become metrics: ``"default"``, ``"all"`` or names
     :param options: further options of ``llvm-mneme-replay``: ``["--tolerance=rel:1e-6"]``
     :param resubmit: resubmit evaluations once after the loss of a server; otherwise, they fail at once
     :param backend: ``"ray"`` or ``"dask"``: evaluate on a cluster (:mod:`llvm_mneme.engine`); ``cluster`` has its
@@ -500,6 +504,7 @@ class Executor(BaseExecutor):
         options: Sequence[str] = (),
         resubmit: bool = True,
         backend: Optional[str] = None,
+        counters: Union[str, Sequence[str], None] = None,
         **cluster: Any,
     ) -> None:
         if cluster:
@@ -510,7 +515,7 @@ class Executor(BaseExecutor):
             raise RequestError(f"unknown option {name!r}{nearest(name, known) or ', which needs a backend'}")
         super().__init__(instances)
         self._options = make_options(
-            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options
+            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters
         )
         self._resubmit = resubmit
         self._lock = threading.RLock()

@@ -55,6 +55,9 @@ public:
   /// By which a configuration is slower with the other state of the cache.
   std::function<double(const json::Object &)> OtherCache =
       [](const json::Object &) { return 1.0; };
+  /// Counters in a comparison.
+  std::function<CounterSamples(const json::Object &)> Counters =
+      [](const json::Object &) { return CounterSamples(); };
   /// More metrics.
   std::function<void(const json::Object &, StringMap<double> &)> Metrics =
       [](const json::Object &, StringMap<double> &) {};
@@ -114,6 +117,9 @@ public:
         P.Error = "as planned";
         return P;
       }
+    for (const EvaluationRequest &R : Some)
+      if (R.Counters)
+        P.Counters.push_back(Counters(R.Config));
     for (unsigned I = 0; I != Rounds; ++I) {
       if (Stop && Stop()) {
         P.Failure = PairedEvaluation::Interrupted.str();

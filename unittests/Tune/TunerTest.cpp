@@ -1291,6 +1291,30 @@ TEST_F(TunerTest, ExplainsTheWinner) {
   EXPECT_EQ(R.Why->Changes[0].Key, "llvm.x");
 }
 
+TEST_F(TunerTest, ExplainsByCounters) {
+  O.ExplainLimit = 50;
+  E.Time = [](const json::Object &C, unsigned) {
+    return get(C, "llvm.x") == 7 ? 700 : 1000;
+  };
+  E.Counters = [](const json::Object &C) {
+    double Bytes = get(C, "llvm.x") == 7 ? 1e9 : 2e9;
+    CounterSamples S;
+    S["dram_read_bytes"] = {Bytes, Bytes, Bytes, Bytes, Bytes};
+    S["l2_bytes"] = {3e9, 4e9, 3e9, 3e9, 3e9};
+    return S;
+  };
+  StudyOutcome R = run();
+  ASSERT_TRUE(R.Why);
+  EXPECT_TRUE(R.Why->Counters.empty()); // not wanted
+  restart();
+  O.ReadCounters = true;
+  R = run();
+  ASSERT_TRUE(R.Why);
+  ASSERT_EQ(R.Why->Counters.size(), 1u);
+  EXPECT_EQ(formatCounterChange(R.Why->Counters[0]),
+            "dram_read_bytes 2 GB -> 1 GB");
+}
+
 TEST_F(TunerTest, ExplainsWhatIsTrueInPairs) {
   O.ExplainLimit = 50;
   E.Time = [](const json::Object &C, unsigned) {

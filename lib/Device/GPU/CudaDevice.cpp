@@ -96,12 +96,14 @@ CudaDevice::~CudaDevice() {
   if (!enterToFree()) {
     (void)Backend.release();
     (void)Mapping.release();
+    (void)Profiler.release();
     for (auto &Range : Outside)
       (void)Range.second.release();
     return;
   }
   if (Timer == GPUTimer::CUPTI)
     disableCupti();
+  Profiler.reset();
   freeObjects();
   for (StagingSlot &S : Staging) {
     if (S.Done)
@@ -109,7 +111,7 @@ CudaDevice::~CudaDevice() {
     if (S.Memory)
       Driver.MemFreeHost(S.Memory);
   }
-  for (uint64_t Memory : {Scratch, FlushArea, ClockSamples})
+  for (uint64_t Memory : {Scratch, FlushArea, CleanArea, ClockSamples})
     if (Memory)
       Driver.MemFree(Memory);
   if (MemoryKernels)
@@ -397,9 +399,31 @@ Error CudaDevice::copy(uint64_t To, uint64_t From, uint64_t Size) {
                "copy " + describeRange(From, Size) + " to 0x" + utohexstr(To));
 }
 
+/// Returns the bytes to access for a flush: 64 MiB are sufficient for a GPU
+/// that does not report its cache size.
+static uint64_t getFlushBytes(const GPUInfo &Info) {
+  return Info.CacheBytes ? Info.CacheBytes : 64 << 20;
+}
+
+Error CudaDevice::cleanCache() {
+  uint64_t Size = getFlushBytes(Info);
+  if (!CleanArea) {
+    if (Error E = allocate(2 * Size).moveInto(CleanArea))
+      return E;
+    if (Error E = fill(CleanArea, 0, 2 * Size))
+      return E;
+  }
+  if (Error E = flushCache())
+    return E;
+  MnemeComparePart Both = {};
+  Both.Actual = CleanArea;
+  Both.Expected = CleanArea + Size;
+  Both.Size = Size;
+  return compare(Both).takeError();
+}
+
 Error CudaDevice::flushCache() {
-  // 64 MiB are sufficient for a GPU that does not report its cache size.
-  uint64_t Size = Info.CacheBytes ? Info.CacheBytes : 64 << 20;
+  uint64_t Size = getFlushBytes(Info);
   if (!FlushArea) {
     Expected<uint64_t> Area = allocate(Size);
     if (!Area)

@@ -16,6 +16,7 @@
 #ifndef LLVM_MNEME_LIB_DEVICE_GPU_CUDADEVICE_H
 #define LLVM_MNEME_LIB_DEVICE_GPU_CUDADEVICE_H
 
+#include "CounterProfiler.h"
 #include "GPUBackend.h"
 #include "Nvml.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
@@ -133,7 +134,20 @@ public:
   Error fill(uint64_t Address, uint8_t Byte, uint64_t Size) override;
   Error copy(uint64_t To, uint64_t From, uint64_t Size) override;
   Error flushCache() override;
+  Error cleanCache() override;
   Error synchronize() override;
+
+  // Counters
+  Expected<LaunchOutcome> count(DeviceKernel &Kernel,
+                                const LaunchConfig &Config,
+                                ArrayRef<void *> Args,
+                                const CounterSet &Counters,
+                                function_ref<Error()> Prepare,
+                                CounterReading &Reading) override;
+  Error checkCounters(const CounterSet &Counters) override;
+  std::optional<double> readEnergy() override {
+    return readNvmlEnergy(Info.UUID);
+  }
 
   // Work of the memory kernels
   Expected<std::unique_ptr<CopyPlan>>
@@ -263,6 +277,10 @@ private:
                              const GPUResult &R);
   Error startCupti();
   Error startDispatchTimes();
+  /// Fails if counters cannot be read, with the reason.
+  Error openProfiler(ArrayRef<const CounterInfo *> Counters);
+  /// Launches for one pass of the profiler.
+  GPUResult launchInPass(CudaKernel &K, const GPULaunch &L);
 
   const CudaDriver &Driver;
   unsigned Ordinal;
@@ -296,7 +314,11 @@ private:
   uint64_t FilledBytes = 0; ///< Of that slot.
   uint64_t Scratch = 0, ScratchSize = 0;
   uint64_t FlushArea = 0;
+  uint64_t CleanArea = 0; ///< For reading; twice as large.
   uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
+  std::unique_ptr<CounterProfiler> Profiler; ///< Null until count().
+  bool IsCounting = false;                   ///< The next launch is a pass.
+  std::string PassProblem; ///< Why a pass failed; empty: none did.
   /// Of the clock that the memory kernels read.
   double TicksPerNanosecond = 1;
 };

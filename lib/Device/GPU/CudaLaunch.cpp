@@ -13,6 +13,7 @@
 
 #include "CudaDevice.h"
 #include "Cupti.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
@@ -453,7 +454,7 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     return failLaunch(R, "cannot fill the arrays of textures: " +
                              Driver.describe(R));
   KnownArguments Known(K, Objects, Args);
-  if (!std::exchange(Occupied, false))
+  if (!std::exchange(Occupied, false) && !IsCounting)
     if (Error Failed = enqueueSpin(SpinNanoseconds))
       return Failed;
   GPULaunch L;
@@ -472,7 +473,8 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     L.Start = Pairs.front().Start;
     L.Stop = Pairs.front().Stop;
   }
-  if (GPUResult R = Backend->launch(K.Kernel, L)) {
+  if (GPUResult R =
+          IsCounting ? launchInPass(K, L) : Backend->launch(K.Kernel, L)) {
     if (R.Code == CUDA_ERROR_NOT_READY)
       return failLate(K, Config);
     if (!isFatal(R.Code))
@@ -701,4 +703,123 @@ Error CudaDevice::startDispatchTimes() {
   }
   consumeError(Time.takeError());
   return Fail();
+}
+
+//===----------------------------------------------------------------------===//
+// Counters
+//===----------------------------------------------------------------------===//
+
+/// Only the kernel is in the pass, not the work before and after it.
+GPUResult CudaDevice::launchInPass(CudaKernel &K, const GPULaunch &L) {
+  if (GPUResult R = Backend->synchronize(0))
+    return R;
+  auto IsGood = [&](Error E) {
+    if (E)
+      PassProblem = toString(std::move(E));
+    return PassProblem.empty();
+  };
+  bool Begun = IsGood(Profiler->beginPass());
+  if (GPUResult R = Backend->launch(K.Kernel, L))
+    return R;
+  if (GPUResult R = Backend->synchronize(L.TimeoutSeconds))
+    return R;
+  if (Begun)
+    IsGood(Profiler->endPass());
+  return CUDA_SUCCESS;
+}
+
+Error CudaDevice::openProfiler(ArrayRef<const CounterInfo *> Counters) {
+  if (Driver.IsHip)
+    return createStringError("counters are not available through ROCm yet");
+  if (!Profiler)
+    if (Error E = CounterProfiler::create(Context, Ordinal).moveInto(Profiler))
+      return E;
+  return Profiler->select(Counters);
+}
+
+static std::string describeMissing(ArrayRef<const CounterInfo *> Missing) {
+  return Missing.empty()
+             ? ""
+             : "this GPU has no " + join(map_range(Missing,
+                                                   [](const CounterInfo *C) {
+                                                     return C->Name.str();
+                                                   }),
+                                         ", ");
+}
+
+/// Returns the counters that CUPTI reads.
+static std::vector<const CounterInfo *> getCuptiCounters(const CounterSet &S) {
+  std::vector<const CounterInfo *> List;
+  copy_if(S.list(), std::back_inserter(List), [](const CounterInfo *C) {
+    return C->Group != CounterGroup::Energy;
+  });
+  return List;
+}
+
+Error CudaDevice::checkCounters(const CounterSet &Counters) {
+  if (Error E = enter())
+    return E;
+  std::vector<const CounterInfo *> List = getCuptiCounters(Counters);
+  if (List.size() != Counters.list().size() && !readEnergy())
+    return createStringError("NVML does not report the energy of this GPU");
+  if (List.empty())
+    return Error::success();
+  // The timer may use CUPTI, which has one user at a time.
+  GPUTimer Before = Timer;
+  if (Error E = setTimer(GPUTimer::Events))
+    return E;
+  if (Error E = openProfiler(List))
+    return E;
+  std::string Missing = describeMissing(Profiler->missing());
+  if (Before == GPUTimer::CUPTI) {
+    Profiler.reset();
+    if (Error E = setTimer(Before))
+      return E;
+  }
+  return Missing.empty() ? Error::success() : createStringError(Missing);
+}
+
+Expected<LaunchOutcome>
+CudaDevice::count(DeviceKernel &Kernel, const LaunchConfig &Config,
+                  ArrayRef<void *> Args, const CounterSet &Counters,
+                  function_ref<Error()> Prepare, CounterReading &Reading) {
+  if (Error E = enter())
+    return E;
+  GPUTimer Before = Timer;
+  if (Error E = setTimer(GPUTimer::Events))
+    return E;
+  LaunchOutcome Outcome;
+  auto Run = [&]() -> Error {
+    if (Error E = openProfiler(getCuptiCounters(Counters)))
+      return E;
+    Reading.Problem = describeMissing(Profiler->missing());
+    if (Error E = Profiler->restart())
+      return E;
+    while (!Profiler->isDone()) {
+      if (Error E = Prepare())
+        return E;
+      PassProblem.clear();
+      IsCounting = true;
+      Error Failed = launch(Kernel, Config, Args).moveInto(Outcome);
+      IsCounting = false;
+      if (Failed || Outcome.Status != LaunchStatus::Ok)
+        return Failed;
+      ++Reading.Passes;
+      if (!PassProblem.empty())
+        return createStringError(PassProblem);
+    }
+    return Profiler->evaluate(Reading.Values);
+  };
+  if (Error E = Run()) {
+    if (!Lost.empty())
+      return E;
+    Reading.Problem = toString(std::move(E));
+    Profiler.reset();
+  }
+  if (Before != GPUTimer::CUPTI || !Lost.empty())
+    return Outcome;
+  // CUPTI has one user at a time. Without its timer, events remain.
+  Profiler.reset();
+  consumeError(setTimer(Before));
+  return Outcome;
 }

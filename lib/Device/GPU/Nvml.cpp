@@ -22,9 +22,12 @@ struct Nvml {
   int (*GetTemperature)(NvmlDevice, int Sensor, unsigned *) = nullptr;
   int (*GetPowerUsage)(NvmlDevice, unsigned *Milliwatts) = nullptr;
   int (*GetClock)(NvmlDevice, int Clock, unsigned *MHz) = nullptr;
+  /// Of Volta and later; may be missing.
+  int (*GetEnergy)(NvmlDevice, unsigned long long *Millijoules) = nullptr;
   bool Usable = false;
 
   Nvml();
+  static const Nvml &get();
 };
 } // namespace
 
@@ -43,12 +46,18 @@ Nvml::Nvml() {
            Find(GetTemperature, "nvmlDeviceGetTemperature") &&
            Find(GetPowerUsage, "nvmlDeviceGetPowerUsage") &&
            Find(GetClock, "nvmlDeviceGetClockInfo") && Init() == 0;
+  Find(GetEnergy, "nvmlDeviceGetTotalEnergyConsumption");
+}
+
+const Nvml &Nvml::get() {
+  static const Nvml Library;
+  return Library;
 }
 
 GPUState llvm::mneme::readNvmlState(const std::string &UUID) {
   // Values of nvml.h.
   enum { TemperatureOfGPU = 0, ClockOfMultiprocessors = 1, ClockOfMemory = 2 };
-  static const Nvml Library;
+  const Nvml &Library = Nvml::get();
   GPUState State;
   NvmlDevice Device;
   if (!Library.Usable || Library.GetByUUID(UUID.c_str(), &Device) != 0)
@@ -63,4 +72,15 @@ GPUState llvm::mneme::readNvmlState(const std::string &UUID) {
   if (Library.GetClock(Device, ClockOfMemory, &Value) == 0)
     State.MemoryClockMHz = Value;
   return State;
+}
+
+std::optional<double> llvm::mneme::readNvmlEnergy(const std::string &UUID) {
+  const Nvml &Library = Nvml::get();
+  NvmlDevice Device;
+  unsigned long long Millijoules;
+  if (!Library.Usable || !Library.GetEnergy ||
+      Library.GetByUUID(UUID.c_str(), &Device) != 0 ||
+      Library.GetEnergy(Device, &Millijoules) != 0)
+    return std::nullopt;
+  return Millijoules * 1e-3;
 }

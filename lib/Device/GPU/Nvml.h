@@ -23,6 +23,10 @@ namespace mneme {
 /// library does not report, and empty without the library.
 GPUState readNvmlState(const std::string &UUID);
 
+/// \returns the joules that the GPU has used since the driver was loaded; unset
+/// if the library does not report them.
+std::optional<double> readNvmlEnergy(const std::string &UUID);
+
 } // namespace mneme
 } // namespace llvm
 

@@ -15,7 +15,7 @@
 
 using namespace cupti;
 
-static void *openCupti() {
+void *cupti::openCupti() {
   static const char *const Names[] = {"libcupti.so.13", "libcupti.so.12",
                                       "libcupti.so"};
   for (const char *Name : Names)
@@ -35,11 +35,15 @@ static void *openCupti() {
   return nullptr;
 }
 
+const char *cupti::describeMissingCupti() {
+  return "no CUPTI: cannot load libcupti.so (LD_LIBRARY_PATH may name its "
+         "folder)";
+}
+
 bool CuptiFunctions::load(std::string &Error) {
   void *Library = openCupti();
   if (!Library) {
-    Error = "no CUPTI: cannot load libcupti.so (LD_LIBRARY_PATH may name its "
-            "folder)";
+    Error = describeMissingCupti();
     return false;
   }
   const char *Missing = nullptr;

@@ -139,11 +139,12 @@ class ClusterExecutor(BaseExecutor):
         poll: float = 1.0,
         wait: float = 60,
         backend: Union[None, str, Backend] = None,
+        counters: Union[str, Sequence[str], None] = None,
         **cluster: Any,
     ) -> None:
         super().__init__(instances)
         self._options = make_options(
-            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options
+            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters
         )
         self._most_nodes = nodes
         self._poll = poll

@@ -35,6 +35,7 @@
 #include <cstring>
 #include <map>
 #include <signal.h>
+#include <thread>
 #include <unistd.h>
 
 using namespace emulated;
@@ -753,6 +754,10 @@ CUresult emulated::Function::run(const LaunchConfig &Config,
   uint64_t Start = Now();
   Expected<LaunchOutcome> Outcome =
       libraries().Host->launch(*Code, Config, Args);
+  if (!StringRef(Name).starts_with("mneme_"))
+    while (Now() - Start <
+           Config.Grid.count() * settings().BlockMicroseconds * 1000)
+      std::this_thread::yield();
   noteLaunch(*this, Config, Start, Now());
   if (!Outcome) {
     complain("kernel '" + Name + "': " + toString(Outcome.takeError()));

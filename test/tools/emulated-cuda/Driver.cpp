@@ -135,6 +135,7 @@ static Settings readSettings() {
   S.ExportsNothing = readNumber("MNEME_EMULATED_NO_EXPORT", 0);
   S.PinningWaits = readNumber("MNEME_EMULATED_PINNING_WAITS", 0);
   S.DispatchTimes = readNumber("MNEME_EMULATED_DISPATCH_TIMES", 1);
+  S.BlockMicroseconds = readNumber("MNEME_EMULATED_BLOCK_US", 0);
   S.Log = Text("MNEME_EMULATED_LOG").str();
   auto [Base, Size] = Text("MNEME_EMULATED_TAKEN").split(':');
   if (!Base.empty() && (Base.getAsInteger(0, S.TakenBase) ||

@@ -35,7 +35,12 @@
 ///                            while kernels run
 ///   MNEME_EMULATED_DISPATCH_TIMES
 ///                            0: hipExtModuleLaunchKernel takes no time
+///   MNEME_EMULATED_BLOCK_US  how long a block of a kernel takes at least: 0 us
 ///   MNEME_EMULATED_NO_CUPTI  any value: CUPTI has no permission
+///   MNEME_EMULATED_PROFILER  the result of cuptiProfilerInitialize
+///   MNEME_EMULATED_NO_METRICS
+///                            metrics that CUPTI does not know, ',' between
+///   MNEME_EMULATED_NO_ENERGY any value: NVML does not report the energy
 ///   MNEME_EMULATED_LOG       a file that gets a line for each library that is
 ///                            loaded, with the digest of its image, for each
 ///                            attribute of its kernels and for each attribute
@@ -91,6 +96,7 @@ struct Settings {
   bool ExportsNothing = false;
   bool PinningWaits = false;
   bool DispatchTimes = true;
+  uint64_t BlockMicroseconds = 0;
   std::string Log;
 };
 

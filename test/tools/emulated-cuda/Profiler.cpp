@@ -6,13 +6,18 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// CUPTI's activity API as far as a profile uses it: launches that have run,
-// with their times by the host's clock.
+// CUPTI as far as it is used: its activity API for launches that have run, with
+// their times by the host's clock, and its range profiler, whose counters are
+// formulas of the launch. NVML's energy is 2 J per launch of an application's
+// kernel and 1 mJ per reading.
 //
 //===----------------------------------------------------------------------===//
 
 #include "Emulator.h"
-#include "llvm/Mneme/Runtime/Cupti.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Runtime/CuptiProfiler.h"
+#include <atomic>
+#include <cmath>
 #include <cstring>
 #include <dlfcn.h>
 #include <mutex>
@@ -52,6 +57,53 @@ static Profiler &profiler() {
   return P;
 }
 
+namespace {
+/// The range profiler.
+struct CounterState {
+  /// Metrics of a pass.
+  static constexpr size_t PerPass = 4;
+
+  std::atomic<uint64_t> Launches{0}; ///< Of the application's kernels.
+  std::atomic<uint64_t> Readings{0}; ///< Of the energy.
+  bool IsInRange = false, HasRange = false;
+  unsigned LaunchesInRange = 0;
+  size_t Passes = 0, DonePasses = 0;
+  double Threads = 0, BlockThreads = 0;
+
+  void note(llvm::StringRef Name, const llvm::mneme::LaunchConfig &Config) {
+    Launches += !Name.starts_with("mneme_");
+    if (!IsInRange)
+      return;
+    ++LaunchesInRange;
+    BlockThreads = Config.Block.count();
+    Threads = BlockThreads * Config.Grid.count();
+  }
+  double evaluate(llvm::StringRef Metric) const {
+    if (Metric.contains("_op_st.ratio"))
+      return NAN; // no stores
+    if (Metric.ends_with(".ratio"))
+      return 4;
+    if (Metric.starts_with("smsp__warp_issue_stalled"))
+      return 100 - 100 * BlockThreads / 1024;
+    if (Metric.contains(".pct"))
+      return 100 * BlockThreads / 1024;
+    if (Metric.contains(".per_cycle"))
+      return 1.5;
+    return Threads * Metric.size();
+  }
+};
+
+/// The metrics of a host object.
+struct MetricList {
+  std::vector<std::string> Names;
+};
+} // namespace
+
+static CounterState &counters() {
+  static CounterState &C = *new CounterState;
+  return C;
+}
+
 void emulated::startProfiler() {
   static std::once_flag Once;
   std::call_once(Once, [] {
@@ -69,6 +121,7 @@ void emulated::noteLaunch(const Function &F,
                           uint64_t Start, uint64_t End) {
   Profiler &P = profiler();
   std::lock_guard<std::mutex> Guard(P.Lock);
+  counters().note(F.Name, Config);
   if (!P.IsEnabled)
     return;
   ActivityKernel K = {};
@@ -102,7 +155,10 @@ int cuptiActivityEnable(int Kind) {
   return 0;
 }
 
-int cuptiActivityDisable(int) { return 0; }
+int cuptiActivityDisable(int Kind) {
+  profiler().IsEnabled &= Kind != CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL;
+  return 0;
+}
 
 int cuptiActivityFlushAll(uint32_t) {
   Profiler &P = profiler();
@@ -129,6 +185,162 @@ int cuptiActivityGetNumDroppedRecords(void *, uint32_t, size_t *Dropped) {
 
 int cuptiGetResultString(int, const char **Text) {
   *Text = "CUPTI_ERROR_INSUFFICIENT_PRIVILEGES";
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// The range profiler
+//===----------------------------------------------------------------------===//
+
+static constexpr CUptiResult InvalidOperation = 7;
+
+int cuptiProfilerInitialize(ProfilerParams *) {
+  if (getenv("MNEME_EMULATED_NO_CUPTI"))
+    return CUPTI_ERROR_INSUFFICIENT_PRIVILEGES;
+  const char *Result = getenv("MNEME_EMULATED_PROFILER");
+  return Result ? atoi(Result) : 0;
+}
+
+int cuptiDeviceGetChipName(ChipNameParams *P) {
+  P->Name = "GH100";
+  return 0;
+}
+
+int cuptiProfilerGetCounterAvailability(AvailabilityParams *) {
+  return InvalidOperation;
+}
+
+int cuptiProfilerHostInitialize(HostInitializeParams *P) {
+  P->Host = reinterpret_cast<HostObject *>(new MetricList);
+  return 0;
+}
+
+int cuptiProfilerHostDeinitialize(HostParams *P) {
+  delete reinterpret_cast<MetricList *>(P->Host);
+  return 0;
+}
+
+int cuptiProfilerHostConfigAddMetrics(AddMetricsParams *P) {
+  const char *Unknown = getenv("MNEME_EMULATED_NO_METRICS");
+  auto *List = reinterpret_cast<MetricList *>(P->Host);
+  for (size_t I = 0; I != P->Count; ++I) {
+    if (Unknown && llvm::is_contained(llvm::split(Unknown, ','), P->Names[I]))
+      return CUPTI_ERROR_INVALID_METRIC_NAME;
+    List->Names.push_back(P->Names[I]);
+  }
+  return 0;
+}
+
+int cuptiProfilerHostGetConfigImageSize(ConfigSizeParams *P) {
+  P->ImageSize = sizeof(size_t);
+  return 0;
+}
+
+int cuptiProfilerHostGetConfigImage(ConfigImageParams *P) {
+  size_t Passes = (reinterpret_cast<MetricList *>(P->Host)->Names.size() +
+                   CounterState::PerPass - 1) /
+                  CounterState::PerPass;
+  memcpy(P->Image, &Passes, sizeof(Passes));
+  return 0;
+}
+
+int cuptiProfilerHostGetNumOfPasses(NumPassesParams *P) {
+  memcpy(&P->Passes, P->Image, sizeof(P->Passes));
+  return 0;
+}
+
+int cuptiRangeProfilerEnable(RangeEnableParams *P) {
+  // One user at a time.
+  if (profiler().IsEnabled)
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  P->Range = reinterpret_cast<RangeObject *>(&counters());
+  return 0;
+}
+
+int cuptiRangeProfilerDisable(RangeParams *) { return 0; }
+
+int cuptiRangeProfilerGetCounterDataSize(DataSizeParams *P) {
+  P->DataSize = 64;
+  return 0;
+}
+
+int cuptiRangeProfilerCounterDataImageInitialize(DataInitializeParams *) {
+  return 0;
+}
+
+int cuptiRangeProfilerSetConfig(RangeConfigParams *P) {
+  if (P->RangeMode != CUPTI_UserRange || P->ReplayMode != CUPTI_UserReplay)
+    return InvalidOperation;
+  memcpy(&counters().Passes, P->Config, sizeof(size_t));
+  counters().DonePasses = 0;
+  return 0;
+}
+
+int cuptiRangeProfilerStart(RangeParams *) {
+  CounterState &C = counters();
+  if (C.HasRange || C.DonePasses == C.Passes)
+    return InvalidOperation;
+  C.LaunchesInRange = 0;
+  return 0;
+}
+
+int cuptiRangeProfilerPushRange(PushRangeParams *) {
+  std::lock_guard<std::mutex> Guard(profiler().Lock);
+  counters().IsInRange = counters().HasRange = true;
+  return 0;
+}
+
+int cuptiRangeProfilerPopRange(RangeParams *) {
+  std::lock_guard<std::mutex> Guard(profiler().Lock);
+  counters().IsInRange = false;
+  // Memory kernels would be counted, too.
+  return counters().LaunchesInRange == 1 ? 0 : InvalidOperation;
+}
+
+int cuptiRangeProfilerStop(StopParams *P) {
+  CounterState &C = counters();
+  if (!std::exchange(C.HasRange, false))
+    return InvalidOperation;
+  P->AllPassesSubmitted = ++C.DonePasses == C.Passes;
+  return 0;
+}
+
+int cuptiRangeProfilerDecodeData(DecodeParams *) {
+  return counters().DonePasses == counters().Passes ? 0 : InvalidOperation;
+}
+
+int cuptiProfilerHostEvaluateToGpuValues(EvaluateParams *P) {
+  for (size_t I = 0; I != P->Count; ++I)
+    P->Values[I] = counters().evaluate(P->Names[I]);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// NVML
+//===----------------------------------------------------------------------===//
+
+int nvmlInit_v2() { return 0; }
+int nvmlDeviceGetHandleByUUID(const char *, void **Device) {
+  *Device = &counters();
+  return 0;
+}
+int nvmlDeviceGetTemperature(void *, int, unsigned *Value) {
+  *Value = 40;
+  return 0;
+}
+int nvmlDeviceGetPowerUsage(void *, unsigned *Milliwatts) {
+  *Milliwatts = 100000;
+  return 0;
+}
+int nvmlDeviceGetClockInfo(void *, int, unsigned *MHz) {
+  *MHz = 1000;
+  return 0;
+}
+int nvmlDeviceGetTotalEnergyConsumption(void *,
+                                        unsigned long long *Millijoules) {
+  if (getenv("MNEME_EMULATED_NO_ENERGY"))
+    return 3; // NVML_ERROR_NOT_SUPPORTED
+  *Millijoules = 2000 * counters().Launches + ++counters().Readings;
   return 0;
 }
 }

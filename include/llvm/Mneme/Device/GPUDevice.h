@@ -17,6 +17,8 @@
 #define LLVM_MNEME_DEVICE_GPUDEVICE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Config/Counters.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Runtime/MemoryKernels.h"
 #include <vector>
@@ -59,6 +61,13 @@ struct GPUKernelInfo {
   uint64_t SharedBytes = 0; ///< Static.
   uint64_t ConstantBytes = 0;
   unsigned MaxThreads = 0; ///< Per block.
+};
+
+/// Hardware counters of a launch.
+struct CounterReading {
+  StringMap<double> Values; ///< In the unit of Counters.def.
+  std::string Problem; ///< Why counters are missing, with a fix; empty: none is.
+  unsigned Passes = 0; ///< Launches that were needed.
 };
 
 /// A set of copies to perform repeatedly.
@@ -104,6 +113,21 @@ public:
              ArrayRef<void *> Args, unsigned Count,
              function_ref<Error()> Prepare, std::vector<double> &Nanoseconds);
 
+  /// Reads the hardware counters of \p Counters, except the energy, in several
+  /// launches, each after the work that \p Prepare enqueues. A failed launch
+  /// determines the outcome. If counters cannot be read, sets the problem in
+  /// \p Reading.
+  virtual Expected<LaunchOutcome>
+  count(DeviceKernel &Kernel, const LaunchConfig &Config,
+        ArrayRef<void *> Args, const CounterSet &Counters,
+        function_ref<Error()> Prepare, CounterReading &Reading);
+  /// Fails if count() cannot read all of \p Counters, or readEnergy() the
+  /// energy, with the reason and a fix.
+  virtual Error checkCounters(const CounterSet &Counters);
+  /// Returns the energy in joules that the GPU has used since the driver was
+  /// loaded, which is updated ten times a second; unset if it is unknown.
+  virtual std::optional<double> readEnergy() { return std::nullopt; }
+
   //===--- Memory outside the arena ---------------------------------------===//
 
   /// Returns the bytes available to allocate().
@@ -121,6 +145,9 @@ public:
   virtual Error copy(CopyPlan &Plan) = 0;
   /// Overwrites the last-level cache.
   virtual Error flushCache() = 0;
+  /// The same, and writes modified lines to memory, which would otherwise count
+  /// as bytes that the next kernel writes.
+  virtual Error cleanCache() { return flushCache(); }
   virtual Error synchronize() = 0;
 
   //===--- Synchronous work -----------------------------------------------===//
@@ -142,6 +169,19 @@ public:
   /// returns 0 if that is impossible.
   virtual Expected<double> measureClock() = 0;
 };
+
+inline Error GPUDevice::checkCounters(const CounterSet &Counters) {
+  return Counters.empty() ? Error::success()
+                          : createStringError("this device has no counters");
+}
+
+inline Expected<LaunchOutcome>
+GPUDevice::count(DeviceKernel &, const LaunchConfig &, ArrayRef<void *>,
+                 const CounterSet &Counters, function_ref<Error()>,
+                 CounterReading &Reading) {
+  Reading.Problem = toString(checkCounters(Counters));
+  return LaunchOutcome();
+}
 
 inline Expected<LaunchOutcome>
 GPUDevice::launchMany(DeviceKernel &Kernel, const LaunchConfig &Config,

@@ -227,6 +227,25 @@ struct Metrics {
   }
 };
 
+/// A value of --counters.
+struct CounterNames {
+  using Type = CounterSet;
+  static bool read(const json::Value &V, CounterSet &Out, json::Path P);
+  static json::Value write(const CounterSet &V) { return V.print(); }
+  static std::string describe() { return "text, as for --counters"; }
+};
+
+/// Values of hardware counters in several launches, by name.
+struct CounterValues {
+  using Type = CounterSamples;
+  static bool read(const json::Value &V, CounterSamples &Out, json::Path P);
+  static json::Value write(const CounterSamples &V);
+  static std::string describe() {
+    return "object of lists of at most 64 numbers, 0 to 1e18, by the name of a "
+           "counter";
+  }
+};
+
 /// Limits, by device.
 struct Limits {
   using Type = StringMap<double>;
@@ -309,6 +328,7 @@ using RecordOptions = ListOf<Records, 4096>;
 using Paths = ListOf<Path, 256>;
 using Numbers = ListOf<Number, 16384>;
 using Hashes = ListOf<Hash, MaxCompared>;
+using CounterLists = ListOf<CounterValues, MaxCompared>;
 using Samples = ListOf<Sample, MaxSamples>;
 /// Their total is limited by the size of a message.
 using SampleLists = ListOf<Samples, MaxCompared>;

@@ -102,6 +102,10 @@ struct ReplayOptions : KernelConfig {
   std::string Peaks; ///< File with the device's peaks; empty: measured.
   std::optional<CacheMode> Cache; ///< Unset: Cold on a GPU, Warm on the host.
   GPUTimer Timer = GPUTimer::Auto;
+  /// Hardware counters to read after the measurement.
+  CounterSet Counters;
+  /// The same, of each variant that ReplaySession::compare() measures.
+  CounterSet PairedCounters;
   Baseline Compared = Baseline::None;
   /// The application's file for Baseline::App; empty: CompareWithApp.
   std::string App;

@@ -162,6 +162,7 @@ struct ReplayResult {
   std::string ImageDigest;
   std::string Assembler; ///< The build of ptxas used; may be empty.
   std::optional<Measurement> Measured;
+  CounterReading Counters; ///< ReplayOptions::Counters.
   std::optional<BaselineResult> Compared;
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App; ///< If requested.
@@ -249,6 +250,12 @@ public:
                                      unsigned Count,
                                      function_ref<Error()> Prepare,
                                      std::vector<double> &Nanoseconds);
+  /// Calls GPUDevice::count(). \p Prepare may call restore().
+  Expected<LaunchOutcome> count(DeviceKernel &Kernel,
+                                const LaunchConfig &Config,
+                                const CounterSet &Counters,
+                                function_ref<Error()> Prepare,
+                                CounterReading &Reading);
   /// Returns the number of launches, including each one of launchMany().
   uint64_t numLaunches() const { return NumLaunches; }
   /// Compares all recorded memory with the outcome of the recorded launch. Also
@@ -313,6 +320,7 @@ private:
   BumpPtrAllocator ArgBytes;
   SmallVector<void *, 16> Args; ///< In it; empty before the first launch.
 
+  Error prepareOne(function_ref<Error()> Prepare);
   void findPadding();
   std::vector<char> makePadding(const Padding &P) const;
   Error fillPadding();

@@ -35,6 +35,10 @@ struct PairedResult {
   std::optional<size_t> Failed;
   Verdict V = Verdict::NotVerified; ///< Verdict of Failed, otherwise the worst.
   std::string Error;
+  /// Of ReplayOptions::PairedCounters, one per variant; value I of each is from
+  /// round I. Empty if none were wanted or could be read.
+  std::vector<CounterSamples> Counters;
+  std::string CounterProblem; ///< Why counters are missing; empty: none is.
 };
 
 class MeasuredKernel;
@@ -171,6 +175,8 @@ private:
   Expected<PairedResult> measurePaired(ArrayRef<Contestant> Contestants,
                                        unsigned Rounds, uint64_t Seed,
                                        StageFn Report);
+  Error countPaired(ArrayRef<std::unique_ptr<MeasuredKernel>> MeasuredKernels,
+                    const CounterSet &Counters, PairedResult &Result);
   Error choosePoison(StageFn Report);
   bool wantsBound() const;
   Error findBound(StageFn Report);

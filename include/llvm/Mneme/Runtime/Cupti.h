@@ -79,6 +79,12 @@ struct CuptiFunctions {
   std::string describe(CUptiResult R) const;
 };
 
+/// Opens CUPTI, which may be in a folder of the CUDA toolkit. Returns null if
+/// there is none.
+void *openCupti();
+/// Returns the error if openCupti() fails.
+const char *describeMissingCupti();
+
 } // namespace cupti
 
 #endif // LLVM_MNEME_RUNTIME_CUPTI_H

@@ -18,6 +18,7 @@
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/Mneme/Config/Counters.h"
 #include "llvm/Mneme/Source/Diagnostics.h"
 #include "llvm/Mneme/Study/Trial.h"
 #include "llvm/Support/Error.h"
@@ -57,6 +58,8 @@ struct EvaluationRequest {
   /// Measure with the other state of the cache than the evaluator's: only on a
   /// GPU.
   bool OtherCache = false;
+  /// In a comparison, also read hardware counters.
+  bool Counters = false;
   /// Run only on this Evaluation::Device; WorkerLost if it is gone. Empty:
   /// any device.
   std::string Device;
@@ -106,6 +109,9 @@ struct PairedEvaluation {
   /// round I.
   std::vector<std::vector<double>> Samples;
   std::vector<std::string> CodeHashes; ///< Of each configuration's machine code.
+  /// One per configuration; empty if none were wanted or could be read.
+  std::vector<CounterSamples> Counters;
+  std::string CounterProblem; ///< Why counters are missing; empty: none is.
   std::string Worker;
   std::string Device; ///< As in Evaluation.
 

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_STUDY_OUTCOME_H
 #define LLVM_MNEME_STUDY_OUTCOME_H
 
+#include "llvm/Mneme/Config/Counters.h"
 #include "llvm/Mneme/Study/Trial.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include <map>
@@ -71,6 +72,10 @@ struct RetestedTrial {
   double Nanoseconds = 0, BaselineNanoseconds = 0; ///< Medians of instance 0.
   /// Nanoseconds of instance 0, in pairs.
   std::vector<double> Samples, BaselineSamples;
+  /// Hardware counters of instance 0 that differ from the baseline's by more
+  /// than the noise, and why counters are missing; if they were wanted.
+  std::vector<CounterChange> Counters;
+  std::string CounterProblem;
   std::string Device;         ///< Evaluation::Device of instance 0.
   FailureKind Failure;        ///< None if the re-test succeeded.
   std::string Error;
@@ -152,6 +157,8 @@ struct Explanation {
   unsigned Measured = 0;           ///< Evaluations that were not duplicates.
   StringMap<double> Before, After; ///< Metrics of the baseline and the smallest
                                    ///< change.
+  /// Hardware counters that differ between both by more than the noise.
+  std::vector<CounterChange> Counters;
 };
 
 enum class StudyEnd {

@@ -47,6 +47,7 @@ struct TestSetting {
   /// too. Empty: none.
   std::string OtherCache = {};
   bool InOtherCache = false; ///< Measure in it.
+  bool ReadCounters = false; ///< Also compare hardware counters.
   /// The steadySeconds() after which no further candidate is confirmed; 0:
   /// none.
   double Deadline = 0;

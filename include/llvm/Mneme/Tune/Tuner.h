@@ -79,6 +79,7 @@ struct TunerOptions {
   /// The minimum effect of a winner, as a fraction of the baseline's time.
   double MinEffect = DefaultMinEffect;
   unsigned ExplainLimit = 200; ///< Evaluations; 0: no explanation.
+  bool ReadCounters = false; ///< The explanation compares hardware counters.
 
   /// The number of interrupts by the user: 1 ends the search, 2 also ends the
   /// final test. May be null.
