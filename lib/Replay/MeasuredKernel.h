@@ -45,8 +45,8 @@ public:
   Expected<bool> sampleMany(unsigned Count, unsigned Repeat,
                             std::vector<double> &Nanoseconds) override;
 
-  /// Reads hardware counters in further launches, each from the recorded memory,
-  /// and the energy.
+  /// Reads hardware counters in further launches, each from the recorded
+  /// memory, and the energy.
   Error count(const CounterSet &Counters, CounterReading &Reading);
 
   /// Launches again after a mismatch to check whether the result is

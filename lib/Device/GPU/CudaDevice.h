@@ -138,12 +138,10 @@ public:
   Error synchronize() override;
 
   // Counters
-  Expected<LaunchOutcome> count(DeviceKernel &Kernel,
-                                const LaunchConfig &Config,
-                                ArrayRef<void *> Args,
-                                const CounterSet &Counters,
-                                function_ref<Error()> Prepare,
-                                CounterReading &Reading) override;
+  Expected<LaunchOutcome>
+  count(DeviceKernel &Kernel, const LaunchConfig &Config, ArrayRef<void *> Args,
+        const CounterSet &Counters, function_ref<Error()> Prepare,
+        CounterReading &Reading) override;
   Error checkCounters(const CounterSet &Counters) override;
   std::optional<double> readEnergy() override {
     return readNvmlEnergy(Info.UUID);
@@ -314,7 +312,7 @@ private:
   uint64_t FilledBytes = 0; ///< Of that slot.
   uint64_t Scratch = 0, ScratchSize = 0;
   uint64_t FlushArea = 0;
-  uint64_t CleanArea = 0; ///< For reading; twice as large.
+  uint64_t CleanArea = 0;    ///< For reading; twice as large.
   uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
   std::unique_ptr<CounterProfiler> Profiler; ///< Null until count().
   bool IsCounting = false;                   ///< The next launch is a pass.

@@ -48,9 +48,9 @@ struct CounterChange {
   double Before = 0, After = 0; ///< Medians.
 };
 
-/// Returns the counters that changed by more than the noise, in the order of the
-/// table: all values of one kernel are beyond all values of the other, and the
-/// medians differ by at least 2 % (and by one percentage point).
+/// Returns the counters that changed by more than the noise, in the order of
+/// the table: all values of one kernel are beyond all values of the other, and
+/// the medians differ by at least 2 % (and by one percentage point).
 std::vector<CounterChange> findCounterChanges(const CounterSamples &Before,
                                               const CounterSamples &After);
 /// Returns "dram_read_bytes 2.1 GB -> 1.05 GB".

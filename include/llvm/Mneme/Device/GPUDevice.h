@@ -66,7 +66,8 @@ struct GPUKernelInfo {
 /// Hardware counters of a launch.
 struct CounterReading {
   StringMap<double> Values; ///< In the unit of Counters.def.
-  std::string Problem; ///< Why counters are missing, with a fix; empty: none is.
+  /// Why counters are missing, with a fix; empty: none is.
+  std::string Problem;
   unsigned Passes = 0; ///< Launches that were needed.
 };
 
@@ -118,9 +119,9 @@ public:
   /// determines the outcome. If counters cannot be read, sets the problem in
   /// \p Reading.
   virtual Expected<LaunchOutcome>
-  count(DeviceKernel &Kernel, const LaunchConfig &Config,
-        ArrayRef<void *> Args, const CounterSet &Counters,
-        function_ref<Error()> Prepare, CounterReading &Reading);
+  count(DeviceKernel &Kernel, const LaunchConfig &Config, ArrayRef<void *> Args,
+        const CounterSet &Counters, function_ref<Error()> Prepare,
+        CounterReading &Reading);
   /// Fails if count() cannot read all of \p Counters, or readEnergy() the
   /// energy, with the reason and a fix.
   virtual Error checkCounters(const CounterSet &Counters);
