@@ -139,7 +139,9 @@ WorkCounts mneme::countWork(const Instruction &I) {
   } else if (const Value *P = getLoadStorePointerOperand(&I);
              P &&
              P->getType()->getPointerAddressSpace() == SharedAddressSpace) {
-    add(W, WorkKind::Shared, DL.getTypeStoreSize(getLoadStoreType(&I)));
+    // LLVM 19's function takes no constant value.
+    Type *T = getLoadStoreType(const_cast<Instruction *>(&I));
+    add(W, WorkKind::Shared, DL.getTypeStoreSize(T));
   }
   return W;
 }
