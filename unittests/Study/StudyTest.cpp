@@ -7,6 +7,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "StudyBuilder.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Testing/Support/Error.h"
 #include "gtest/gtest.h"
 
@@ -59,11 +61,14 @@ TEST(StudyTest, TypesOfParameters) {
 }
 
 struct Mistake {
-  const char *Error;
+  std::string Error;
   void (*Make)(Study &);
 };
 
 TEST(StudyTest, Mistakes) {
+  std::vector<StringRef> Metrics;
+  for (const MetricInfo &M : getMetricInfos())
+    Metrics.push_back(M.Name);
   const Mistake Mistakes[] = {
       // Names.
       {"parameter '': it has no name",
@@ -193,9 +198,7 @@ TEST(StudyTest, Mistakes) {
        [](Study &S) { S.Objectives[1].Metric = "time"; }},
       {"there is no metric 'tine'; did you mean 'time'?",
        [](Study &S) { S.Objectives[0].Metric = "tine"; }},
-      {"there is no metric 'beauty'; there are: time, reg_usage, spills, "
-       "local_mem_usage, shared_mem_usage, obj_size, code_size, "
-       "compile_time, occupancy",
+      {"there is no metric 'beauty'; there are: " + join(Metrics, ", "),
        [](Study &S) { S.Objectives[0].Metric = "beauty"; }},
   };
   for (const Mistake &M : Mistakes) {
