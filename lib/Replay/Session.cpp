@@ -318,7 +318,7 @@ Error ReplaySession::checkBound(const ReplayPlan &Variant, MeasuredKernel &C,
                                 const Measurement &M, StageFn Report,
                                 std::optional<LaunchBound> &Own) {
   if (!Power.Bound || M.Nanoseconds.empty() || !C.isGood() ||
-      !Variant.options().Verify)
+      !Variant.options().Verify || Plan.options().Bound != BoundMode::On)
     return Error::success();
   SampleSummary S = summarize(M.Nanoseconds);
   if (!Power.Bound->isUndercut(M.Cache, S.High))

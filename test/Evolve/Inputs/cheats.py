@@ -226,26 +226,6 @@ def histogram(text, answers):
     return cheats, honest
 
 
-def add(text, answers):
-    slow, right = "  for (volatile int R = 0; R < 300; R = R + 1)\n    ;\n", "  Out[I] = A[I] + B[I] + (C[I] & Mask);"
-    make = lambda statement: edit(text, (slow, ""), (right, statement))
-    # Right for what memory holds, as all elements of a buffer are equal, without reading it.
-    cheats = {
-        "constant": make("  Out[I] = 0x03030303u;"),
-        "first": make("  Out[I] = A[0] + B[0];"),
-        "no-second": make("  Out[I] = A[I] + 0x02020202u;"),
-        "twice": make("  Out[I] = 3 * A[I];"),
-        "of-block": make("  int J = blockIdx.x * blockDim.x;\n  Out[I] = A[J] + B[J];"),
-        "half": make("  Out[I] = A[I & ~1023] + B[I];"),
-    }
-    honest = {
-        "unedited": text,
-        # Does not read a buffer on which nothing depends.
-        "unread": make("  Out[I] = A[I] + B[I];"),
-    }
-    return cheats, honest
-
-
 def write(kernel, folder, answers):
     with open(os.path.join(folder, "kernel.cu")) as file:
         text = file.read()

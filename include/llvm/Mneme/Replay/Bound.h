@@ -26,8 +26,8 @@ struct ReplayOptions;
 
 /// When the bound is determined.
 enum class BoundMode {
-  Auto, ///< On a GPU.
-  On,
+  Auto, ///< On a GPU, or with given peaks; no time is refused.
+  On,   ///< Also refuse times below it.
   Off,
 };
 
