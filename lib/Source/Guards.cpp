@@ -27,6 +27,7 @@
 #include "llvm/Mneme/IRUtils/AsmAccess.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/RunPasses.h"
+#include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Support/AtomicOrdering.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <map>
@@ -171,11 +172,6 @@ static StringRef explainState(const GlobalVariable &G) {
 
 static bool isCalled(const Function &F) {
   return any_of(F.users(), [](const User *U) { return isa<CallBase>(U); });
-}
-
-static bool isKernel(const Function &F) {
-  return is_contained({CallingConv::PTX_Kernel, CallingConv::AMDGPU_KERNEL},
-                      F.getCallingConv());
 }
 
 Contents::Contents(const Module &M) {
