@@ -188,9 +188,13 @@ first:
   %other.at = add i64 %mark.at, {0}
   %other = inttoptr i64 %other.at to ptr addrspace(1)
   %is.unwritten = icmp eq i8 %writer, 0
-  %bit = select i1 %is.unwritten, i8 1, i8 2
+  br i1 %is.unwritten, label %unwritten, label %shared
+unwritten: ; most reads: a store is cheaper than an update
+  store volatile i8 1, ptr addrspace(1) %other
+  br label %noted
+shared:
   %bits = load volatile i8, ptr addrspace(1) %other
-  %bits.new = or i8 %bits, %bit
+  %bits.new = or i8 %bits, 2
   store volatile i8 %bits.new, ptr addrspace(1) %other
   br label %noted
 )";
