@@ -366,13 +366,9 @@ Expected<bool> MeasuredKernel::sampleBatch(unsigned Count, unsigned Repeat,
 Error MeasuredKernel::count(const CounterSet &Counters,
                             CounterReading &Reading) {
   GPUDevice *GPU = D.asGPU();
-  CounterSet OfLaunches;
-  bool WantsEnergy = false;
-  for (const CounterInfo *C : Counters.list())
-    if (C->Group == CounterGroup::Energy)
-      WantsEnergy = true;
-    else
-      OfLaunches.add(*C);
+  size_t OfEnergy = count_if(Counters.list(), [](const CounterInfo *C) {
+    return C->Group == CounterGroup::Energy;
+  });
   Config.Repeat = 1;
   auto Prepare = [&]() -> Error {
     Report(ReplayStage::Launch);
@@ -380,15 +376,15 @@ Error MeasuredKernel::count(const CounterSet &Counters,
       return E;
     return Cache == CacheMode::Cold ? GPU->cleanCache() : Error::success();
   };
-  if (!OfLaunches.empty()) {
+  if (OfEnergy != Counters.list().size()) {
     Expected<LaunchOutcome> Outcome =
-        Memory.count(*Kernel, Config, OfLaunches, Prepare, Reading);
+        Memory.count(*Kernel, Config, Counters, Prepare, Reading);
     if (!Outcome)
       return Outcome.takeError();
     if (!noteOutcome(*Outcome))
       return Error::success();
   }
-  return WantsEnergy ? measureEnergy(Reading) : Error::success();
+  return OfEnergy ? measureEnergy(Reading) : Error::success();
 }
 
 /// Launches, or only restores memory, until NVML has counted the energy of
