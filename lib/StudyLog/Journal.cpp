@@ -808,25 +808,38 @@ static JournalHeader makeJournalHeader(const OptunaStudy &S) {
   return H;
 }
 
-Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
-                                                 bool SkipsDamaged) {
+/// Reads the lines of a journal, or only those before the first trial. Fails on
+/// a damaged line, unless \p FirstDamaged takes the number of the first one.
+static Error readLines(StringRef Path, OptunaLog &Log, bool HeaderOnly,
+                       unsigned *FirstDamaged = nullptr) {
   Expected<std::unique_ptr<MemoryBuffer>> Buffer =
       readFile(Path, MaxJournalFile);
   if (!Buffer)
     return Buffer.takeError();
-  OptunaLog Log;
-  unsigned Line = 0, FirstDamaged = 0;
+  unsigned Line = 0;
   for (StringRef Text = (*Buffer)->getBuffer(); Text.contains('\n');) {
     StringRef First;
     std::tie(First, Text) = Text.split('\n');
     ++Line;
     Error E = Log.apply(First);
-    if (E && !SkipsDamaged)
-      return damagedLine(Path, Line, toString(std::move(E)));
     if (E && !FirstDamaged)
-      FirstDamaged = Line;
+      return damagedLine(Path, Line, toString(std::move(E)));
+    if (E && !*FirstDamaged)
+      *FirstDamaged = Line;
     consumeError(std::move(E));
+    if (HeaderOnly && !Log.Trials.empty())
+      break;
   }
+  return Error::success();
+}
+
+Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
+                                                 bool SkipsDamaged) {
+  OptunaLog Log;
+  unsigned FirstDamaged = 0;
+  if (Error E = readLines(Path, Log, /*HeaderOnly=*/false,
+                          SkipsDamaged ? &FirstDamaged : nullptr))
+    return std::move(E);
   const OptunaStudy *S = findOwnStudy(Log);
   if (!S && FirstDamaged)
     return createStringError(Path + ":" + Twine(FirstDamaged) +
@@ -839,22 +852,9 @@ Expected<JournalHeader> mneme::readJournalHeader(StringRef Path,
 
 Expected<FinishedStudy> mneme::readFinishedStudy(StringRef Path,
                                                  bool HeaderOnly) {
-  Expected<std::unique_ptr<MemoryBuffer>> Buffer =
-      readFile(Path, MaxJournalFile);
-  if (!Buffer)
-    return Buffer.takeError();
   OptunaLog Log;
-  unsigned Line = 0;
-  for (StringRef Text = (*Buffer)->getBuffer(); Text.contains('\n');) {
-    StringRef First;
-    std::tie(First, Text) = Text.split('\n');
-    ++Line;
-    if (Error E = Log.apply(First))
-      return damagedLine(Path, Line, toString(std::move(E)));
-    // The header comes first.
-    if (HeaderOnly && !Log.Trials.empty())
-      break;
-  }
+  if (Error E = readLines(Path, Log, HeaderOnly))
+    return std::move(E);
   const OptunaStudy *S = findOwnStudy(Log);
   if (!S)
     return createFileError(Path, createStringError("not a study of Mneme"));
