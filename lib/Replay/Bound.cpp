@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Replay/Bound.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -79,17 +80,6 @@ StringRef LaunchBound::limiter(CacheMode Cache, double Nanoseconds) const {
 
 bool LaunchBound::isUndercut(CacheMode Cache, double Nanoseconds) const {
   return Nanoseconds * PeakError < nanoseconds(Cache);
-}
-
-std::string mneme::formatSeconds(double S) {
-  const char *Unit = "s";
-  for (const char *Smaller : {"ms", "us", "ns"}) {
-    if (S >= 1 || S == 0)
-      break;
-    S *= 1000;
-    Unit = Smaller;
-  }
-  return formatv("{0} {1}", formatv("{0:f2}", S), Unit).str();
 }
 
 /// Returns "4.19 TB/s" for bytes per nanosecond.

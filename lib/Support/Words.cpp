@@ -84,3 +84,14 @@ std::string mneme::formatBytes(uint64_t Bytes) {
     Value /= 1024;
   return formatv(Unit ? "{0:f1} {1}" : "{0:f0} {1}", Value, Units[Unit]).str();
 }
+
+std::string mneme::formatSeconds(double S) {
+  const char *Unit = "s";
+  for (const char *Smaller : {"ms", "us", "ns"}) {
+    if (S >= 1 || S == 0)
+      break;
+    S *= 1000;
+    Unit = Smaller;
+  }
+  return formatv("{0} {1}", formatv("{0:f2}", S), Unit).str();
+}

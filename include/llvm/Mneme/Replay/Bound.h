@@ -93,8 +93,6 @@ struct LaunchBound {
 json::Value toJSON(const LaunchBound &B);
 bool fromJSON(const json::Value &V, LaunchBound &B, json::Path P);
 
-/// Returns "12.30 us".
-std::string formatSeconds(double Seconds);
 /// Returns "4194304 B read and 4194304 B written, DRAM at 4.21 TB/s".
 std::string describeBound(const LaunchBound &B, CacheMode Cache);
 

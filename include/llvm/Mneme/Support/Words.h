@@ -47,6 +47,8 @@ std::string formatDims(const Dim3 &D);
 std::string formatCount(uint64_t Number, StringRef Noun);
 /// Returns "512 B", "1.5 MiB".
 std::string formatBytes(uint64_t Bytes);
+/// Returns "12.30 us".
+std::string formatSeconds(double Seconds);
 
 } // namespace mneme
 } // namespace llvm
