@@ -10,7 +10,7 @@
 #include "LocalFarm.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Replay/Config.h"
-#include "llvm/Mneme/Support/CacheFolder.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <poll.h>
 #include <unistd.h>

@@ -15,6 +15,7 @@
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/StudyLog/Journal.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -223,9 +224,8 @@ std::string mneme::getDefaultStudyStore() {
   if (std::optional<std::string> Store =
           sys::Process::GetEnv("MNEME_STUDY_STORE"))
     return *Store == "off" ? "" : *Store;
-  std::optional<std::string> State = sys::Process::GetEnv("XDG_STATE_HOME");
   SmallString<128> Path;
-  if (State && sys::path::is_absolute(*State))
+  if (std::optional<std::string> State = getUserFolder("XDG_STATE_HOME"))
     Path = *State;
   else if (sys::path::home_directory(Path))
     sys::path::append(Path, ".local", "state");

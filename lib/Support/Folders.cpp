@@ -13,6 +13,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
 #include <atomic>
 #include <csignal>
 #include <cstdlib>
@@ -396,4 +397,21 @@ Error mneme::makeOwnFolder(StringRef Dir, bool Secret) {
   if (S.st_mode & (S_IWGRP | S_IWOTH))
     return Refuse("other users can write to it");
   return Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// The user's folders
+//===----------------------------------------------------------------------===//
+
+std::optional<std::string> mneme::getUserFolder(StringRef Variable) {
+  std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
+  return Folder && sys::path::is_absolute(*Folder) ? Folder : std::nullopt;
+}
+
+std::string mneme::getDefaultCacheDir() {
+  if (std::optional<std::string> Folder = getUserFolder("XDG_CACHE_HOME"))
+    return pathIn(*Folder, "mneme");
+  SmallString<128> Temporary;
+  sys::path::system_temp_directory(/*ErasedOnReboot=*/true, Temporary);
+  return pathIn(Temporary, "mneme-" + std::to_string(::getuid()));
 }

@@ -19,6 +19,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -114,6 +115,14 @@ private:
 /// folder, not a symbolic link, owned by this user and not writable for others.
 /// With \p Secret, others cannot read the contents of a new folder.
 Error makeOwnFolder(StringRef Dir, bool Secret = false);
+
+/// Returns the folder in an environment variable such as XDG_CACHE_HOME, which
+/// must be absolute by the specification; unset otherwise.
+std::optional<std::string> getUserFolder(StringRef Variable);
+
+/// Returns the default folder for files that are kept between runs: below
+/// XDG_CACHE_HOME, or where temporary files are.
+std::string getDefaultCacheDir();
 
 } // namespace mneme
 } // namespace llvm
