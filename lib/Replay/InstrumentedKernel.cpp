@@ -94,9 +94,7 @@ Error InstrumentedKernel::launch(function_ref<Error()> Prepare) {
   if (Outcome->Status == LaunchStatus::Ok)
     return Error::success();
   Memory.markAllDirty();
-  return createStringError(Outcome->Message.empty()
-                               ? getLaunchStatusName(Outcome->Status).str()
-                               : Outcome->Message);
+  return createStringError(Outcome->describe());
 }
 
 //===----------------------------------------------------------------------===//
@@ -137,18 +135,32 @@ Error AccessMarks::turnOff() {
 }
 
 namespace {
-/// Counts the sectors of memory with an access. Bytes come in the order of
-/// their addresses.
+/// Counts the sectors of memory with a mark in some bits. Pieces come in the
+/// order of their addresses, and may begin and end within a sector.
 class SectorCounter {
 public:
-  void add(uint64_t Address) {
-    uint64_t Sector = Address / SectorBytes;
-    Count += Sector != Last;
-    Last = Sector;
+  explicit SectorCounter(char Bits) : Bits(Bits) {}
+
+  void add(uint64_t Address, ArrayRef<char> Marks) {
+    while (!Marks.empty()) {
+      uint64_t Sector = Address / SectorBytes,
+               Bytes = std::min<uint64_t>(SectorBytes - Address % SectorBytes,
+                                          Marks.size());
+      char All = 0;
+      for (char Mark : Marks.take_front(Bytes))
+        All |= Mark;
+      if (All & Bits) {
+        Count += Sector != Last;
+        Last = Sector;
+      }
+      Address += Bytes;
+      Marks = Marks.drop_front(Bytes);
+    }
   }
   uint64_t bytes() const { return Count * SectorBytes; }
 
 private:
+  char Bits;
   uint64_t Count = 0, Last = ~uint64_t(0);
 };
 } // namespace
@@ -163,7 +175,8 @@ Expected<LaunchWork> AccessMarks::read(ReadFn Read) {
                                  .str());
   std::vector<char> Written, ReadFirst;
   uint64_t Mark = Memory.address() + ControlBytes, Distance = countBytes(Plan);
-  SectorCounter Reads, Writes;
+  // What another block wrote before it is read (bit 1) may come from a cache.
+  SectorCounter Reads(1), Writes('\xff');
   for (auto [I, R] : enumerate(Plan.state().regions())) {
     for (uint64_t Begin = 0; Begin < R.Info.Size; Begin += PieceBytes) {
       uint64_t Bytes = std::min(PieceBytes, R.Info.Size - Begin);
@@ -173,13 +186,8 @@ Expected<LaunchWork> AccessMarks::read(ReadFn Read) {
         return std::move(E);
       if (Error E = D.read(Mark + Begin + Distance, ReadFirst))
         return std::move(E);
-      for (uint64_t J = 0; J != Bytes; ++J) {
-        // What another block wrote before may come from a cache.
-        if (ReadFirst[J] & 1)
-          Reads.add(R.Info.Address + Begin + J);
-        if (Written[J])
-          Writes.add(R.Info.Address + Begin + J);
-      }
+      Reads.add(R.Info.Address + Begin, ReadFirst);
+      Writes.add(R.Info.Address + Begin, Written);
       if (Read)
         Read(I, Begin, Written, ReadFirst);
     }

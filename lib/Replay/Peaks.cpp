@@ -18,7 +18,6 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Runtime/ProbeKernels.h"
-#include "llvm/Mneme/Support/CacheFolder.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
@@ -167,10 +166,7 @@ Expected<double> Prober::time(DeviceKernel &Kernel, const Launch &L) {
   if (!Outcome)
     return Outcome.takeError();
   if (Outcome->Status != LaunchStatus::Ok)
-    return createStringError("a probe kernel fails: " +
-                             (Outcome->Message.empty()
-                                  ? getLaunchStatusName(Outcome->Status).str()
-                                  : Outcome->Message));
+    return createStringError("a probe kernel fails: " + Outcome->describe());
   if (!(Outcome->Nanoseconds > 0))
     return createStringError("the time of a probe kernel is not positive");
   return Outcome->Nanoseconds;
@@ -387,9 +383,8 @@ static std::string getPeaksPath(const DevicePeaks &P) {
   std::string Key = formatv("{0};{1};{2};{3};{4}", ProbeVersion, P.Device,
                             P.Driver, P.ClockMHz, P.CacheBytes)
                         .str();
-  SmallString<128> Path(getDefaultCacheDir());
-  sys::path::append(Path, "peaks-" + toHexString(digest128(Key)) + ".json");
-  return Path.str().str();
+  return pathIn(getDefaultCacheDir(),
+                "peaks-" + toHexString(digest128(Key)) + ".json");
 }
 
 Expected<DevicePeaks> mneme::findPeaks(Device &D, const ReplayOptions &O,

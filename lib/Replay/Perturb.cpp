@@ -252,8 +252,7 @@ Expected<std::string> Perturber::launch(const Memory &From,
   if (!Outcome)
     return Outcome.takeError();
   if (Outcome->Status != LaunchStatus::Ok)
-    return Outcome->Message.empty() ? getLaunchStatusName(Outcome->Status).str()
-                                    : Outcome->Message;
+    return Outcome->describe();
   To.resize(From.size());
   for (auto [Region, Bytes] : zip_equal(State.regions(), To)) {
     Bytes.resize(Region.Info.Size);

@@ -55,6 +55,10 @@ StringRef mneme::getLaunchStatusName(LaunchStatus S) {
   llvm_unreachable("unknown launch status");
 }
 
+std::string LaunchOutcome::describe() const {
+  return Message.empty() ? getLaunchStatusName(Status).str() : Message;
+}
+
 static constexpr StringLiteral ParallelName = "parallel",
                                SequentialName = "sequential",
                                ShuffledName = "shuffled", RandomName = "random";

@@ -52,6 +52,9 @@ struct LaunchOutcome {
   /// the mean.
   double Nanoseconds = 0;
   std::string Message; ///< For the user; empty if Ok.
+
+  /// Returns the message, or the name of the status if there is none.
+  std::string describe() const;
 };
 
 /// The order in which the host device runs blocks and threads.
