@@ -136,6 +136,11 @@ static cl::opt<unsigned>
            cl::desc("Launches between the verified and the timed ones. "
                     "Default: automatic on a GPU, 1 on the host"),
            cl::value_desc("n"), OfAll, cl::cat(MeasurementCat));
+static cl::opt<std::string>
+    Hot("hot",
+        cl::desc("Sample where the launch spends its time, and print the "
+                 "instructions of the IR with most samples (default: 10)"),
+        cl::value_desc("n"), cl::ValueOptional, cl::cat(MeasurementCat));
 static EnumOption<Baseline> Compared(
     "baseline",
     cl::desc("Measure a baseline in alternation with the kernel, "
@@ -218,6 +223,19 @@ static Error readIterations(ReplayOptions &O) {
   return Error::success();
 }
 
+static Error readHot(ReplayOptions &O) {
+  if (!Hot.getNumOccurrences())
+    return Error::success();
+  constexpr unsigned Default = 10;
+  O.Hot = Default;
+  if (!Hot.empty() && (StringRef(Hot).getAsInteger(10, O.Hot) || !O.Hot))
+    return createStringError("invalid --hot=" + Hot +
+                             ": must be a positive number");
+  if (NoExecute)
+    return createStringError("--hot and --no-execute are mutually exclusive");
+  return Error::success();
+}
+
 bool mneme::printsText() {
   return Format == OutputFormat::Default ? outs().is_displayed()
                                          : Format == OutputFormat::Text;
@@ -242,6 +260,8 @@ static Error readOptions(ReplayOptions &O) {
   if (Error E = readIterations(O))
     return E;
   setIfGiven(O.Warmup, Warmup);
+  if (Error E = readHot(O))
+    return E;
   O.Compared = Compared;
   O.App = App;
   if (Compared != Baseline::App && !App.empty() && !getServeCommand())
@@ -452,6 +472,13 @@ static Expected<int> runReplay(const ReplayPlan &Plan) {
                  Result->GPUFailure);
   if (!Result->Counters.Problem.empty())
     printNote("not all counters were read: " + Result->Counters.Problem);
+  if (Result->Hot && !Result->Hot->Problem.empty())
+    printNote("nothing was sampled: " + Result->Hot->Problem);
+  else if (Result->Hot &&
+           none_of(Result->Hot->Instructions,
+                   [](const HotInstruction &I) { return !I.Source.empty(); }))
+    printNote("the recorded IR has no debug locations: compile the application "
+              "with -gline-tables-only to see source lines");
   if (Result->Power.isVacuous() && Result->verified())
     printWarning(describePower(Result->Power));
   if (Error E = appendToDataset(Plan, *Result))

@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Transforms/Count.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
+#include "llvm/Mneme/Transforms/Number.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -142,6 +143,7 @@ struct PipelineContext {
     registerFillPass(PB);
     registerTracePass(PB);
     registerCountPass(PB);
+    registerNumberPass(PB);
     registerFaultPass(PB);
     registerClangPipelines(PB);
     return Error::success();

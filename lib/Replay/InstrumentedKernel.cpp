@@ -60,6 +60,10 @@ Error InstrumentedKernel::compile(ReplayOptions O, StringRef Pass) {
   // Instrumentation multiplies the code, and optimizing it takes longer than
   // running it once.
   O.Host.Finish = HostFinish::Min;
+  // What is written and compared is the code without instrumentation.
+  O.OutputIR = O.OutputAsm = O.OutputObject = O.OutputHostAsm = "";
+  O.CompareWithApp = "";
+  O.Instruments = {};
   Expected<std::unique_ptr<ReplayPlan>> Base =
       Plan.vary(O, /*WillCompile=*/false);
   if (!Base)
@@ -75,7 +79,18 @@ Error InstrumentedKernel::compile(ReplayOptions O, StringRef Pass) {
     return Code.takeError();
   if (Code->failed())
     return createStringError(Code->Error);
+  Image = Code->Image.Object;
   return D.load(Code->Image, Instrumented->globals()).moveInto(Kernel);
+}
+
+Expected<LaunchOutcome> InstrumentedKernel::sample(double Nanoseconds,
+                                                   PCReading &Reading) {
+  auto Prepare = [&]() -> Error {
+    Report();
+    return Memory.restore();
+  };
+  return Memory.sample(*Kernel, Instrumented->launch(), Image, Nanoseconds,
+                       Prepare, Reading);
 }
 
 Error InstrumentedKernel::launch(function_ref<Error()> Prepare) {

@@ -58,6 +58,10 @@ public:
   Error launch(function_ref<Error()> Prepare = nullptr);
   /// Returns the time of the last launch.
   double nanoseconds() const { return Nanoseconds; }
+  /// Samples launches of \p Nanoseconds (GPUDevice::sample()).
+  Expected<LaunchOutcome> sample(double Nanoseconds, PCReading &Reading);
+  /// Returns the code that runs.
+  StringRef image() const { return {Image.data(), Image.size()}; }
 
 private:
   const ReplayPlan &Plan;
@@ -67,6 +71,7 @@ private:
   double Nanoseconds = 0;
   std::unique_ptr<ReplayPlan> Instrumented;
   std::unique_ptr<DeviceKernel> Kernel;
+  SmallVector<char, 0> Image;
 };
 
 /// The marks of all recorded bytes (Transforms/Trace.h).

@@ -348,6 +348,7 @@ json::Value mneme::toJSON(const ReplayResult &R) {
       {"exec_time", json::Array(R.nanoseconds())},
       {"measurement", R.Measured},
       {"counters", countersToJSON(R.Counters)},
+      {"hot", R.Hot},
       {"baseline", R.Compared},
       {"gpu_id", R.GPU ? json::Value(R.GPU->Number) : json::Value(nullptr)},
       {"device", orNull(R.Device)},
@@ -399,7 +400,7 @@ bool mneme::fromJSON(const json::Value &V, ReplayResult &R, json::Path P) {
       !O.map("compared_launches", R.ComparedLaunches) ||
       !O.map("resources", R.Resources) || !O.map("compare_with_app", R.App) ||
       !O.map("verification", R.Buffers) || !O.map("stray_write", R.Stray) ||
-      !O.map("power", R.Power) ||
+      !O.map("power", R.Power) || !O.map("hot", R.Hot) ||
       !countersFromJSON(V.getAsObject()->get("counters"), R.Counters,
                         P.field("counters")))
     return false;
@@ -792,6 +793,8 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
   if (R.Compared)
     printBaseline(T, *R.Compared);
   printCounters(OS, R.Counters);
+  if (R.Hot)
+    print(*R.Hot, Plan.options().Hot, OS);
   if (!R.Buffers.empty())
     printBuffers(OS, R.Buffers);
 }

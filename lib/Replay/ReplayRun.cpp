@@ -94,6 +94,9 @@ Error ReplayRun::execute(const CompiledKernel &Code) {
     if (GPU && !Session.Lost && Candidate.isGood() && !Options.Counters.empty())
       if (Error E = count(Candidate))
         return E;
+    if (GPU && !Session.Lost && Candidate.isGood() && Options.Hot)
+      if (Error E = sample(Code, Candidate.LastNanoseconds))
+        return E;
   }
   if (Candidate.V == Verdict::Mismatch)
     if (Error E = Candidate.checkReproducibility())

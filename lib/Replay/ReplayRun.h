@@ -54,6 +54,7 @@ private:
   Expected<CompiledKernel> makeBaselineCode();
   Error measure(MeasuredKernel &Candidate, MeasuredKernel *Other);
   Error count(MeasuredKernel &Candidate);
+  Error sample(const CompiledKernel &Code, double Nanoseconds);
   MeasureRules getRules() const;
   void compareWithBaseline(Measurement Other);
   void take(MeasuredKernel &C);

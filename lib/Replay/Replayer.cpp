@@ -405,6 +405,15 @@ Expected<LaunchOutcome> Replayer::count(DeviceKernel &Kernel,
       Reading);
 }
 
+Expected<LaunchOutcome>
+Replayer::sample(DeviceKernel &Kernel, const LaunchConfig &Config,
+                 ArrayRef<char> Image, double Nanoseconds,
+                 function_ref<Error()> Prepare, PCReading &Reading) {
+  return D->asGPU()->sample(
+      Kernel, Config, getArgs(), Image, Nanoseconds,
+      [&] { return prepareOne(Prepare); }, Reading);
+}
+
 /// Notes a launch of several.
 Error Replayer::prepareOne(function_ref<Error()> Prepare) {
   if (Error E = Prepare())

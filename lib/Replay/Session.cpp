@@ -127,6 +127,8 @@ Error ReplaySession::checkVariant(const ReplayPlan &Variant) const {
                                O.Counters.print() +
                                "', or choose a GPU with "
                                "--device");
+    if (O.Hot)
+      return createStringError("--hot needs a GPU: choose one with --device");
     return Error::success();
   }
   const RecordedKernel &K = Variant.kernel();

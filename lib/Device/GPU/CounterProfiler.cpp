@@ -41,13 +41,20 @@ static constexpr std::pair<CUptiResult, StringLiteral> Reasons[] = {
     {CUPTI_ERROR_WSL_DEVICE_NOT_SUPPORTED, "not supported in WSL"},
 };
 
-Error CounterProfiler::check(CUptiResult R, const Twine &What) const {
+Error mneme::checkProfiler(CUptiResult R, const Twine &What,
+                           CUptiResult (*GetResultString)(CUptiResult,
+                                                          const char **)) {
   if (!R)
     return Error::success();
   for (auto [Code, Reason] : Reasons)
     if (R == Code)
       return createStringError(Reason);
-  return createStringError("CUPTI cannot " + What + ": " + F.describe(R));
+  return createStringError("CUPTI cannot " + What + ": " +
+                           describe(R, GetResultString));
+}
+
+Error CounterProfiler::check(CUptiResult R, const Twine &What) const {
+  return checkProfiler(R, What, F.GetResultString);
 }
 
 //===----------------------------------------------------------------------===//

@@ -15,9 +15,9 @@
 #ifndef LLVM_MNEME_LIB_DEVICE_GPU_COUNTERPROFILER_H
 #define LLVM_MNEME_LIB_DEVICE_GPU_COUNTERPROFILER_H
 
+#include "LaunchProfiler.h"
 #include "llvm/Mneme/Config/Counters.h"
 #include "llvm/Mneme/Device/GPUDevice.h"
-#include "llvm/Mneme/Runtime/CuptiProfiler.h"
 #include <memory>
 
 namespace llvm {
@@ -25,13 +25,13 @@ namespace mneme {
 
 /// Profiles launches in one context. The hardware has fewer counters than a
 /// selection needs: several passes, each with one equal launch, measure all.
-class CounterProfiler {
+class CounterProfiler final : public LaunchProfiler {
 public:
   /// Fails if the counters of this GPU cannot be read, with the reason and a
   /// fix. \p Context is current; \p Ordinal is the driver's number of its GPU.
   static Expected<std::unique_ptr<CounterProfiler>> create(void *Context,
                                                            unsigned Ordinal);
-  ~CounterProfiler();
+  ~CounterProfiler() override;
 
   /// Prepares the passes for \p Counters.
   Error select(ArrayRef<const CounterInfo *> Counters);
@@ -42,9 +42,8 @@ public:
 
   /// Discards the passes of another kernel.
   Error restart();
-  /// The device must be idle at the begin and at the end of a pass.
-  Error beginPass();
-  Error endPass();
+  Error beginPass() override;
+  Error endPass() override;
   /// Returns true after the last pass.
   bool isDone() const { return IsDone; }
   /// Adds the values of all passes to \p Values.

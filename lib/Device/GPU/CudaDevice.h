@@ -142,6 +142,10 @@ public:
   count(DeviceKernel &Kernel, const LaunchConfig &Config, ArrayRef<void *> Args,
         const CounterSet &Counters, function_ref<Error()> Prepare,
         CounterReading &Reading) override;
+  Expected<LaunchOutcome>
+  sample(DeviceKernel &Kernel, const LaunchConfig &Config,
+         ArrayRef<void *> Args, ArrayRef<char> Image, double Nanoseconds,
+         function_ref<Error()> Prepare, PCReading &Reading) override;
   Error checkCounters(const CounterSet &Counters) override;
   std::optional<double> readEnergy() override {
     return readNvmlEnergy(Info.UUID);
@@ -277,7 +281,15 @@ private:
   Error startDispatchTimes();
   /// Fails if counters cannot be read, with the reason.
   Error openProfiler(ArrayRef<const CounterInfo *> Counters);
-  /// Launches for one pass of the profiler.
+  /// Profiles in \p Body, which sets the outcome, while no timer uses CUPTI.
+  /// \param Problem  why that is not possible.
+  Expected<LaunchOutcome> profile(function_ref<Error(LaunchOutcome &)> Body,
+                                  std::string &Problem);
+  /// Launches for one pass of \p P. \returns false if the launch failed.
+  Expected<bool> launchInPass(LaunchProfiler &P, DeviceKernel &Kernel,
+                              const LaunchConfig &Config, ArrayRef<void *> Args,
+                              function_ref<Error()> Prepare,
+                              LaunchOutcome &Outcome);
   GPUResult launchInPass(CudaKernel &K, const GPULaunch &L);
 
   const CudaDriver &Driver;
@@ -315,7 +327,8 @@ private:
   uint64_t CleanArea = 0;    ///< For reading; twice as large.
   uint64_t ClockSamples = 0; ///< Two MnemeClockSample.
   std::unique_ptr<CounterProfiler> Profiler; ///< Null until count().
-  bool IsCounting = false;                   ///< The next launch is a pass.
+  /// Of the next launch, which is a pass; null if it is none.
+  LaunchProfiler *Watching = nullptr;
   std::string PassProblem; ///< Why a pass failed; empty: none did.
   /// Of the clock that the memory kernels read.
   double TicksPerNanosecond = 1;

@@ -13,16 +13,19 @@
 
 #include "CudaDevice.h"
 #include "Cupti.h"
+#include "PCSampler.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Runtime/PackageFormat.h"
 #include "llvm/Mneme/Support/AMDSettings.h"
+#include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include "llvm/TargetParser/Triple.h"
 #include <list>
 
@@ -454,7 +457,7 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     return failLaunch(R, "cannot fill the arrays of textures: " +
                              Driver.describe(R));
   KnownArguments Known(K, Objects, Args);
-  if (!std::exchange(Occupied, false) && !IsCounting)
+  if (!std::exchange(Occupied, false) && !Watching)
     if (Error Failed = enqueueSpin(SpinNanoseconds))
       return Failed;
   GPULaunch L;
@@ -474,7 +477,7 @@ Expected<LaunchOutcome> CudaDevice::enqueueLaunch(CudaKernel &K,
     L.Stop = Pairs.front().Stop;
   }
   if (GPUResult R =
-          IsCounting ? launchInPass(K, L) : Backend->launch(K.Kernel, L)) {
+          Watching ? launchInPass(K, L) : Backend->launch(K.Kernel, L)) {
     if (R.Code == CUDA_ERROR_NOT_READY)
       return failLate(K, Config);
     if (!isFatal(R.Code))
@@ -718,13 +721,13 @@ GPUResult CudaDevice::launchInPass(CudaKernel &K, const GPULaunch &L) {
       PassProblem = toString(std::move(E));
     return PassProblem.empty();
   };
-  bool Begun = IsGood(Profiler->beginPass());
+  bool Begun = IsGood(Watching->beginPass());
   if (GPUResult R = Backend->launch(K.Kernel, L))
     return R;
   if (GPUResult R = Backend->synchronize(L.TimeoutSeconds))
     return R;
   if (Begun)
-    IsGood(Profiler->endPass());
+    IsGood(Watching->endPass());
   return CUDA_SUCCESS;
 }
 
@@ -779,41 +782,37 @@ Error CudaDevice::checkCounters(const CounterSet &Counters) {
   return Missing.empty() ? Error::success() : createStringError(Missing);
 }
 
+Expected<bool> CudaDevice::launchInPass(LaunchProfiler &P, DeviceKernel &Kernel,
+                                        const LaunchConfig &Config,
+                                        ArrayRef<void *> Args,
+                                        function_ref<Error()> Prepare,
+                                        LaunchOutcome &Outcome) {
+  if (Error E = Prepare())
+    return std::move(E);
+  PassProblem.clear();
+  Watching = &P;
+  Error Failed = launch(Kernel, Config, Args).moveInto(Outcome);
+  Watching = nullptr;
+  if (Failed)
+    return std::move(Failed);
+  if (Outcome.Status == LaunchStatus::Ok && !PassProblem.empty())
+    return createStringError(PassProblem);
+  return Outcome.Status == LaunchStatus::Ok;
+}
+
 Expected<LaunchOutcome>
-CudaDevice::count(DeviceKernel &Kernel, const LaunchConfig &Config,
-                  ArrayRef<void *> Args, const CounterSet &Counters,
-                  function_ref<Error()> Prepare, CounterReading &Reading) {
+CudaDevice::profile(function_ref<Error(LaunchOutcome &)> Body,
+                    std::string &Problem) {
   if (Error E = enter())
     return E;
   GPUTimer Before = Timer;
   if (Error E = setTimer(GPUTimer::Events))
     return E;
   LaunchOutcome Outcome;
-  auto Run = [&]() -> Error {
-    if (Error E = openProfiler(getCuptiCounters(Counters)))
-      return E;
-    Reading.Problem = describeMissing(Profiler->missing());
-    if (Error E = Profiler->restart())
-      return E;
-    while (!Profiler->isDone()) {
-      if (Error E = Prepare())
-        return E;
-      PassProblem.clear();
-      IsCounting = true;
-      Error Failed = launch(Kernel, Config, Args).moveInto(Outcome);
-      IsCounting = false;
-      if (Failed || Outcome.Status != LaunchStatus::Ok)
-        return Failed;
-      ++Reading.Passes;
-      if (!PassProblem.empty())
-        return createStringError(PassProblem);
-    }
-    return Profiler->evaluate(Reading.Values);
-  };
-  if (Error E = Run()) {
+  if (Error E = Body(Outcome)) {
     if (!Lost.empty())
       return E;
-    Reading.Problem = toString(std::move(E));
+    Problem = toString(std::move(E));
     Profiler.reset();
   }
   if (Before != GPUTimer::CUPTI || !Lost.empty())
@@ -822,4 +821,76 @@ CudaDevice::count(DeviceKernel &Kernel, const LaunchConfig &Config,
   Profiler.reset();
   consumeError(setTimer(Before));
   return Outcome;
+}
+
+Expected<LaunchOutcome>
+CudaDevice::count(DeviceKernel &Kernel, const LaunchConfig &Config,
+                  ArrayRef<void *> Args, const CounterSet &Counters,
+                  function_ref<Error()> Prepare, CounterReading &Reading) {
+  auto Run = [&](LaunchOutcome &Outcome) -> Error {
+    if (Error E = openProfiler(getCuptiCounters(Counters)))
+      return E;
+    Reading.Problem = describeMissing(Profiler->missing());
+    if (Error E = Profiler->restart())
+      return E;
+    while (!Profiler->isDone()) {
+      Expected<bool> Good =
+          launchInPass(*Profiler, Kernel, Config, Args, Prepare, Outcome);
+      if (!Good || !*Good)
+        return Good.takeError();
+      ++Reading.Passes;
+    }
+    return Profiler->evaluate(Reading.Values);
+  };
+  return profile(Run, Reading.Problem);
+}
+
+//===----------------------------------------------------------------------===//
+// Samples
+//===----------------------------------------------------------------------===//
+
+/// Returns the logarithm of the period with which a launch has enough samples,
+/// and not more than the buffers hold.
+static unsigned choosePeriod(const GPUInfo &Info, double Nanoseconds) {
+  constexpr double PerLaunch = 16384, DefaultMHz = 1500;
+  double Cycles =
+      Nanoseconds * 1e-3 * (Info.ClockMHz ? Info.ClockMHz : DefaultMHz);
+  double Period = std::max(1.0, Info.Multiprocessors * Cycles / PerLaunch);
+  return std::clamp(Log2_64(static_cast<uint64_t>(Period)),
+                    PCSampler::MinLogPeriod, PCSampler::MaxLogPeriod);
+}
+
+Expected<LaunchOutcome>
+CudaDevice::sample(DeviceKernel &Kernel, const LaunchConfig &Config,
+                   ArrayRef<void *> Args, ArrayRef<char> Image,
+                   double Nanoseconds, function_ref<Error()> Prepare,
+                   PCReading &Reading) {
+  constexpr uint64_t Enough = 32768;
+  constexpr unsigned MaxLaunches = 32;
+  constexpr double MaxSeconds = 3;
+  auto Run = [&](LaunchOutcome &Outcome) -> Error {
+    if (Driver.IsHip)
+      return createStringError(
+          "program counters are not sampled through ROCm yet");
+    // Both use CUPTI.
+    Profiler.reset();
+    unsigned LogPeriod = choosePeriod(Info, Nanoseconds);
+    Reading.PeriodCycles = uint64_t(1) << LogPeriod;
+    Expected<std::unique_ptr<PCSampler>> Sampler =
+        PCSampler::create(Context, Image, LogPeriod);
+    if (!Sampler)
+      return Sampler.takeError();
+    auto Begin = std::chrono::steady_clock::now();
+    do {
+      Expected<bool> Good =
+          launchInPass(**Sampler, Kernel, Config, Args, Prepare, Outcome);
+      if (!Good || !*Good)
+        return Good.takeError();
+      ++Reading.Launches;
+    } while ((*Sampler)->numSamples() < Enough &&
+             Reading.Launches < MaxLaunches &&
+             secondsSince(Begin) < MaxSeconds);
+    return (*Sampler)->finish(Reading);
+  };
+  return profile(Run, Reading.Problem);
 }

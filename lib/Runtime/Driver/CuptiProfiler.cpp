@@ -9,51 +9,76 @@
 #include "llvm/Mneme/Runtime/CuptiProfiler.h"
 
 #include <dlfcn.h>
-#include <type_traits>
 
 using namespace cupti;
 
-bool RangeProfilerFunctions::load(std::string &Error) {
-  void *Library = openCupti();
-  if (!Library) {
-    Error = describeMissingCupti();
-    return false;
+namespace {
+/// Finds functions of CUPTI.
+class Finder {
+public:
+  explicit Finder(std::string &Error) : Error(Error), Library(openCupti()) {
+    if (!Library)
+      Error = describeMissingCupti();
   }
-  const char *Missing = nullptr;
-  auto Find = [&](auto &Function, const char *Symbol) {
-    Function = reinterpret_cast<std::decay_t<decltype(Function)>>(
-        dlsym(Library, Symbol));
-    if (!Function && !Missing)
-      Missing = Symbol;
-  };
-  Find(Initialize, "cuptiProfilerInitialize");
-  Find(GetChipName, "cuptiDeviceGetChipName");
-  Find(GetAvailability, "cuptiProfilerGetCounterAvailability");
-  Find(HostInitialize, "cuptiProfilerHostInitialize");
-  Find(HostDeinitialize, "cuptiProfilerHostDeinitialize");
-  Find(HostAddMetrics, "cuptiProfilerHostConfigAddMetrics");
-  Find(HostGetConfigSize, "cuptiProfilerHostGetConfigImageSize");
-  Find(HostGetConfig, "cuptiProfilerHostGetConfigImage");
-  Find(HostGetNumPasses, "cuptiProfilerHostGetNumOfPasses");
-  Find(HostEvaluate, "cuptiProfilerHostEvaluateToGpuValues");
-  Find(Enable, "cuptiRangeProfilerEnable");
-  Find(Disable, "cuptiRangeProfilerDisable");
-  Find(GetDataSize, "cuptiRangeProfilerGetCounterDataSize");
-  Find(InitializeData, "cuptiRangeProfilerCounterDataImageInitialize");
-  Find(SetConfig, "cuptiRangeProfilerSetConfig");
-  Find(Start, "cuptiRangeProfilerStart");
-  Find(Stop, "cuptiRangeProfilerStop");
-  Find(PushRange, "cuptiRangeProfilerPushRange");
-  Find(PopRange, "cuptiRangeProfilerPopRange");
-  Find(Decode, "cuptiRangeProfilerDecodeData");
-  Find(GetResultString, "cuptiGetResultString");
-  if (Missing)
-    Error = std::string("CUPTI has no ") + Missing +
-            ": counters need CUPTI of CUDA 12.6 or later";
-  return !Missing;
+
+  template <typename T> void find(T &Function, const char *Symbol) {
+    Function = Library ? reinterpret_cast<T>(dlsym(Library, Symbol)) : nullptr;
+    if (Library && !Function && Error.empty())
+      Error = std::string("CUPTI has no ") + Symbol +
+              ": this needs CUPTI of CUDA 12.6 or later";
+  }
+
+private:
+  std::string &Error;
+  void *Library;
+};
+} // namespace
+
+bool RangeProfilerFunctions::load(std::string &Error) {
+  Finder F(Error);
+  F.find(Initialize, "cuptiProfilerInitialize");
+  F.find(GetChipName, "cuptiDeviceGetChipName");
+  F.find(GetAvailability, "cuptiProfilerGetCounterAvailability");
+  F.find(HostInitialize, "cuptiProfilerHostInitialize");
+  F.find(HostDeinitialize, "cuptiProfilerHostDeinitialize");
+  F.find(HostAddMetrics, "cuptiProfilerHostConfigAddMetrics");
+  F.find(HostGetConfigSize, "cuptiProfilerHostGetConfigImageSize");
+  F.find(HostGetConfig, "cuptiProfilerHostGetConfigImage");
+  F.find(HostGetNumPasses, "cuptiProfilerHostGetNumOfPasses");
+  F.find(HostEvaluate, "cuptiProfilerHostEvaluateToGpuValues");
+  F.find(Enable, "cuptiRangeProfilerEnable");
+  F.find(Disable, "cuptiRangeProfilerDisable");
+  F.find(GetDataSize, "cuptiRangeProfilerGetCounterDataSize");
+  F.find(InitializeData, "cuptiRangeProfilerCounterDataImageInitialize");
+  F.find(SetConfig, "cuptiRangeProfilerSetConfig");
+  F.find(Start, "cuptiRangeProfilerStart");
+  F.find(Stop, "cuptiRangeProfilerStop");
+  F.find(PushRange, "cuptiRangeProfilerPushRange");
+  F.find(PopRange, "cuptiRangeProfilerPopRange");
+  F.find(Decode, "cuptiRangeProfilerDecodeData");
+  F.find(GetResultString, "cuptiGetResultString");
+  return Error.empty();
 }
 
-std::string RangeProfilerFunctions::describe(CUptiResult R) const {
+bool SamplingFunctions::load(std::string &Error) {
+  Finder F(Error);
+  F.find(Enable, "cuptiPCSamplingEnable");
+  F.find(Disable, "cuptiPCSamplingDisable");
+  F.find(GetNumStallReasons, "cuptiPCSamplingGetNumStallReasons");
+  F.find(GetStallReasons, "cuptiPCSamplingGetStallReasons");
+  F.find(Configure, "cuptiPCSamplingSetConfigurationAttribute");
+  F.find(Start, "cuptiPCSamplingStart");
+  F.find(Stop, "cuptiPCSamplingStop");
+  F.find(GetData, "cuptiPCSamplingGetData");
+  F.find(GetSourceLine, "cuptiGetSassToSourceCorrelation");
+  F.find(GetImageCRC, "cuptiGetCubinCrc");
+  F.find(GetResultString, "cuptiGetResultString");
+  return Error.empty();
+}
+
+std::string cupti::describe(CUptiResult R,
+                            CUptiResult (*GetResultString)(CUptiResult,
+                                                           const char **)) {
   const char *Text = nullptr;
   if (GetResultString(R, &Text) || !Text)
     return "CUPTI error " + std::to_string(R);

@@ -15,6 +15,7 @@
 #include "llvm/Mneme/Transforms/Deployable.h"
 #include "llvm/Mneme/Transforms/Fault.h"
 #include "llvm/Mneme/Transforms/Fill.h"
+#include "llvm/Mneme/Transforms/Number.h"
 #include "llvm/Mneme/Transforms/Specialize.h"
 #include "llvm/Mneme/Transforms/Trace.h"
 #include "llvm/Passes/PassBuilder.h"
@@ -128,5 +129,6 @@ void mneme::registerMnemePasses(PassBuilder &PB) {
   registerFillPass(PB);
   registerTracePass(PB);
   registerCountPass(PB);
+  registerNumberPass(PB);
   registerFaultPass(PB);
 }

@@ -9,7 +9,9 @@
 // CUPTI as far as it is used: its activity API for launches that have run, with
 // their times by the host's clock, and its range profiler, whose counters are
 // formulas of the launch. NVML's energy is 2 J per launch of an application's
-// kernel and 1 mJ per reading.
+// kernel and 1 mJ per reading. Its sampler finds the warps of a launch at two
+// instructions of the kernel: one of line 2 that waits for memory, and one
+// without a line.
 //
 //===----------------------------------------------------------------------===//
 
@@ -93,6 +95,21 @@ struct CounterState {
   }
 };
 
+/// The sampling of program counters.
+struct SamplerState {
+  bool IsEnabled = false, IsStarted = false;
+  SampledPCs *Rest = nullptr;
+  unsigned Launches = 0; ///< Between start and stop.
+  std::string Kernel;
+
+  void note(const std::string &Name) {
+    if (!IsStarted)
+      return;
+    ++Launches;
+    Kernel = Name;
+  }
+};
+
 /// The metrics of a host object.
 struct MetricList {
   std::vector<std::string> Names;
@@ -102,6 +119,11 @@ struct MetricList {
 static CounterState &counters() {
   static CounterState &C = *new CounterState;
   return C;
+}
+
+static SamplerState &sampler() {
+  static SamplerState &S = *new SamplerState;
+  return S;
 }
 
 void emulated::startProfiler() {
@@ -122,6 +144,7 @@ void emulated::noteLaunch(const Function &F,
   Profiler &P = profiler();
   std::lock_guard<std::mutex> Guard(P.Lock);
   counters().note(F.Name, Config);
+  sampler().note(F.Name);
   if (!P.IsEnabled)
     return;
   ActivityKernel K = {};
@@ -312,6 +335,98 @@ int cuptiRangeProfilerDecodeData(DecodeParams *) {
 int cuptiProfilerHostEvaluateToGpuValues(EvaluateParams *P) {
   for (size_t I = 0; I != P->Count; ++I)
     P->Values[I] = counters().evaluate(P->Names[I]);
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Sampling of program counters
+//===----------------------------------------------------------------------===//
+
+static constexpr const char *StallReasons[] = {
+    "smsp__pcsamp_warps_issue_stalled_long_scoreboard",
+    "smsp__pcsamp_warps_issue_stalled_long_scoreboard_not_issued",
+    "smsp__pcsamp_warps_issue_stalled_selected"};
+static constexpr uint64_t EmulatedCRC = 42, NumberedOffset = 32;
+
+int cuptiPCSamplingEnable(SamplingParams *) {
+  if (profiler().IsEnabled)
+    return CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED;
+  const char *Result = getenv("MNEME_EMULATED_PROFILER");
+  if (Result && atoi(Result))
+    return atoi(Result);
+  sampler().IsEnabled = true;
+  return 0;
+}
+
+int cuptiPCSamplingDisable(SamplingParams *) {
+  sampler() = {};
+  return 0;
+}
+
+int cuptiPCSamplingGetNumStallReasons(NumStallReasonsParams *P) {
+  if (!sampler().IsEnabled)
+    return InvalidOperation;
+  *P->Count = std::size(StallReasons);
+  return 0;
+}
+
+int cuptiPCSamplingGetStallReasons(StallReasonsParams *P) {
+  for (size_t I = 0; I != P->Count; ++I) {
+    P->Indices[I] = I;
+    strncpy(P->Names[I], StallReasons[I], StallReasonLength - 1);
+  }
+  return 0;
+}
+
+int cuptiPCSamplingSetConfigurationAttribute(SamplingConfigParams *P) {
+  for (size_t I = 0; I != P->Count; ++I)
+    if (P->Attributes[I].Attribute == CUPTI_PC_SAMPLING_ATTR_DATA_BUFFER)
+      sampler().Rest = static_cast<SampledPCs *>(P->Attributes[I].Buffer);
+  return sampler().Rest ? 0 : InvalidOperation;
+}
+
+int cuptiPCSamplingStart(SamplingParams *) {
+  std::lock_guard<std::mutex> Guard(profiler().Lock);
+  sampler().IsStarted = true;
+  sampler().Launches = 0;
+  return 0;
+}
+
+int cuptiPCSamplingStop(SamplingParams *) {
+  std::lock_guard<std::mutex> Guard(profiler().Lock);
+  sampler().IsStarted = false;
+  // Memory kernels would be sampled, too.
+  return sampler().Launches == 1 ? 0 : InvalidOperation;
+}
+
+/// Gives one instruction per call.
+int cuptiPCSamplingGetData(SamplingDataParams *P) {
+  SampledPCs &Data = *P->Data;
+  bool IsFirst = Data.Remaining != 1;
+  SampledPC &PC = Data.PCs[0];
+  PC.ImageCRC = EmulatedCRC;
+  PC.Function = strdup(sampler().Kernel.c_str());
+  PC.Offset = IsFirst ? NumberedOffset : 0;
+  PC.Stalls[0] = {0, IsFirst ? 1500u : 0u};
+  PC.Stalls[1] = {2, 250};
+  PC.NumStalls = 2;
+  Data.Count = 1;
+  Data.Dropped = IsFirst ? 3 : 0;
+  Data.Remaining = IsFirst;
+  return 0;
+}
+
+int cuptiGetSassToSourceCorrelation(SourceLineParams *P) {
+  if (P->Offset != NumberedOffset)
+    return InvalidOperation;
+  P->Line = 2;
+  P->File = strdup("instructions");
+  P->Folder = strdup(".");
+  return 0;
+}
+
+int cuptiGetCubinCrc(ImageCRCParams *P) {
+  P->CRC = EmulatedCRC;
   return 0;
 }
 

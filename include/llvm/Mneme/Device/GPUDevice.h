@@ -71,6 +71,23 @@ struct CounterReading {
   unsigned Passes = 0; ///< Launches that were needed.
 };
 
+/// Samples of the warps at one machine instruction.
+struct PCSamples {
+  std::string Function;
+  uint64_t Offset = 0;        ///< In the function, in bytes.
+  unsigned Line = 0;          ///< Of the line table; 0: none.
+  StringMap<uint64_t> Stalls; ///< Samples by what the warp waited for.
+};
+/// Samples of a kernel's program counters.
+struct PCReading {
+  std::vector<PCSamples> Samples;
+  uint64_t Dropped = 0;
+  unsigned Launches = 0;     ///< That were sampled.
+  uint64_t PeriodCycles = 0; ///< Between two samples of a multiprocessor.
+  /// Why there are no samples, with a fix; empty: there are.
+  std::string Problem;
+};
+
 /// A set of copies to perform repeatedly.
 class CopyPlan {
 public:
@@ -122,6 +139,15 @@ public:
   count(DeviceKernel &Kernel, const LaunchConfig &Config, ArrayRef<void *> Args,
         const CounterSet &Counters, function_ref<Error()> Prepare,
         CounterReading &Reading);
+  /// Samples the program counters of launches, each after the work that
+  /// \p Prepare enqueues. A failed launch determines the outcome. If nothing
+  /// can be sampled, sets the problem in \p Reading.
+  /// \param Image        the code of \p Kernel.
+  /// \param Nanoseconds  time of a launch.
+  virtual Expected<LaunchOutcome>
+  sample(DeviceKernel &Kernel, const LaunchConfig &Config,
+         ArrayRef<void *> Args, ArrayRef<char> Image, double Nanoseconds,
+         function_ref<Error()> Prepare, PCReading &Reading);
   /// Fails if count() cannot read all of \p Counters, or readEnergy() the
   /// energy, with the reason and a fix.
   virtual Error checkCounters(const CounterSet &Counters);
@@ -181,6 +207,14 @@ GPUDevice::count(DeviceKernel &, const LaunchConfig &, ArrayRef<void *>,
                  const CounterSet &Counters, function_ref<Error()>,
                  CounterReading &Reading) {
   Reading.Problem = toString(checkCounters(Counters));
+  return LaunchOutcome();
+}
+
+inline Expected<LaunchOutcome>
+GPUDevice::sample(DeviceKernel &, const LaunchConfig &, ArrayRef<void *>,
+                  ArrayRef<char>, double, function_ref<Error()>,
+                  PCReading &Reading) {
+  Reading.Problem = "this device does not sample program counters";
   return LaunchOutcome();
 }
 

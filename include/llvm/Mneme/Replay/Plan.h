@@ -106,6 +106,8 @@ struct ReplayOptions : KernelConfig {
   CounterSet Counters;
   /// The same, of each variant that ReplaySession::compare() measures.
   CounterSet PairedCounters;
+  /// Instructions of the IR with most samples to report; 0: take no samples.
+  unsigned Hot = 0;
   Baseline Compared = Baseline::None;
   /// The application's file for Baseline::App; empty: CompareWithApp.
   std::string App;

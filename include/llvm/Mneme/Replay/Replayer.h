@@ -23,6 +23,7 @@
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Replay/Envelope.h"
 #include "llvm/Mneme/Replay/HeldAddresses.h"
+#include "llvm/Mneme/Replay/HotSpots.h"
 #include "llvm/Mneme/Replay/Plan.h"
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/Support/Allocator.h"
@@ -163,6 +164,7 @@ struct ReplayResult {
   std::string Assembler; ///< The build of ptxas used; may be empty.
   std::optional<Measurement> Measured;
   CounterReading Counters; ///< ReplayOptions::Counters.
+  std::optional<HotSpots> Hot; ///< ReplayOptions::Hot.
   std::optional<BaselineResult> Compared;
   std::optional<KernelResources> Resources;
   std::optional<AppComparison> App; ///< If requested.
@@ -256,6 +258,10 @@ public:
                                 const CounterSet &Counters,
                                 function_ref<Error()> Prepare,
                                 CounterReading &Reading);
+  /// Calls GPUDevice::sample(). \p Prepare may call restore().
+  Expected<LaunchOutcome>
+  sample(DeviceKernel &Kernel, const LaunchConfig &Config, ArrayRef<char> Image,
+         double Nanoseconds, function_ref<Error()> Prepare, PCReading &Reading);
   /// Returns the number of launches, including each one of launchMany().
   uint64_t numLaunches() const { return NumLaunches; }
   /// Compares all recorded memory with the outcome of the recorded launch. Also

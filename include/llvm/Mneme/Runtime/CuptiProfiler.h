@@ -8,7 +8,8 @@
 ///
 /// \file
 /// The parameters of CUPTI's range profiler, as in cupti_range_profiler.h,
-/// cupti_profiler_host.h and cupti_target.h of CUDA 12.6 and later.
+/// cupti_profiler_host.h and cupti_target.h of CUDA 12.6 and later, and of its
+/// sampling of program counters, as in cupti_pcsampling.h.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -171,6 +172,135 @@ struct DecodeParams {
   size_t DroppedRanges = 0; ///< Out.
 };
 
+//===----------------------------------------------------------------------===//
+// Sampling of program counters
+//===----------------------------------------------------------------------===//
+
+enum : int {
+  CUPTI_PC_SAMPLING_ATTR_PERIOD = 1,
+  CUPTI_PC_SAMPLING_ATTR_STALL_REASON = 2,
+  CUPTI_PC_SAMPLING_ATTR_SCRATCH_BUFFER_SIZE = 3,
+  CUPTI_PC_SAMPLING_ATTR_HARDWARE_BUFFER_SIZE = 4,
+  CUPTI_PC_SAMPLING_ATTR_COLLECTION_MODE = 5,
+  CUPTI_PC_SAMPLING_ATTR_START_STOP_CONTROL = 6,
+  CUPTI_PC_SAMPLING_ATTR_DATA_BUFFER = 8,
+};
+enum : uint32_t { CUPTI_PC_SAMPLING_CONTINUOUS = 1 };
+inline constexpr size_t StallReasonLength = 128;
+
+struct StallSamples {
+  uint32_t Reason = 0, Samples = 0;
+};
+struct SampledPC {
+  size_t Size = sizeof(SampledPC);
+  uint64_t ImageCRC = 0;
+  uint64_t Offset = 0; ///< In the function.
+  uint32_t FunctionIndex = 0, Padding = 0;
+  char *Function = nullptr; ///< Several may share one string.
+  size_t NumStalls = 0;
+  StallSamples *Stalls = nullptr; ///< Memory of the caller.
+  uint32_t CorrelationId = 0;
+};
+struct SampledPCs {
+  size_t Size = sizeof(SampledPCs);
+  size_t Capacity = 0; ///< Of PCs.
+  uint64_t Samples = 0, Dropped = 0;
+  size_t Count = 0; ///< Of PCs.
+  size_t Remaining = 0;
+  uint64_t Range = 0;
+  SampledPC *PCs = nullptr; ///< Memory of the caller.
+  uint64_t ForeignSamples = 0;
+  uint8_t IsHardwareBufferFull = 0;
+};
+struct SamplingAttribute {
+  int Attribute = 0;
+  CUptiResult Status = CUPTI_SUCCESS;
+  union {
+    uint64_t Words[3] = {};
+    uint32_t Number;
+    size_t Bytes;
+    void *Buffer;
+    struct {
+      size_t Count;
+      uint32_t *Indices;
+    } Reasons;
+  };
+};
+struct SamplingConfigParams {
+  size_t Size = sizeof(SamplingConfigParams);
+  void *Private = nullptr;
+  void *Context = nullptr;
+  size_t Count = 0;
+  SamplingAttribute *Attributes = nullptr;
+};
+/// Of functions that need only the context.
+struct SamplingParams {
+  size_t Size = sizeof(SamplingParams);
+  void *Private = nullptr;
+  void *Context = nullptr;
+};
+struct SamplingDataParams {
+  size_t Size = sizeof(SamplingDataParams);
+  void *Private = nullptr;
+  void *Context = nullptr;
+  SampledPCs *Data = nullptr;
+};
+struct NumStallReasonsParams {
+  size_t Size = sizeof(NumStallReasonsParams);
+  void *Private = nullptr;
+  void *Context = nullptr;
+  size_t *Count = nullptr;
+};
+struct StallReasonsParams {
+  size_t Size = sizeof(StallReasonsParams);
+  void *Private = nullptr;
+  void *Context = nullptr;
+  size_t Count = 0;
+  uint32_t *Indices = nullptr;
+  char **Names = nullptr; ///< Each of StallReasonLength bytes.
+};
+struct SourceLineParams {
+  size_t Size = sizeof(SourceLineParams);
+  const void *Image = nullptr;
+  const char *Function = nullptr;
+  size_t ImageSize = 0;
+  uint32_t Line = 0; ///< Out.
+  uint64_t Offset = 0;
+  char *File = nullptr, *Folder = nullptr; ///< Out; the caller frees them.
+};
+struct ImageCRCParams {
+  size_t Size = sizeof(ImageCRCParams);
+  size_t ImageSize = 0;
+  const void *Image = nullptr;
+  uint64_t CRC = 0; ///< Out.
+};
+
+struct SamplingFunctions {
+  CUptiResult (*Enable)(SamplingParams *);
+  CUptiResult (*Disable)(SamplingParams *);
+  CUptiResult (*GetNumStallReasons)(NumStallReasonsParams *);
+  CUptiResult (*GetStallReasons)(StallReasonsParams *);
+  CUptiResult (*Configure)(SamplingConfigParams *);
+  CUptiResult (*Start)(SamplingParams *);
+  CUptiResult (*Stop)(SamplingParams *);
+  CUptiResult (*GetData)(SamplingDataParams *);
+  CUptiResult (*GetSourceLine)(SourceLineParams *);
+  CUptiResult (*GetImageCRC)(ImageCRCParams *);
+  CUptiResult (*GetResultString)(CUptiResult, const char **);
+
+  /// Loads CUPTI. \returns false if it cannot be used, and sets \p Error.
+  bool load(std::string &Error);
+};
+
+//===----------------------------------------------------------------------===//
+// Functions of the range profiler
+//===----------------------------------------------------------------------===//
+
+/// Returns CUPTI's text for an error.
+std::string describe(CUptiResult R,
+                     CUptiResult (*GetResultString)(CUptiResult,
+                                                    const char **));
+
 struct RangeProfilerFunctions {
   CUptiResult (*Initialize)(ProfilerParams *);
   CUptiResult (*GetChipName)(ChipNameParams *);
@@ -196,7 +326,6 @@ struct RangeProfilerFunctions {
 
   /// Loads CUPTI. \returns false if it cannot be used, and sets \p Error.
   bool load(std::string &Error);
-  std::string describe(CUptiResult R) const;
 };
 
 } // namespace cupti
