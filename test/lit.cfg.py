@@ -302,7 +302,7 @@ if os.path.exists(python):
             % (os.path.join(config.mneme_src_root, "python"), build, python),
         )
     )
-    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel"]
+    packages = ["numpy", "optuna", "pandas", "pyarrow", "llvmlite", "matplotlib", "ray", "distributed", "mypy", "pip", "setuptools", "wheel", "mcp"]
     packages += ["ipykernel", "jupyter_client", "openevolve", "numba_cuda", "halide", "torch", "triton"]
     find = "import importlib.util as u; print(*(m for m in %r if u.find_spec(m)))" % (packages,)
     found = subprocess.run([python, "-s", "-c", find], stdout=subprocess.PIPE).stdout.decode()

@@ -99,10 +99,7 @@ def run_tool(name: str, *arguments: str, timeout: Optional[float] = None, kind: 
             process.kill()
             process.communicate()
         raise
-    if process.returncode not in (0, 2, 3):
-        text = err.decode(errors="replace")
-        _, found, message = text.partition("error: ")
-        raise RequestError((message if found else text).strip() or f"{command[0]} ended with {process.returncode}")
+    check_exit(command, process.returncode, err)
     try:
         value = json.loads(out)
     except ValueError:
@@ -110,6 +107,14 @@ def run_tool(name: str, *arguments: str, timeout: Optional[float] = None, kind: 
     report = kind(value if isinstance(value, dict) else {"items": value})
     report.exit_code = process.returncode
     return report
+
+
+def check_exit(command: Sequence[str], code: int, err: bytes) -> None:
+    """Raises an error with a tool's message, unless its exit code says that it has an answer."""
+    if code not in (0, 2, 3):
+        text = err.decode(errors="replace")
+        _, found, message = text.partition("error: ")
+        raise RequestError((message if found else text).strip() or f"{command[0]} ended with {code}")
 
 
 Launches = Union[Instances, Result]
