@@ -292,7 +292,9 @@ if "openmp" in lit_config.params and have_clang and have_cuda:
 
 # %mneme_python runs Python with the package llvm-mneme of these sources and this build. Features python-NAME are its
 # optional packages. --param=python=PYTHON selects one, such as that of a virtual environment (utils/check-python.sh).
-python = lit_config.params.get("python", "/usr/bin/python3")
+# The default is the environment of utils/setup.sh, in the build folder, or the system's Python.
+with_mcp = os.path.join(config.mneme_obj_root, "python-env", "bin", "python")
+python = lit_config.params.get("python", with_mcp if os.path.exists(with_mcp) else "/usr/bin/python3")
 if os.path.exists(python):
     config.available_features.add("python3")
     config.substitutions.append(

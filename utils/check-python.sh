@@ -7,5 +7,5 @@ cd "$(dirname "$0")/.."
 build=${1:-build}
 env=${2:-$build/check-python}
 [ -x "$env/bin/python" ] || python3 -m venv "$env"
-"$env/bin/pip" install --quiet --upgrade pip setuptools wheel mypy numpy optuna pandas pyarrow llvmlite matplotlib tqdm ray distributed ipykernel
+"$env/bin/pip" install --quiet --upgrade pip setuptools wheel mypy numpy optuna pandas pyarrow llvmlite matplotlib tqdm ray distributed ipykernel mcp
 "$build/bin/llvm-lit" -sv --param=python="$(realpath -s "$env")/bin/python" "$build/test/Python"

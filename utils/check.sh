@@ -17,7 +17,7 @@ for arg in "$@"; do
   case "$arg" in
     --sanitizers) sanitizers=all ;;
     --sanitizers=readers) sanitizers=readers ;;
-    --install-only) mneme_install_packages; exit ;;
+    --install-only) mneme_install_packages; mneme_install_mcp build; exit ;;
     *) echo "error: unknown option '$arg'" >&2; exit 1 ;;
   esac
 done
@@ -37,6 +37,7 @@ END
 }
 
 mneme_install_packages
+mneme_install_mcp build || echo "note: tests of the server for agents will be skipped"
 mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
 mneme_configure default build -DMNEME_PLUGIN_LLVM_DIRS=$MNEME_OTHER_LLVM ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}

@@ -1,5 +1,5 @@
 # Sourced by check.sh and quickstart.sh: installs what Mneme needs on Debian 12.
-# Everything comes from apt; nothing is touched when all of it is there.
+# Everything but the package mcp comes from apt; nothing is touched when all of it is there.
 MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
 lld-22 clang-19 llvm-19-dev libmlir-22-dev mlir-22-tools libpolly-22-dev liboffload-22-dev libzstd-dev
 libxxhash-dev zlib1g-dev googletest libbenchmark-dev ninja-build cmake
@@ -19,6 +19,18 @@ mneme_install_packages() {
     $sudo env DEBIAN_FRONTEND=noninteractive \
       apt-get -qq install --no-install-recommends -y $missing >/dev/null ||
     { echo "error: apt-get could not install$missing" >&2; return 1; }
+}
+
+# mneme_install_mcp FOLDER: the package mcp, which Debian does not have, for the tests of the
+# server for agents. pip may not change Debian's Python, so FOLDER/python-env becomes a virtual
+# environment that also has Debian's packages, and that the tests use if it is there.
+mneme_install_mcp() {
+  local env=$1/python-env
+  "$env/bin/python" -c 'import mcp' 2>/dev/null && return 0
+  # Without pip of its own: that would need python3-venv.
+  /usr/bin/python3 -m venv --system-site-packages --without-pip "$env" &&
+    /usr/bin/python3 -m pip --quiet --python "$env/bin/python" install 'mcp>=2.3' ||
+    { rm -rf "$env"; echo "error: pip could not install mcp" >&2; return 1; }
 }
 
 # Sets CUDA_PATH, or explains how to get one.

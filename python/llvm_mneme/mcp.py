@@ -15,7 +15,9 @@ import ctypes
 import json
 import math
 import os
+import re
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
@@ -96,9 +98,13 @@ class _Tool(NamedTuple):
     optional: Sequence[str]
     writes: bool  # files in a folder that may be written
 
+    def runs(self) -> bool:
+        """Whether it runs a tool of the suite, which takes time and may need a device."""
+        return self.writes or "device" in self.optional
+
     def schema(self) -> dict[str, Any]:
         """Returns the JSON schema of the arguments."""
-        properties = {}
+        properties: dict[str, dict[str, Any]] = {}
         for name in (*self.required, *self.optional):
             p = _PARAMETERS[name]
             properties[name] = {"type": p.type, "description": p.help}
@@ -213,7 +219,8 @@ def _describe_judgement(judgement: dict[str, Any]) -> dict[str, Any]:
 def _space_options(arguments: Mapping[str, Any]) -> list[str]:
     """Returns llvm-mneme-tune's options for a space."""
     words = [f"--preset={arguments['preset']}"] if "preset" in arguments else []
-    options = {s.key: s.tune_option for s in SETTINGS.values() if s.tune_option}
+    # The file of a source would be read when the space is written, before anything is checked.
+    options = {s.key: s.tune_option for s in SETTINGS.values() if s.tune_option and s.key != "source"}
     for key, value in arguments.get("space", {}).items():
         if key not in options:
             raise RequestError(f"space: no setting to search: {show(key)}{nearest(key, options)}")
@@ -268,12 +275,19 @@ class Session:
         self._folder = ""
         self._notes: list[str] = []
 
+    def clean(self) -> None:
+        """Removes the folder of the call under way, if there is one."""
+        if self._folder:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
     async def call(self, name: str, given: object) -> dict[str, Any]:
         """Carries out a call. Raises MnemeError with one line."""
         tool = TOOLS.get(name)
         if tool is None:
             raise RequestError(f"unknown tool {show(name)}{nearest(name, TOOLS)}")
         arguments = check_arguments(tool, given)
+        if not tool.runs():
+            return await tool.handler(self, arguments)
         async with self._turn:
             with tempfile.TemporaryDirectory(prefix="mneme-mcp-") as self._folder:
                 self._notes = []
@@ -296,7 +310,7 @@ class Session:
         """Returns a path that may be read. What it contains may be read, too."""
         roots = (*self.limits.read, *self.limits.write)
         real = self._resolve(path, roots, "read")
-        for entry in _walk(real if os.path.isdir(real) else os.path.dirname(real)):
+        for entry in _walk(real) if os.path.isdir(real) else ():
             if entry.is_symlink():
                 self._resolve(entry.path, roots, "read")
         return real
@@ -323,8 +337,8 @@ class Session:
 
     # Running tools.
 
-    async def _run(self, tool: str, *words: str, text: Optional[str] = None, folder: str = "") -> tuple[int, str]:
-        """Runs a tool within the limits and returns its exit code and output."""
+    async def _run(self, tool: str, *words: str, text: Optional[str] = None, folder: str = "") -> tuple[int, str, str]:
+        """Runs a tool within the limits and returns its exit code, output and messages."""
         command = [find_suite().tool(tool), *words]
         check_words(command)
         seconds = self._call_seconds()
@@ -349,26 +363,32 @@ class Session:
             out, err = await asyncio.wait_for(process.communicate(None if text is None else text.encode()), seconds)
         except asyncio.TimeoutError:
             limit = "--total-seconds" if seconds < self.limits.call_seconds else "--call-seconds"
-            raise RequestError(f"the call was ended at its limit of {seconds:.0f} s ({limit})") from None
+            raise RequestError(f"the call was ended at its limit of {seconds:.3g} s ({limit})") from None
         finally:
             await _end(process)
             self.used_seconds += time.monotonic() - started
-        check_exit(command, process.returncode or 0, err)
-        for line in err.decode(errors="replace").splitlines():
-            _, found, note = line.partition("warning: ")
-            if found and note not in self._notes:
+        code, messages = process.returncode or 0, err.decode(errors="replace")
+        check_exit(command, code, err)
+        for note in re.findall(r"^(?:llvm-mneme-\w+: )?(?:warning|note): (.*)", messages, re.MULTILINE):
+            if note not in self._notes:
                 self._notes.append(note)
-        return process.returncode or 0, out.decode(errors="replace")
+        return code, out.decode(errors="replace"), messages
 
     async def _run_json(self, tool: str, *words: str, **options: Any) -> dict[str, Any]:
-        _, out = await self._run(tool, *words, **options)
+        _, out, _ = await self._run(tool, *words, **options)
         try:
             return json.loads(out)
         except ValueError:
             raise MnemeError(f"llvm-mneme-{tool} printed no JSON") from None
 
+    def _recording(self, path: str) -> Recording:
+        real = self._readable(path)
+        if not os.path.isdir(real):
+            self._readable(os.path.dirname(real))  # which has the other files of the kernel
+        return Recording(real)
+
     def _kernel(self, arguments: Mapping[str, Any]) -> Kernel:
-        recording = Recording(self._readable(arguments["recording"]))
+        recording = self._recording(arguments["recording"])
         return recording[arguments["kernel"]] if "kernel" in arguments else recording.only()
 
     def _launch(self, arguments: Mapping[str, Any]) -> Instance:
@@ -429,12 +449,17 @@ class Session:
     @_tool("List the recorded kernels in the folders that may be read, or in one of them", optional="recording")
     async def recordings(self, arguments: dict[str, Any]) -> dict[str, Any]:
         if "recording" in arguments:
-            folders = [self._readable(arguments["recording"])]
+            folders = [self._recording(arguments["recording"]).path]
         else:
             folders = sorted({f for root in (*self.limits.read, *self.limits.write) for f in _find_recordings(root)})
-        found = []
+        found, skipped = [], []
         for folder in folders:
-            for kernel in Recording(self._readable(folder)).values():
+            try:
+                kernels = list(self._recording(folder).values())
+            except MnemeError as error:
+                skipped.append(_one_line(error))
+                continue
+            for kernel in kernels:
                 found.append(
                     {
                         "recording": folder,
@@ -445,7 +470,7 @@ class Session:
                     }
                 )
         hint = "Call 'show' for a kernel's launches." if found else "Record a program with llvm-mneme-record -o FOLDER -- PROGRAM, below a folder that may be read."
-        return {"kernels": _shorten(found), "devices": list(self.limits.devices), "applications": list(self.limits.applications), "write": list(self.limits.write), "next": hint}
+        return {"kernels": _shorten(found), "skipped": _shorten(skipped), "devices": list(self.limits.devices), "applications": list(self.limits.applications), "write": list(self.limits.write), "next": hint}
 
     @_tool("Show a recorded kernel and its launches: shapes, arguments, memory", "recording", "kernel launch")
     async def show(self, arguments: dict[str, Any]) -> dict[str, Any]:
@@ -541,12 +566,12 @@ class Session:
         most = _BUDGET_SHARE * self._call_seconds()
         budget = arguments.get("budget", min(60.0, most))
         if budget > most:
-            raise RequestError(f"budget: {budget:g} s is more than {most:.0f} s, which is {_BUDGET_SHARE:.0%} of the time of a call")
+            raise RequestError(f"budget: {budget:g} s is more than {most:.3g} s, which is {_BUDGET_SHARE:.0%} of the time of a call")
         output = self._writable(arguments["output"])
         launch = self._launch(arguments)
         where = [launch.kernel.path, f"--record-id={launch.record_id}"]
         # The space goes through a file, as a configuration does.
-        _, study = await self._run("tune", *where, *_space_options(arguments), "--print-study")
+        _, study, _ = await self._run("tune", *where, *_space_options(arguments), "--print-study")
         with open(os.path.join(self._folder, "space.mlir"), "w", encoding="utf-8") as file:
             file.write(study)
         words = [*where, "--study=space.mlir", self._device(arguments), f"--budget={budget:g}", f"--results-dir={output}"]
@@ -557,7 +582,7 @@ class Session:
         outcome = summary["outcome"]
         test = outcome["final_test"] or {"candidates": []}
         winner = next((c for c in test["candidates"] if c["trial"] == outcome["winner"] and outcome["winner"] is not None), None)
-        self._notes += [*summary["caveats"], *outcome["notes"]]
+        self._notes += [n for n in (*summary["caveats"], *outcome["notes"]) if n not in self._notes]
         return {
             "significant": winner is not None,
             "speedup": _speedup(winner and winner["speedup"]),
@@ -582,7 +607,7 @@ class Session:
         if text is None:
             with opening("read", source), open(os.path.join(source, "kernel.cu"), encoding="utf-8") as file:
                 text = file.read(_MOST_SOURCE)
-        _, out = await self._run("evolve", "evaluate", *words, text=json.dumps({"text": text}) + "\n")
+        _, out, _ = await self._run("evolve", "evaluate", *words, text=json.dumps({"text": text}) + "\n")
         lines = [json.loads(line) for line in out.splitlines()]
         if len(lines) != 2 or "passed" not in lines[1]:
             raise MnemeError(lines[-1].get("error", "no judgement") if lines else "no judgement")
@@ -592,9 +617,10 @@ class Session:
     async def pack(self, arguments: dict[str, Any]) -> dict[str, Any]:
         recording, study = self._readable(arguments["recording"]), self._readable(arguments["study"])
         output = self._writable(arguments["output"])
-        code, _ = await self._run("deploy", "pack", recording, study, "-o", output)
+        code, _, messages = await self._run("deploy", "pack", recording, study, "-o", output)
         if code:
-            return {"packed": False, "next": "The study has no winner that a package can contain: call 'tune' again."}
+            hint = "The study has no winner that a package can contain: call 'tune' again."
+            return {"packed": False, "reason": _one_line(messages.strip()), "next": hint}
         return {"packed": True, "package": output, "next": "Call 'prove' with this package and an application."}
 
     @_tool("Run an application with and without a package: same results, and how much faster", "package application", "device ignore_lines runs")
@@ -627,7 +653,7 @@ class Session:
         }
 
 
-def _one_line(error: BaseException) -> str:
+def _one_line(error: object) -> str:
     """Returns an error of the suite as one line, without quoted lines and carets."""
     lines = [line.strip() for line in str(error).splitlines()]
     marks = [n for n, line in enumerate(lines) if line and not line.strip("^~ ")]
@@ -636,11 +662,10 @@ def _one_line(error: BaseException) -> str:
     return text.replace(": if you trust the file, give --allow-programs", ", which no call may")[:_MOST_TEXT]
 
 
-def make_server(limits: Limits) -> Any:
+def make_server(session: Session) -> Any:
     """Returns a server of the package mcp."""
     types = need("mcp.types", "mcp")
     Server = need("mcp.server.lowlevel", "mcp").Server
-    session = Session(limits)
 
     def tool(name: str, t: _Tool) -> Any:
         hints = types.ToolAnnotations(
@@ -723,7 +748,8 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
     try:
         stdio = need("mcp.server.stdio", "mcp")
         find_suite()
-        server = make_server(limits)
+        session = Session(limits)
+        server = make_server(session)
     except MnemeError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -732,6 +758,12 @@ def main(arguments: Optional[Sequence[str]] = None) -> int:
         async with stdio.stdio_server() as (reading, writing):
             await server.run(reading, writing, server.create_initialization_options())
 
+    def end(*unused: object) -> None:
+        # A thread waits for standard input and would delay an orderly end. A tool ends with this process.
+        session.clean()
+        os._exit(128 + signal.SIGTERM)
+
+    signal.signal(signal.SIGTERM, end)
     asyncio.run(serve())
     return 0
 
