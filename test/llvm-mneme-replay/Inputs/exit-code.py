@@ -1,7 +1,7 @@
-"""exit-code.py CODE COMMAND...: fails unless COMMAND exits with CODE."""
+"""exit-code.py CODE COMMAND...: fails unless the command ends with this exit code."""
 import subprocess
 import sys
 
-code = subprocess.call(sys.argv[2:])
+code = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
 if code != int(sys.argv[1]):
     sys.exit("exit code %d instead of %s" % (code, sys.argv[1]))
