@@ -45,14 +45,14 @@ static cl::opt<std::string>
                      "code_size, with time on GPUs only"),
             cl::value_desc("list"), cl::sub(getGuardCommand()),
             cl::cat(GuardCat));
-static cl::opt<bool>
-    NoBisect("no-bisect", cl::desc("Do not bisect regressions"),
-             cl::sub(getGuardCommand()), cl::cat(GuardCat));
+static cl::opt<bool> NoBisect("no-bisect",
+                              cl::desc("Do not bisect regressions"),
+                              cl::sub(getGuardCommand()), cl::cat(GuardCat));
 static cl::opt<double>
     Budget("budget",
            cl::desc("Seconds for all bisections; 0: no limit (default 600)"),
-           cl::value_desc("seconds"), cl::init(600),
-           cl::sub(getGuardCommand()), cl::cat(GuardCat));
+           cl::value_desc("seconds"), cl::init(600), cl::sub(getGuardCommand()),
+           cl::cat(GuardCat));
 static cl::opt<std::string>
     Accept("accept",
            cl::desc("Report in JSON of an earlier run, whose regressions are "
@@ -135,8 +135,8 @@ Expected<int> mneme::runGuard(ArrayRef<std::string> Paths, ReplayOptions Base,
       return std::move(E);
   StatusLine Status;
   O->Status = [&](const Twine &Text) { Status.set(Text); };
-  Expected<GuardReport> R = guardCompiler(
-      *O, [&](const GuardedKernel &K, const Regression &Found) {
+  Expected<GuardReport> R =
+      guardCompiler(*O, [&](const GuardedKernel &K, const Regression &Found) {
         return Known.contains(K, Found, O->Criteria);
       });
   Status.clear();

@@ -70,8 +70,8 @@ static cl::list<std::string>
                cl::sub(cl::SubCommand::getTopLevel()),
                cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
                cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
-               cl::sub(getListPassesCommand()), cl::sub(getReduceCommand()), cl::sub(getServeCommand()),
-               cl::cat(Cat));
+               cl::sub(getListPassesCommand()), cl::sub(getReduceCommand()),
+               cl::sub(getServeCommand()), cl::cat(Cat));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(

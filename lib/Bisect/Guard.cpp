@@ -9,7 +9,7 @@
 #include "llvm/Mneme/Bisect/Guard.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
-#include "llvm/Mneme/Config/Metrics.h"
+#include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -131,6 +131,13 @@ Error Guard::checkSides() const {
   Expected<json::Object> Good = parse(false, ""), Bad = parse(true, "");
   if (!Good || !Bad)
     return joinErrors(Good.takeError(), Bad.takeError());
+  // The processes that compile inherit what is known about programs: to run and
+  // hash them takes longer than many compilations. Errors come up there.
+  for (const json::Object *Side : {&*Good, &*Bad})
+    for (ToolKind Kind : {ToolKind::Opt, ToolKind::Llc, ToolKind::Ptxas})
+      if (std::optional<StringRef> Path =
+              Side->getString(getToolConfigKey(Kind)))
+        consumeError(identifyTool(*Path).takeError());
   if (json::Value(std::move(*Good)) == json::Value(std::move(*Bad)))
     return createStringError("--good and --bad are the same compiler");
   return Error::success();
@@ -250,8 +257,8 @@ Error Guard::screen() {
   std::vector<std::pair<size_t, ChildTask>> Tasks;
   auto Start = [&](size_t Index) -> Error {
     const std::string &File = Report.Kernels[Index].File;
-    Expected<ChildTask> Task = ChildTask::start(
-        "the compilation", [&]() -> Expected<std::string> {
+    Expected<ChildTask> Task =
+        ChildTask::start("the compilation", [&]() -> Expected<std::string> {
           Expected<RecordedKernel> K = readKernelFile(File);
           if (!K)
             return K.takeError();
@@ -283,16 +290,16 @@ Error Guard::screen() {
     Tasks.emplace_back(Index, std::move(*Task));
     return Error::success();
   };
-  for (size_t Next = 0, End = Report.Kernels.size(); Next < End ||
-                                                     !Tasks.empty();) {
+  for (size_t Next = 0, End = Report.Kernels.size();
+       Next < End || !Tasks.empty();) {
     if (Next < End && Tasks.size() < Jobs) {
       if (Error E = Start(Next++))
         return E;
       continue;
     }
     if (O.Status)
-      O.Status(formatv("compiling: {0} of {1} kernels", Next - Tasks.size(),
-                       End));
+      O.Status(
+          formatv("compiling: {0} of {1} kernels", Next - Tasks.size(), End));
     size_t Ended = waitForOne(Tasks);
     size_t Index = Tasks[Ended].first;
     Expected<std::string> Text = Tasks[Ended].second.finish();
@@ -313,9 +320,8 @@ Error Guard::screen() {
 /// Fails if a side could not be set up for any kernel, which is an error in the
 /// command line rather than in all kernels.
 Error Guard::checkSetUp() const {
-  for (auto [Name, Member] :
-       {std::pair("--good", &GuardedLaunch::Good),
-        std::pair("--bad", &GuardedLaunch::Bad)}) {
+  for (auto [Name, Member] : {std::pair("--good", &GuardedLaunch::Good),
+                              std::pair("--bad", &GuardedLaunch::Bad)}) {
     const GuardCode *First = nullptr;
     bool IsSetUp = false;
     for (ArrayRef<GuardedLaunch> OfKernel : Launches)
@@ -324,9 +330,8 @@ Error Guard::checkSetUp() const {
         First = First ? First : &(L.*Member);
       }
     if (First && !IsSetUp)
-      return createStringError(StringRef(Name) +
-                               " compiles none of the kernels: " +
-                               First->Error);
+      return createStringError(
+          StringRef(Name) + " compiles none of the kernels: " + First->Error);
   }
   return Error::success();
 }
@@ -392,9 +397,8 @@ void Guard::compareCode(GuardedKernel &K, ArrayRef<GuardedLaunch> All) const {
 /// Returns false if a replay would run the same code twice. The host device
 /// compiles the optimized IR with this LLVM's code generator.
 bool Guard::mustReplay(const GuardedLaunch &L) const {
-  return L.compiles() && (OnHost.value_or(false)
-                              ? L.Good.IRHash != L.Bad.IRHash
-                              : !L.isSame());
+  return L.compiles() &&
+         (OnHost.value_or(false) ? L.Good.IRHash != L.Bad.IRHash : !L.isSame());
 }
 
 void Guard::judge(GuardedKernel &K, const GuardedLaunch &L,
@@ -556,9 +560,8 @@ static json::Object summarizeCause(const BisectReport &R) {
 
 /// Writes the report of a bisection next to the IR that it keeps.
 static Error writeReport(StringRef Folder, const BisectReport &R) {
-  if (Error E = writeFileAtomically(
-          pathIn(Folder, "bisect.json"),
-          formatv("{0:2}\n", toJSON(R)).str()))
+  if (Error E = writeFileAtomically(pathIn(Folder, "bisect.json"),
+                                    formatv("{0:2}\n", toJSON(R)).str()))
     return E;
   return writeFileAtomically(pathIn(Folder, "report.txt"),
                              [&](raw_ostream &OS) {
@@ -626,9 +629,8 @@ void Guard::bisect(GuardedKernel &K, Regression &R, double Seconds) const {
 // Everything
 //===----------------------------------------------------------------------===//
 
-Expected<GuardReport>
-Guard::run(function_ref<bool(const GuardedKernel &, const Regression &)>
-               Accepted) {
+Expected<GuardReport> Guard::run(
+    function_ref<bool(const GuardedKernel &, const Regression &)> Accepted) {
   if (Error E = checkSides())
     return std::move(E);
   Report.Good = O.Good;
@@ -665,11 +667,10 @@ Guard::run(function_ref<bool(const GuardedKernel &, const Regression &)>
   }
   Report.ReplaySeconds = secondsSince(Begin);
 
-  auto Rank = [&](const Regression &R) {
+  auto Rank = [&](const Regression &R) -> ptrdiff_t {
     if (R.Metric == "compile")
-      return -1L;
-    const Criterion *C = find(R.Metric == "verify" ? "" : R.Metric);
-    return C - O.Criteria.data();
+      return -1;
+    return find(R.Metric == "verify" ? "" : R.Metric) - O.Criteria.data();
   };
   for (GuardedKernel &K : Report.Kernels) {
     stable_sort(K.Regressions, [&](const auto &A, const auto &B) {
@@ -680,8 +681,8 @@ Guard::run(function_ref<bool(const GuardedKernel &, const Regression &)>
   }
   Begin = std::chrono::steady_clock::now();
   for (GuardedKernel &K : Report.Kernels) {
-    auto R = find_if(K.Regressions,
-                     [](const Regression &R) { return !R.IsKnown; });
+    auto R =
+        find_if(K.Regressions, [](const Regression &R) { return !R.IsKnown; });
     if (!O.Bisects || R == K.Regressions.end())
       continue;
     double Left = O.Budget ? O.Budget - secondsSince(Begin) : 0;

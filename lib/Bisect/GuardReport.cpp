@@ -152,8 +152,7 @@ void mneme::printJUnit(raw_ostream &OS, const GuardReport &R) {
         if (!Found.IsKnown)
           OS << escapeXML(formatv("{0}: {1} -> {2}  {3}\n", Found.Metric,
                                   formatSide(Found, false),
-                                  formatSide(Found, true),
-                                  describeCause(Found))
+                                  formatSide(Found, true), describeCause(Found))
                               .str());
       OS << "</failure>\n";
     } else if (!K.Undecided.empty()) {
@@ -201,8 +200,8 @@ Expected<AcceptedRegressions> AcceptedRegressions::read(StringRef Path) {
 
 bool AcceptedRegressions::contains(const GuardedKernel &K, const Regression &R,
                                    ArrayRef<Criterion> Criteria) const {
-  auto C = find_if(
-      Criteria, [&](const Criterion &C) { return C.Metric == R.Metric; });
+  auto C = find_if(Criteria,
+                   [&](const Criterion &C) { return C.Metric == R.Metric; });
   auto Accepts = [&](const json::Value &Bad) {
     if (!R.isMetric())
       return Bad.getAsString() == StringRef(R.BadVerdict);

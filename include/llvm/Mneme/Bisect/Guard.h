@@ -37,8 +37,8 @@ struct GuardOptions {
   bool TimesOnHost = false;
   FarmResources Resources;
   bool Bisects = true;
-  double Budget = 0;  ///< Seconds for all bisections; 0: no limit.
-  std::string Output; ///< Folder for reports of bisections; may be empty.
+  double Budget = 0;   ///< Seconds for all bisections; 0: no limit.
+  std::string Output;  ///< Folder for reports of bisections; may be empty.
   std::string Program; ///< As in ReplayBisectOptions.
   std::function<std::vector<std::string>(StringRef File, StringRef RecordId)>
       MakeCommonWords;
@@ -53,8 +53,8 @@ struct Regression {
   std::string GoodVerdict, BadVerdict;
   double GoodValue = 0, BadValue = 0; ///< Values of a metric.
   std::optional<RatioEstimate> Ratio; ///< Bad by good, of times.
-  std::string Error; ///< Of the bad side.
-  bool IsKnown = false; ///< Accepted by an earlier report.
+  std::string Error;                  ///< Of the bad side.
+  bool IsKnown = false;               ///< Accepted by an earlier report.
   /// The result of the bisection; empty: not bisected, or nothing was found.
   std::string Cause, Pass, Function;
   std::string NoCause; ///< Why there is no cause; empty if not bisected.
@@ -95,10 +95,9 @@ Expected<std::vector<std::string>> findRecordings(StringRef Path);
 /// because it cannot be set up.
 /// \param Accepted  called for each regression before bisection; returns true
 /// if it is known. May be null.
-Expected<GuardReport>
-guardCompiler(const GuardOptions &O,
-              function_ref<bool(const GuardedKernel &, const Regression &)>
-                  Accepted);
+Expected<GuardReport> guardCompiler(
+    const GuardOptions &O,
+    function_ref<bool(const GuardedKernel &, const Regression &)> Accepted);
 
 /// The regressions that an earlier report has.
 class AcceptedRegressions {
