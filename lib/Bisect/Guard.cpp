@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Bisect/Guard.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Settings.h"
+#include "llvm/Mneme/Compile/CompareCode.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Process/ChildTask.h"
 #include "llvm/Mneme/Record/Database.h"
@@ -16,6 +17,7 @@
 #include "llvm/Mneme/Replay/Metrics.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -59,6 +61,7 @@ struct GuardCode {
   std::string Error;
   std::string IRHash, CodeHash;
   StringMap<double> Metrics;
+  std::string ObjectFile; ///< Machine code; exists while it is screened.
 
   bool isMade() const { return IsSetUp && Failure.empty(); }
 };
@@ -67,12 +70,9 @@ struct GuardCode {
 struct GuardedLaunch {
   std::string RecordId;
   GuardCode Good, Bad;
+  bool IsSame = false; ///< Both sides have the same machine code.
 
   bool compiles() const { return Good.isMade() && Bad.isMade(); }
-  bool isSame() const {
-    return compiles() && Good.CodeHash == Bad.CodeHash &&
-           Good.IRHash == Bad.IRHash;
-  }
 };
 
 class Guard {
@@ -175,13 +175,14 @@ bool fromJSON(const json::Value &V, GuardCode &C, json::Path P) {
 
 bool fromJSON(const json::Value &V, GuardedLaunch &L, json::Path P) {
   json::ObjectMapper O(V, P);
-  return O && O.map("record_id", L.RecordId) && O.map("good", L.Good) &&
-         O.map("bad", L.Bad);
+  return O && O.map("record_id", L.RecordId) && O.map("same", L.IsSame) &&
+         O.map("good", L.Good) && O.map("bad", L.Bad);
 }
 } // namespace
 
 static json::Value toJSON(const GuardedLaunch &L) {
   return json::Object{{"record_id", L.RecordId},
+                      {"same", L.IsSame},
                       {"good", toJSON(L.Good)},
                       {"bad", toJSON(L.Bad)}};
 }
@@ -190,11 +191,11 @@ namespace {
 /// Compiles the launches of one kernel, in a process of its own.
 class Screening {
 public:
-  explicit Screening(const ReplayOptions &Base) : Base(Base) {}
+  explicit Screening(PrivateFolder Folder) : Folder(std::move(Folder)) {}
   GuardCode compile(const ReplayPlan &Plan, const json::Object &Side);
 
 private:
-  const ReplayOptions &Base;
+  PrivateFolder Folder; ///< For machine code.
   /// By digest of the compilation: most launches of a kernel have one.
   std::map<std::string, Expected<ReplayResult>> Known;
 };
@@ -213,13 +214,21 @@ GuardCode Screening::compile(const ReplayPlan &Plan, const json::Object &Side) {
     if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath,
                                    Options.Ptxas))
       return Fail(std::move(E));
-  Expected<std::unique_ptr<ReplayPlan>> Variant = Plan.vary(Options);
+  Expected<std::unique_ptr<ReplayPlan>> Variant =
+      Plan.vary(Options, /*WillCompile=*/false);
   if (!Variant)
     return Fail(Variant.takeError());
   std::string Digest = getCompileDigest(**Variant);
+  C.ObjectFile = Folder.pathOf(Digest);
   auto It = Known.find(Digest);
-  if (It == Known.end())
-    It = Known.emplace(Digest, runIsolatedReplay(**Variant)).first;
+  if (It == Known.end()) {
+    Options.OutputObject = C.ObjectFile;
+    Expected<std::unique_ptr<ReplayPlan>> Compiled =
+        Plan.vary(std::move(Options));
+    if (!Compiled)
+      return Fail(Compiled.takeError());
+    It = Known.emplace(Digest, runIsolatedReplay(**Compiled)).first;
+  }
   if (!It->second) {
     std::string Text = toString(It->second.takeError());
     It->second = createStringError(Text);
@@ -236,6 +245,25 @@ GuardCode Screening::compile(const ReplayPlan &Plan, const json::Object &Side) {
   // The occupancy depends on the launch.
   C.Metrics = getMetrics(**Variant, R);
   return C;
+}
+
+/// Returns true if the instructions of both sides are equal. The rest of the
+/// images has notes of the compilers.
+static bool haveSameCode(const GuardedLaunch &L, StringRef Kernel) {
+  if (!L.compiles() || L.Good.CodeHash == L.Bad.CodeHash)
+    return L.compiles();
+  Expected<std::unique_ptr<MemoryBuffer>> Good = readFile(L.Good.ObjectFile),
+                                          Bad = readFile(L.Bad.ObjectFile);
+  if (!Good || !Bad) { // none was made
+    consumeError(joinErrors(Good.takeError(), Bad.takeError()));
+    return false;
+  }
+  Expected<CodeComparison> C =
+      compareKernelCode((*Good)->getBuffer(), (*Bad)->getBuffer(), Kernel);
+  if (C)
+    return C->Identical;
+  consumeError(C.takeError());
+  return false;
 }
 
 /// Waits until one of the tasks has ended. \returns its index.
@@ -262,7 +290,10 @@ Error Guard::screen() {
           Expected<RecordedKernel> K = readKernelFile(File);
           if (!K)
             return K.takeError();
-          Screening S(O.Base);
+          Expected<PrivateFolder> Folder = PrivateFolder::createTemporary();
+          if (!Folder)
+            return Folder.takeError();
+          Screening S(std::move(*Folder));
           json::Array All;
           for (const RecordedInstance &I : K->Instances) {
             ReplayOptions Options = O.Base;
@@ -281,6 +312,7 @@ Error Guard::screen() {
             L.RecordId = I.DynamicHash;
             L.Good = S.compile(**Plan, *Good);
             L.Bad = S.compile(**Plan, *Bad);
+            L.IsSame = haveSameCode(L, K->KernelName);
             All.push_back(::toJSON(L));
           }
           return formatv("{0}", json::Value(std::move(All))).str();
@@ -371,7 +403,7 @@ void Guard::compareCode(GuardedKernel &K, ArrayRef<GuardedLaunch> All) const {
       addRegression(K, std::move(R), false);
       continue;
     }
-    K.Code = L.isSame() && K.Code != GuardedKernel::Different
+    K.Code = L.IsSame && K.Code != GuardedKernel::Different
                  ? GuardedKernel::Same
                  : GuardedKernel::Different;
     for (const Criterion &C : O.Criteria) {
@@ -397,8 +429,8 @@ void Guard::compareCode(GuardedKernel &K, ArrayRef<GuardedLaunch> All) const {
 /// Returns false if a replay would run the same code twice. The host device
 /// compiles the optimized IR with this LLVM's code generator.
 bool Guard::mustReplay(const GuardedLaunch &L) const {
-  return L.compiles() &&
-         (OnHost.value_or(false) ? L.Good.IRHash != L.Bad.IRHash : !L.isSame());
+  return L.compiles() && !L.IsSame &&
+         !(OnHost == true && L.Good.IRHash == L.Bad.IRHash);
 }
 
 void Guard::judge(GuardedKernel &K, const GuardedLaunch &L,
