@@ -1,7 +1,7 @@
-"""exit-code.py CODE COMMAND...: fails unless the command ends with this exit code."""
+"""exit-code.py CODE COMMAND...: fails unless COMMAND exits with CODE."""
 import subprocess
 import sys
 
-code = subprocess.run(sys.argv[2:], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL).returncode
+code = subprocess.call(sys.argv[2:])
 if code != int(sys.argv[1]):
     sys.exit("exit code %d instead of %s" % (code, sys.argv[1]))
