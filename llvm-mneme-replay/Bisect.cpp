@@ -161,8 +161,10 @@ static bool isOfBisection(StringRef Option) {
                                     "check",
                                     "output-file",
                                     "app-timeout",
+                                    "exit-code",
                                     AliveTV.ArgStr};
-  return Names.contains(Option) || is_contained(getOverOptions(), Option);
+  return Names.contains(Option) || is_contained(getOverOptions(), Option) ||
+         is_contained(getGuardOptions(), Option);
 }
 
 static bool isSubcommand(StringRef Word) {
@@ -170,19 +172,19 @@ static bool isSubcommand(StringRef Word) {
                 [&](const cl::SubCommand *S) { return S->getName() == Word; });
 }
 
-/// Returns the arguments that select the launch, followed by the options of
-/// \p Arguments that are neither settings nor options of the bisection.
-static std::vector<std::string>
-makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
-                StringRef RecordId) {
+std::vector<std::string>
+mneme::makeCommonWords(ArrayRef<const char *> Arguments, StringRef Database,
+                       StringRef RecordId) {
   // A path that cannot be mistaken for an option or a subcommand.
   bool IsPlain = !Database.starts_with("-") && !isSubcommand(Database);
   std::vector<std::string> Words{(IsPlain ? "" : "--rdb=") + Database.str(),
                                  ("--record-id=" + RecordId).str()};
   auto Find = [](StringRef Name) -> const cl::Option * {
-    const cl::Option *O =
-        cl::getRegisteredOptions(getBisectCommand()).lookup(Name);
-    return O ? O : cl::getRegisteredOptions().lookup(Name);
+    cl::SubCommand *Subs[] = {&getBisectCommand(), &getGuardCommand()};
+    for (cl::SubCommand *Sub : Subs)
+      if (const cl::Option *O = cl::getRegisteredOptions(*Sub).lookup(Name))
+        return O;
+    return cl::getRegisteredOptions().lookup(Name);
   };
   for (size_t I = 0; I != Arguments.size(); ++I) {
     StringRef Word = Arguments[I];

@@ -32,7 +32,7 @@ static EnumOption<ExitCodes> ExitCode(
                clEnumValN(ExitCodes::Bisect, "bisect",
                           "for git bisect run: 0 good, 1 bad, 125 undecided")),
     cl::sub(cl::SubCommand::getTopLevel()), cl::sub(getCompareCommand()),
-    cl::cat(getCategory(OptionGroup::Comparison)));
+    cl::sub(getGuardCommand()), cl::cat(getCategory(OptionGroup::Comparison)));
 
 int mneme::makeExitCode(Difference D) {
   switch (ExitCode) {

@@ -57,6 +57,19 @@ static constexpr CommandHelp Commands[] = {
      "2    the sides differ\n"
      "3    undecided\n"
      "See --exit-code for llvm-reduce and git bisect run.\n"},
+    {"guard",
+     "llvm-mneme-replay guard recordings --good=/usr/lib/llvm-19 "
+     "--bad=/usr/lib/llvm-22 --passes='default<O3>'\n"
+     "llvm-mneme-replay guard recordings --good='default<O3>' "
+     "--bad='--passes=default<O3> --mllvm=-unroll-threshold=50' "
+     "--no-bisect\n"
+     "llvm-mneme-replay guard recordings --good=/opt/cuda-12/bin/ptxas "
+     "--bad=/opt/cuda-13/bin/ptxas --accept=known.json --junit=guard.xml\n",
+     "0    no kernel became worse or wrong, besides those of --accept\n"
+     "1    error: nothing was compared\n"
+     "2    a kernel became worse or wrong\n"
+     "3    undecided: none of those compared, but some could not be\n"
+     "See --exit-code for git bisect run.\n"},
     {"list-passes",
      "llvm-mneme-replay list-passes rec --passes='default<O3>'\n"
      "llvm-mneme-replay list-passes rec --passes='default<O3>' "

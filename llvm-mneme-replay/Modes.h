@@ -36,6 +36,7 @@ cl::OptionCategory &getReplayCategory();
 cl::SubCommand &getAssessCommand();
 cl::SubCommand &getBisectCommand();
 cl::SubCommand &getCompareCommand();
+cl::SubCommand &getGuardCommand();
 cl::SubCommand &getListPassesCommand();
 cl::SubCommand &getReduceCommand();
 cl::SubCommand &getServeCommand();
@@ -95,6 +96,17 @@ Expected<int> runBisect(const Invocation &I);
 Expected<int> runCompare(const Invocation &I);
 Expected<int> runListPasses(const Invocation &I);
 Expected<int> runReduce(const Invocation &I);
+/// Compares the sides of all kernels at \p Paths.
+Expected<int> runGuard(ArrayRef<std::string> Paths, ReplayOptions Base,
+                       ToolArgs Args);
+/// Returns the words of the commands in a bisection's report: the arguments
+/// that select the launch, followed by the options in \p Arguments that are
+/// neither settings nor options of the bisection.
+std::vector<std::string> makeCommonWords(ArrayRef<const char *> Arguments,
+                                         StringRef Database,
+                                         StringRef RecordId);
+/// Returns the options of guard, which a replay does not have.
+std::vector<StringRef> getGuardOptions();
 /// Returns true for `serve --describe`, which needs no recording.
 bool isServeDescribed();
 Expected<int> printServeTables();

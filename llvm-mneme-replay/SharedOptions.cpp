@@ -27,11 +27,12 @@ static cl::OptionCategory &SharedCat = getCategory(OptionGroup::Comparison);
 
 cl::opt<std::string> mneme::GoodSide(
     "good",
-    cl::desc("Good side: options, a pipeline or a --config file, applied on "
-             "top of the command line. Default: --run-passes=none"),
+    cl::desc("Good side: options, a pipeline, a compiler's path or a "
+             "--config file, applied on top of the command line. Default: "
+             "--run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
-    cl::cat(SharedCat));
+    cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
+    cl::sub(getReduceCommand()), cl::cat(SharedCat));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
@@ -44,8 +45,8 @@ static cl::opt<std::string> ThresholdText(
     cl::desc("Smallest difference from the good side that counts as bad, for "
              "all metrics but verify (default: 2%)"),
     cl::value_desc("share"), cl::init("2%"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::sub(getReduceCommand()),
-    cl::cat(SharedCat));
+    cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
+    cl::sub(getReduceCommand()), cl::cat(SharedCat));
 static cl::opt<std::string>
     VerdictText("verdict",
                 cl::desc("Verdict that the bad side must get. Default: "
@@ -67,24 +68,28 @@ cl::opt<std::string> mneme::CrossChecks(
 cl::opt<std::string>
     mneme::OutputFolder("output", cl::desc("Folder for a report"),
                         cl::value_desc("dir"), cl::sub(getBisectCommand()),
-                        cl::sub(getReduceCommand()), cl::cat(SharedCat));
+                        cl::sub(getGuardCommand()), cl::sub(getReduceCommand()),
+                        cl::cat(SharedCat));
 cl::opt<std::string> mneme::BadSide(
     "bad",
     cl::desc("Bad side, in the forms of --good. Default: the command line"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
-    cl::sub(getCompareCommand()), cl::cat(SharedCat));
+    cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
+    cl::cat(SharedCat));
 static cl::opt<unsigned>
     Workers("workers",
             cl::desc("Processes that run kernels on the host device and share "
                      "its cores (default 1)"),
             cl::value_desc("n"), cl::init(1), cl::sub(getBisectCommand()),
-            cl::sub(getServeCommand()), cl::cat(SharedCat));
+            cl::sub(getGuardCommand()), cl::sub(getServeCommand()),
+            cl::cat(SharedCat));
 static cl::opt<unsigned>
     CompileJobs("compile-jobs",
                 cl::desc("Compile processes. Default: all cores but one per "
                          "device"),
                 cl::value_desc("n"), cl::sub(getBisectCommand()),
-                cl::sub(getServeCommand()), cl::cat(SharedCat));
+                cl::sub(getGuardCommand()), cl::sub(getServeCommand()),
+                cl::cat(SharedCat));
 
 Error mneme::readProcessCounts(FarmResources &R) {
   if (Workers == 0)

@@ -69,9 +69,9 @@ static cl::list<std::string>
     Positional(cl::Positional, cl::desc("[database] [pipeline]"),
                cl::sub(cl::SubCommand::getTopLevel()),
                cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
-               cl::sub(getCompareCommand()), cl::sub(getListPassesCommand()),
-               cl::sub(getReduceCommand()), cl::sub(getServeCommand()),
-               cl::cat(Cat));
+               cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
+               cl::sub(getListPassesCommand()), cl::sub(getReduceCommand()),
+               cl::sub(getServeCommand()), cl::cat(Cat));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
@@ -171,7 +171,8 @@ static cl::opt<double>
 static cl::opt<bool> NoExecute("no-execute",
                                cl::desc("Compile for the GPU only"),
                                cl::sub(cl::SubCommand::getTopLevel()),
-                               cl::sub(getBisectCommand()), cl::cat(Cat));
+                               cl::sub(getBisectCommand()),
+                               cl::sub(getGuardCommand()), cl::cat(Cat));
 static cl::opt<bool>
     NoIsolation("no-isolation",
                 cl::desc("Compile and run in this process, for debuggers"),
@@ -502,6 +503,20 @@ static Expected<int> runServeCommand(ToolArgs) {
   return runServe(R->Path, std::move(R->Options));
 }
 
+static Expected<int> runGuardCommand(ToolArgs Args) {
+  for (const cl::opt<std::string> *O : {&Config, &RecordId})
+    if (O->getNumOccurrences())
+      return createStringError("guard replays all launches: leave out --" +
+                               O->ArgStr);
+  ReplayOptions O;
+  if (Error E = readOptions(O))
+    return std::move(E);
+  std::vector<std::string> Paths(Positional.begin(), Positional.end());
+  if (!Database.empty())
+    Paths.insert(Paths.begin(), Database);
+  return runGuard(Paths, std::move(O), Args);
+}
+
 /// Replays the launch, or several.
 static Expected<int> runPlain(ToolArgs) {
   if (ListDevices) {
@@ -596,6 +611,7 @@ int main(int argc, char **argv) {
       {&getAssessCommand(), runPlanned<runAssess>},
       {&getBisectCommand(), runPlanned<runBisect>},
       {&getCompareCommand(), runPlanned<runCompare>},
+      {&getGuardCommand(), runGuardCommand},
       {&getListPassesCommand(), runPlanned<runListPasses>},
       {&getReduceCommand(), runPlanned<runReduce>},
       {&getServeCommand(), runServeCommand},

@@ -72,6 +72,25 @@ static Error parseOption(json::Object &Config, ArrayRef<std::string> Words,
   return addOption(Config, Name, Value);
 }
 
+/// Adds the tools at a path.
+static Error addTools(json::Object &Config, StringRef Path) {
+  Expected<json::Object> Tools = parseTool(Path);
+  if (!Tools)
+    return Tools.takeError();
+  // With one of them, this LLVM's code generator or pipeline would silently
+  // replace the other.
+  StringRef Opt = "opt_tool", Llc = "llc_tool";
+  if (sys::fs::is_directory(Path) && !Tools->get(Opt) != !Tools->get(Llc))
+    return createStringError(
+        formatv("'{0}' has no {1}: give --{2} alone, or a folder with both",
+                Path, Tools->get(Opt) ? "llc" : "opt",
+                getOptionName(Tools->get(Opt) ? Opt : Llc))
+            .str());
+  for (const auto &KV : *Tools)
+    Config[KV.first] = KV.second;
+  return Error::success();
+}
+
 Expected<json::Object> mneme::parseSide(StringRef Text, StringRef RecordId,
                                         bool AllowPrograms) {
   const FileRules Rules{RecordId, AllowPrograms};
@@ -84,6 +103,8 @@ Expected<json::Object> mneme::parseSide(StringRef Text, StringRef RecordId,
       E = parseOption(Config, Words, I, Rules);
     else if (Word.consume_front("@") || Word.ends_with(".json"))
       E = addFile(Config, Word, Rules);
+    else if (Word.contains('/') && !Word.contains('('))
+      E = addTools(Config, Word);
     else if (Config.get("passes"))
       E = createStringError(formatv("unexpected '{0}'", Word).str());
     else

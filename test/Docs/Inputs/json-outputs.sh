@@ -49,6 +49,11 @@ llvm-mneme-replay bisect rec --criterion=regs --threshold=0 --over=ptxas --good=
   test $? = 2
 wrong="--load-pass-plugin=$3 --passes=planted<O1;wrong@_Z5saxpyPKfPfi#4>"
 $replay --all --passes=O1 --passes=O3 --format=json $wrong > table.1.json || test $? = 2
+guard="llvm-mneme-replay guard rec --device=host --load-pass-plugin=$3"
+$guard --good=O1 --bad='planted<O1;wrong@_Z5saxpyPKfPfi#4>' --output=guarded > guard.1.json || test $? = 2
+$guard --good=O1 --bad='planted<O1;slow@_Z5saxpyPKfPfi=2000#4>' --metrics=time,regs --threshold=100% --no-bisect > guard.2.json ||
+  test $? = 2
+$guard --bad=O1 --good='planted<O1;crash@_Z5saxpyPKfPfi#4>' --accept=guard.1.json > guard.3.json || test $? = 3
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json
 llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=6 --format=json \
   --explain=off --results-dir=study > summary.1.json

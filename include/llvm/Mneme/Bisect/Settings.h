@@ -23,7 +23,8 @@ namespace mneme {
 bool isOfHostOnly(StringRef Key);
 
 /// Parses one side of a bisection: options ("--passes='default<O1>'
-/// --mllvm=-unroll-threshold=50"), a pipeline, or a file with a configuration
+/// --mllvm=-unroll-threshold=50"), a pipeline, a path of a compiler or of a
+/// folder with opt and llc (parseTool()), or a file with a configuration
 /// ("best.json", "@best"), of which the settings for the launch \p RecordId
 /// count. Errors quote the option. Rejects settings in a file that run programs
 /// or access files (findSideEffects()) unless \p AllowPrograms.
