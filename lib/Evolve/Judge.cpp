@@ -400,11 +400,12 @@ Error Judge::perturb() {
 }
 
 /// Returns a recorded launch.
-Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::makeRecorded(unsigned I) {
+Expected<std::unique_ptr<Judge::DrawnLaunch>>
+Judge::makeRecorded(unsigned I, StringRef Device) {
   auto L = std::make_unique<DrawnLaunch>();
   L->Instance = I;
   if (Error E =
-          Farm->plans()[I]->vary(makeTestOptions("host")).moveInto(L->Plan))
+          Farm->plans()[I]->vary(makeTestOptions(Device)).moveInto(L->Plan))
     return std::move(E);
   return std::move(L);
 }
@@ -434,7 +435,7 @@ Judge::chooseScheduled(StringRef Device) {
   }
   for (unsigned I = 0; IsHost && I != Farm->plans().size(); ++I)
     if (!WithRecordedScalars.count(I)) {
-      Expected<std::unique_ptr<DrawnLaunch>> L = makeRecorded(I);
+      Expected<std::unique_ptr<DrawnLaunch>> L = makeRecorded(I, "host");
       if (!L)
         return L.takeError();
       OnHost.push_back(std::move(*L));

@@ -114,6 +114,51 @@ Error Judge::testDrawn(const CandidateConfig &Config, Judgement &J) {
   return Error::success();
 }
 
+/// A version may recognize the recorded launches by memory that the recorded
+/// code does not read. In each training launch, and in one with other scalars,
+/// in which the recorded code reads less.
+Error Judge::testUnread(const CandidateConfig &Config, Judgement &J) {
+  if (!O.Perturbed)
+    return Error::success();
+  std::string Device = getFirstDevice(*Farm);
+  for (unsigned I : Training) {
+    Expected<std::unique_ptr<DrawnLaunch>> Recorded = makeRecorded(I, Device);
+    if (!Recorded)
+      return Recorded.takeError();
+    SmallVector<const DrawnLaunch *, 2> Launches = {Recorded->get()};
+    for (const std::unique_ptr<DrawnLaunch> &L : Perturbed)
+      if (L->Instance == I && L->Number >= DrawnLaunch::FirstScalars) {
+        Launches.push_back(L.get());
+        break;
+      }
+    for (const DrawnLaunch *L : Launches) {
+      if (isStopped(J))
+        return Error::success();
+      Expected<std::unique_ptr<ReplayPlan>> Plan =
+          L == Recorded->get()
+              ? makePlan(*Farm->plans()[I], *L, Config, /*WillCompile=*/true)
+              : makeDrawn(*L, Config);
+      if (!Plan)
+        return Plan.takeError();
+      if (!*Plan)
+        continue;
+      Expected<ReplayResult> R = replayUnread(**Plan, *O.Seed + I);
+      if (!R)
+        return R.takeError();
+      if (R->V == Verdict::NotVerified)
+        noteUnperturbed("memory that the recorded code does not read: " +
+                        R->Error);
+      else if (FailureKind Kind(R->V); !Kind.empty()) {
+        failHeldOut(J, Kind,
+                    "a launch with other contents of memory that the recorded "
+                    "code does not read");
+        return Error::success();
+      }
+    }
+  }
+  return Error::success();
+}
+
 Error Judge::testSchedules(const CandidateConfig &Config, Judgement &J) {
   for (const ScheduledLaunch &S : Scheduled) {
     if (isStopped(J))
@@ -329,8 +374,8 @@ Error Judge::testHeldOut(const CandidateConfig &Config, Judgement &J) {
       failHeldOut(J, E.Failure, "a launch that was held out");
     else
       ++J.TestedLaunches;
-  for (auto Test :
-       {&Judge::testDrawn, &Judge::testSchedules, &Judge::timeUnseen})
+  for (auto Test : {&Judge::testDrawn, &Judge::testUnread,
+                    &Judge::testSchedules, &Judge::timeUnseen})
     if (J.Failure.empty())
       if (Error E = (this->*Test)(Config, J))
         return E;

@@ -11,6 +11,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Support/Endian.h"
 #include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <cstring>
@@ -124,6 +125,15 @@ bool mneme::isUniform(ArrayRef<char> Contents, size_t Size) {
     if (std::memcmp(&Contents[0], &Contents[At], Size))
       return false;
   return true;
+}
+
+bool mneme::holdsPlaces(const RecordedState &State, ArrayRef<char> Contents) {
+  for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
+    uint64_t Word = support::endian::read64le(&Contents[At]);
+    if (Word && (State.findRegionOf(Word) || State.findRegionOf(Word - 1)))
+      return true;
+  }
+  return false;
 }
 
 void InputSource::drawFloats(MutableArrayRef<char> Contents, uint32_t DType,

@@ -35,6 +35,10 @@ uint64_t countNonFinite(ArrayRef<char> Contents, uint32_t DType);
 /// Returns true if all elements of \p Size bytes are equal.
 bool isUniform(ArrayRef<char> Contents, size_t Size);
 
+/// Returns true if a buffer may contain addresses of recorded memory, among
+/// them the ends of buffers and the handles of textures.
+bool holdsPlaces(const RecordedState &State, ArrayRef<char> Contents);
+
 /// Draws inputs.
 class InputSource {
 public:

@@ -126,7 +126,6 @@ private:
       function_ref<Change(Memory &, std::vector<std::string> &, unsigned)> Draw,
       bool IsTest = true, bool MayCollide = false);
   void note(const Twine &Name, const Outcome &O);
-  bool holdsPlaces(ArrayRef<char> Contents) const;
   bool isReachable(size_t Region) const;
   std::string nameOf(size_t Region) const;
   Error drawUnread(size_t Region);
@@ -375,17 +374,6 @@ void Perturber::note(const Twine &Name, const Outcome &Found) {
     Unchanged.push_back((Name + ": " + Found.Why).str());
 }
 
-/// Returns true if a buffer may contain addresses of recorded memory, among
-/// them the ends of buffers and the handles of textures.
-bool Perturber::holdsPlaces(ArrayRef<char> Contents) const {
-  for (size_t At = 0; At + 8 <= Contents.size(); At += 8) {
-    uint64_t Word = support::endian::read64le(&Contents[At]);
-    if (Word && (State.findRegionOf(Word) || State.findRegionOf(Word - 1)))
-      return true;
-  }
-  return false;
-}
-
 /// Whether other code may find a buffer: by an argument, or by name.
 bool Perturber::isReachable(size_t Region) const {
   auto LeadsThere = [&](StringRef Arg) {
@@ -407,7 +395,7 @@ Error Perturber::drawUnread(size_t Region) {
   if (Before[Region].empty())
     return Error::success();
   Outcome Found = {Change::None, "it contains addresses or handles"};
-  if (!holdsPlaces(Before[Region]))
+  if (!holdsPlaces(State, Before[Region]))
     if (Error E =
             tryInput(
                 [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
@@ -465,7 +453,7 @@ Error Perturber::drawBuffer(size_t Region) {
   bool IsRecord =
       Records.Members.size() > 1 &&
       (DType == MNEME_DTYPE_BYTES || Records.Size < Before[Region].size());
-  if (holdsPlaces(Before[Region])) {
+  if (holdsPlaces(State, Before[Region])) {
     note(nameOf(Region), {Change::None, "it contains addresses or handles"});
     return Error::success();
   }
@@ -646,7 +634,7 @@ std::vector<Scalar> Perturber::listScalars() {
       note(S.Name, {Change::None, "its type is " + A.Type});
       continue;
     }
-    if (holdsPlaces({Args[I].data(), Size})) {
+    if (holdsPlaces(State, {Args[I].data(), Size})) {
       note(S.Name, {Change::None, "it contains an address or a handle"});
       continue;
     }

@@ -167,7 +167,8 @@ private:
   bool isRound(unsigned Number) const;
   DrawnScalars chooseScalars(unsigned Number) const;
   ReplayOptions makeTestOptions(StringRef Device) const;
-  Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I);
+  Expected<std::unique_ptr<DrawnLaunch>> makeRecorded(unsigned I,
+                                                      StringRef Device);
   Expected<std::vector<const DrawnLaunch *>> chooseScheduled(StringRef Device);
   Error chooseSchedules(ArrayRef<const DrawnLaunch *> Launches);
   bool splitsWarps() const;
@@ -193,6 +194,7 @@ private:
   bool isStopped() const { return O.Stop && O.Stop(); }
   bool isStopped(Judgement &J) const;
   Error testDrawn(const CandidateConfig &Config, Judgement &J);
+  Error testUnread(const CandidateConfig &Config, Judgement &J);
   Error testSchedules(const CandidateConfig &Config, Judgement &J);
   Expected<std::string> findTimeDoubt(const CandidateConfig &Config,
                                       Judgement &J);

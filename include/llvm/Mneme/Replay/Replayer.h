@@ -396,6 +396,12 @@ Expected<ReplayResult> replayScheduled(const ReplayPlan &Plan,
                                        ArrayRef<HostSchedule> Schedules,
                                        ScheduleChecks Checks);
 
+/// Replays \p Plan, in one isolated process, with other contents of the memory
+/// that the recorded code does not read, among them the constants of the plan's
+/// code. Match: all launches verified. NotVerified: there is no test, for the
+/// reason in the error.
+Expected<ReplayResult> replayUnread(const ReplayPlan &Plan, uint64_t Seed);
+
 /// Replays isolated or not, depending on the plan's options. If isolated,
 /// further replays determine ReadsUninitialized after a mismatch.
 Expected<ReplayResult> replay(const ReplayPlan &Plan);

@@ -121,6 +121,10 @@ public:
   Expected<ReplayResult> run(const ReplayPlan &Variant,
                              const CompiledKernel &Code, StageFn Report);
 
+  /// See replayUnread().
+  Expected<ReplayResult> testUnread(const ReplayPlan &Variant, uint64_t Seed,
+                                    StageFn Report);
+
   /// Loads and verifies all variants, then measures them in at least \p Rounds
   /// interleaved rounds. \p Seed determines their order; every second round
   /// reverses the order of the previous one. An Error means that the device is
