@@ -19,6 +19,7 @@ import re
 import shlex
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -247,6 +248,16 @@ def _walk(folder: str) -> Iterator[os.DirEntry[str]]:
             yield entry
 
 
+def _check_kind(path: str) -> None:
+    """Raises an error for a pipe, socket or device: to open it may block the server, and reading it may never end."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return  # whoever opens it reports it
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise RequestError(f"{show(path)} is not a regular file or a folder")
+
+
 def _find_recordings(root: str) -> list[str]:
     """Returns the folders of recordings below a folder."""
     names = (e for e in _walk(root) if e.name.startswith("RecordedIR_") and e.name.endswith(".bc"))
@@ -310,9 +321,11 @@ class Session:
         """Returns a path that may be read. What it contains may be read, too."""
         roots = (*self.limits.read, *self.limits.write)
         real = self._resolve(path, roots, "read")
+        _check_kind(real)
         for entry in _walk(real) if os.path.isdir(real) else ():
             if entry.is_symlink():
                 self._resolve(entry.path, roots, "read")
+            _check_kind(entry.path)
         return real
 
     def _writable(self, path: str) -> str:
