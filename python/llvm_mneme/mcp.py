@@ -103,6 +103,9 @@ class _Tool(NamedTuple):
         """Whether it runs a tool of the suite, which takes time and may need a device."""
         return self.writes or "device" in self.optional
 
+    def runs_application(self) -> bool:
+        return "application" in self.required
+
     def schema(self) -> dict[str, Any]:
         """Returns the JSON schema of the arguments."""
         properties: dict[str, dict[str, Any]] = {}
@@ -682,7 +685,11 @@ def make_server(session: Session) -> Any:
 
     def tool(name: str, t: _Tool) -> Any:
         hints = types.ToolAnnotations(
-            read_only_hint=not t.writes, destructive_hint=False, idempotent_hint=not t.writes, open_world_hint=False
+            # An application may do anything, so a client should ask its user first.
+            read_only_hint=not t.writes and not t.runs_application(),
+            destructive_hint=t.runs_application(),
+            idempotent_hint=not t.writes and not t.runs_application(),
+            open_world_hint=t.runs_application(),
         )
         return types.Tool(name=name, description=t.help, input_schema=t.schema(), annotations=hints)
 

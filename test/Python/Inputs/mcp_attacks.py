@@ -114,6 +114,14 @@ def pipes():
     server.end()
 
 
+def annotations():
+    server = Server().begin()
+    server.send("tools/list")
+    for tool in server.read()["result"]["tools"]:
+        print(tool["name"], *(name for name, value in sorted(tool["annotations"].items()) if value))
+    server.end()
+
+
 def arguments():
     server = Server()
     for line in (b"garbage", b"\xff\xfe", b"{}", b"[1]", b'{"jsonrpc":"2.0","id":1}', b"[" * 5000, b'"' + b"x" * (8 << 20)):
