@@ -19,6 +19,7 @@ import re
 import shlex
 import shutil
 import signal
+import stat
 import sys
 import tempfile
 import time
@@ -101,6 +102,9 @@ class _Tool(NamedTuple):
     def runs(self) -> bool:
         """Whether it runs a tool of the suite, which takes time and may need a device."""
         return self.writes or "device" in self.optional
+
+    def runs_application(self) -> bool:
+        return "application" in self.required
 
     def schema(self) -> dict[str, Any]:
         """Returns the JSON schema of the arguments."""
@@ -247,6 +251,16 @@ def _walk(folder: str) -> Iterator[os.DirEntry[str]]:
             yield entry
 
 
+def _check_kind(path: str) -> None:
+    """Raises an error for a pipe, socket or device: to open it may block the server, and reading it may never end."""
+    try:
+        mode = os.stat(path).st_mode
+    except OSError:
+        return  # whoever opens it reports it
+    if not stat.S_ISREG(mode) and not stat.S_ISDIR(mode):
+        raise RequestError(f"{show(path)} is not a regular file or a folder")
+
+
 def _find_recordings(root: str) -> list[str]:
     """Returns the folders of recordings below a folder."""
     names = (e for e in _walk(root) if e.name.startswith("RecordedIR_") and e.name.endswith(".bc"))
@@ -310,9 +324,11 @@ class Session:
         """Returns a path that may be read. What it contains may be read, too."""
         roots = (*self.limits.read, *self.limits.write)
         real = self._resolve(path, roots, "read")
+        _check_kind(real)
         for entry in _walk(real) if os.path.isdir(real) else ():
             if entry.is_symlink():
                 self._resolve(entry.path, roots, "read")
+            _check_kind(entry.path)
         return real
 
     def _writable(self, path: str) -> str:
@@ -669,7 +685,11 @@ def make_server(session: Session) -> Any:
 
     def tool(name: str, t: _Tool) -> Any:
         hints = types.ToolAnnotations(
-            read_only_hint=not t.writes, destructive_hint=False, idempotent_hint=not t.writes, open_world_hint=False
+            # An application may do anything, so a client should ask its user first.
+            read_only_hint=not t.writes and not t.runs_application(),
+            destructive_hint=t.runs_application(),
+            idempotent_hint=not t.writes and not t.runs_application(),
+            open_world_hint=t.runs_application(),
         )
         return types.Tool(name=name, description=t.help, input_schema=t.schema(), annotations=hints)
 

@@ -103,6 +103,25 @@ def paths():
     print(sorted(os.listdir(f"{folder}/write")), os.listdir(f"{folder}/outside"), os.listdir(f"{folder}/tmp"))
 
 
+def pipes():
+    server = Server().begin()
+    os.mkfifo(f"{folder}/write/pipe")
+    os.mkfifo(f"{folder}/write/linked/kernel.json")
+    for path in ("pipe", "linked"):
+        print(server.call("show", recording=f"{folder}/write/{path}"))
+        print(server.call("evaluate", source=f"{folder}/write/{path}", **kernel))
+    print(server.call("recordings")["skipped"])
+    server.end()
+
+
+def annotations():
+    server = Server().begin()
+    server.send("tools/list")
+    for tool in server.read()["result"]["tools"]:
+        print(tool["name"], *(name for name, value in sorted(tool["annotations"].items()) if value))
+    server.end()
+
+
 def arguments():
     server = Server()
     for line in (b"garbage", b"\xff\xfe", b"{}", b"[1]", b'{"jsonrpc":"2.0","id":1}', b"[" * 5000, b'"' + b"x" * (8 << 20)):
