@@ -201,8 +201,8 @@ shared:
 
 /// {0}: address of the control byte; {1}: limit in nanoseconds. One access in
 /// 256, chosen by the multiprocessor's clock, asks the global timer, which all
-/// multiprocessors share: of millions of readings on an H200, some were wrong
-/// by seconds.
+/// multiprocessors share. When each access asked, an H200 took launches of
+/// less than 0.3 s for late.
 static constexpr StringLiteral LimitTime = R"(
   %clock = call i32 @llvm.nvvm.read.ptx.sreg.clock()
   %phase = and i32 %clock, 255
