@@ -437,7 +437,7 @@ class Session:
         result = (await self._run_json("replay", *words))["Result"]
         measurement = result["measurement"] or {}
         resources = result["resources"] or {}
-        values = {**result, **resources, **(result["counters"] or {}), "time": measurement.get("median")}
+        values = {**result, **resources, **(result["counters"] or {"values": {}})["values"], "time": measurement.get("median")}
         values["shared_mem_usage"] = resources.get("shared")
         if resources.get("spill_stores") is not None:
             values["spills"] = resources["spill_stores"] + (resources["spill_loads"] or 0)
