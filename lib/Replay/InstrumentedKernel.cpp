@@ -281,6 +281,30 @@ Expected<LaunchWork> mneme::traceVariant(const ReplayPlan &Plan,
   });
 }
 
+Expected<RecordedAccesses> mneme::traceRecorded(const ReplayPlan &Plan,
+                                                AccessMarks &Marks,
+                                                InstrumentedKernel &Kernel) {
+  if (Error E = Marks.allocate())
+    return std::move(E);
+  if (Error E =
+          Kernel.compile(getBaselineOptions(Plan.options()), Marks.pass()))
+    return std::move(E);
+  if (Error E = Kernel.launch())
+    return std::move(E);
+  RecordedAccesses A{makeBits(Plan), makeBits(Plan)};
+  if (Error E = Marks
+                    .read([&](size_t Region, uint64_t Begin,
+                              ArrayRef<char> Writes, ArrayRef<char> ReadFirst) {
+                      setBits(A.Read[Region], Begin, ReadFirst);
+                      setBits(A.Written[Region], Begin, Writes);
+                    })
+                    .takeError())
+    return std::move(E);
+  if (Error E = Marks.turnOff())
+    return std::move(E);
+  return std::move(A);
+}
+
 namespace {
 /// How to change an element of a type: a zero becomes One; otherwise the bits
 /// of Flip in byte At change, by a part of a floating-point number's value.
@@ -327,28 +351,13 @@ Expected<bool> mneme::dependsOnUnread(const ReplayPlan &Plan,
                                       Replayer &Memory,
                                       function_ref<void()> Report) {
   AccessMarks Marks(Plan, D);
-  if (Error E = Marks.allocate())
-    return std::move(E);
   InstrumentedKernel Kernel(Plan, D, Memory, Report);
-  if (Error E =
-          Kernel.compile(getBaselineOptions(Plan.options()), Marks.pass()))
-    return std::move(E);
-  if (Error E = Kernel.launch())
-    return std::move(E);
-  RegionBits Own = makeBits(Plan), Written = makeBits(Plan);
-  if (Error E = Marks
-                    .read([&](size_t Region, uint64_t Begin,
-                              ArrayRef<char> Writes, ArrayRef<char> ReadFirst) {
-                      setBits(Own[Region], Begin, ReadFirst);
-                      setBits(Written[Region], Begin, Writes);
-                    })
-                    .takeError())
-    return std::move(E);
-  if (Error E = Marks.turnOff())
-    return std::move(E);
+  Expected<RecordedAccesses> Own = traceRecorded(Plan, Marks, Kernel);
+  if (!Own)
+    return Own.takeError();
   Memory.markAllDirty();
   // The contents of the regions with changes, before them.
-  std::vector<std::vector<char>> Before(Own.size());
+  std::vector<std::vector<char>> Before(Own->Read.size());
   auto Perturb = [&]() -> Error {
     for (auto [I, R] : enumerate(Plan.state().regions())) {
       ElementChange C = getChange(Types[I]);
@@ -357,7 +366,7 @@ Expected<bool> mneme::dependsOnUnread(const ReplayPlan &Plan,
         auto HasAny = [&](const BitVector &Bits) {
           return Bits.find_first_in(At, At + C.Size) >= 0;
         };
-        if (!HasAny(Own[I]) || HasAny(Read[I]))
+        if (!HasAny(Own->Read[I]) || HasAny(Read[I]))
           continue;
         if (Now.empty()) {
           Before[I].resize(R.Info.Size);
@@ -386,7 +395,7 @@ Expected<bool> mneme::dependsOnUnread(const ReplayPlan &Plan,
     if (Error E = D.read(R.Info.Address, Now))
       return std::move(E);
     for (auto [At, Byte] : enumerate(Now))
-      if (!Written[I].test(At))
+      if (!Own->Written[I].test(At))
         Byte = Before[I][At];
     if (Error E = D.write(R.Info.Address, Now))
       return std::move(E);

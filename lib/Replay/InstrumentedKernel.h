@@ -106,6 +106,17 @@ Expected<WorkCounts> countRecordedWork(const ReplayPlan &Plan, Device &D,
 /// A bit for each byte of each region.
 using RegionBits = std::vector<BitVector>;
 
+/// What the recorded code reads before it writes it, and what it writes.
+struct RecordedAccesses {
+  RegionBits Read, Written;
+};
+
+/// Traces a launch of the recorded code with \p Marks, which are turned off
+/// afterwards. \p Kernel is then that code.
+Expected<RecordedAccesses> traceRecorded(const ReplayPlan &Plan,
+                                         AccessMarks &Marks,
+                                         InstrumentedKernel &Kernel);
+
 /// Determines the bytes that the code of a variant of \p Plan has to move, and
 /// sets \p Read to those that it reads. The results are not compared.
 Expected<LaunchWork> traceVariant(const ReplayPlan &Plan,

@@ -177,7 +177,7 @@ private:
   std::function<void()> Tell;
   AccessMarks Marks;
   InstrumentedKernel Recorded;
-  RegionBits Own, Written; ///< The recorded code reads and writes them.
+  RecordedAccesses Own;
 
   /// What elements of a region are made of.
   struct Values {
@@ -198,32 +198,9 @@ private:
 
 /// Traces the recorded code. \p Version shows the values to draw.
 Error UnreadTest::prepare(const Module &Version) {
-  if (Error E = Marks.allocate())
-    return E;
-  if (Error E =
-          Recorded.compile(getBaselineOptions(Plan.options()), Marks.pass()))
-    return E;
-  if (Error E = Recorded.launch())
+  if (Error E = traceRecorded(Plan, Marks, Recorded).moveInto(Own))
     return E;
   ArrayRef<RecordedRegion> Regions = Plan.state().regions();
-  for (const RecordedRegion &R : Regions) {
-    Own.emplace_back(R.Info.Size);
-    Written.emplace_back(R.Info.Size);
-  }
-  if (Error E = Marks
-                    .read([&](size_t Region, uint64_t Begin,
-                              ArrayRef<char> Writes, ArrayRef<char> Reads) {
-                      for (auto [I, Write, Read] : enumerate(Writes, Reads)) {
-                        if (Write)
-                          Written[Region].set(Begin + I);
-                        if (Read)
-                          Own[Region].set(Begin + I);
-                      }
-                    })
-                    .takeError())
-    return E;
-  if (Error E = Marks.turnOff())
-    return E;
   Before.resize(Regions.size());
   Drawn.resize(Regions.size());
   VersionConstants Constants(Version);
@@ -232,7 +209,7 @@ Error UnreadTest::prepare(const Module &Version) {
     Values V;
     V.DType = IsKnown ? Types[I] : uint32_t(MNEME_DTYPE_U32);
     V.Size = getDTypeSize(V.DType);
-    if (!Own[I].all()) {
+    if (!Own.Read[I].all()) {
       append_range(V.Uniform, Constants.patterns(V.DType, V.Size));
       append_range(V.Uniform, getSpecial(V.DType, V.Size));
       for (size_t N = V.Uniform.size(); N > 1; --N)
@@ -267,7 +244,7 @@ Error UnreadTest::draw() {
       continue;
     Drawn[I] = Before[I];
     for (uint64_t At = 0; At + V.Size <= R.Info.Size; At += V.Size) {
-      if (Own[I].find_first_in(At, At + V.Size) >= 0)
+      if (Own.Read[I].find_first_in(At, At + V.Size) >= 0)
         continue;
       uint64_t Bits = choose(V);
       std::memcpy(&Drawn[I][At], &Bits, V.Size);
@@ -288,7 +265,7 @@ Expected<bool> UnreadTest::isRight() {
     if (Error E = D.read(R.Info.Address, Now))
       return std::move(E);
     for (auto [At, Byte] : enumerate(Now)) {
-      if (Written[I].test(At) || Own[I].test(At))
+      if (Own.Written[I].test(At) || Own.Read[I].test(At))
         continue;
       if (Byte != Drawn[I][At])
         return false;
