@@ -37,14 +37,15 @@ cl::SubCommand &mneme::getGuardCommand() {
 /// In order of severity.
 static constexpr StringRef DefaultMetrics =
     "verify,time,spills,local,occupancy,regs,shared,code_size";
-static cl::opt<std::string>
-    Metrics("metrics",
-            cl::desc("Criteria of a regression, the most important first: "
-                     "verify, time, or metrics of the machine code. Default: "
-                     "verify,time,spills,local,occupancy,regs,shared,"
-                     "code_size, with time on GPUs only"),
-            cl::value_desc("list"), cl::sub(getGuardCommand()),
-            cl::cat(GuardCat));
+static const std::string MetricsHelp =
+    ("Criteria of a regression, the most important first: verify, time, or "
+     "metrics of the machine code. Default: " +
+     DefaultMetrics + ", with time on GPUs only")
+        .str();
+static cl::opt<std::string> Metrics("metrics", cl::desc(MetricsHelp),
+                                    cl::value_desc("list"),
+                                    cl::sub(getGuardCommand()),
+                                    cl::cat(GuardCat));
 static cl::opt<bool> NoBisect("no-bisect",
                               cl::desc("Do not bisect regressions"),
                               cl::sub(getGuardCommand()), cl::cat(GuardCat));
