@@ -9,7 +9,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Bisect/Guard.h"
 #include "llvm/Mneme/Study/Format.h"
-#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextTable.h"
@@ -168,12 +167,9 @@ void mneme::printJUnit(raw_ostream &OS, const GuardReport &R) {
 //===----------------------------------------------------------------------===//
 
 Expected<AcceptedRegressions> AcceptedRegressions::read(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(Path);
-  if (!Text)
-    return Text.takeError();
-  Expected<json::Value> V = parseJSON((*Text)->getBuffer());
+  Expected<json::Value> V = readJSONFile(Path);
   if (!V)
-    return createFileError(Path, V.takeError());
+    return V.takeError();
   const json::Object *O = V->getAsObject();
   const json::Array *All = O ? O->getArray("regressions") : nullptr;
   if (!All)

@@ -9,7 +9,6 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Deploy/Application.h"
-#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FileSystem.h"
@@ -53,12 +52,9 @@ static void addVariant(const json::Object &O, StringRef StaticHash,
 }
 
 static Error addReport(StringRef Path, PackageUse &Use) {
-  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
-  if (!File)
-    return File.takeError();
-  Expected<json::Value> V = parseJSON((*File)->getBuffer());
+  Expected<json::Value> V = readJSONFile(Path);
   if (!V)
-    return createFileError(Path, V.takeError());
+    return V.takeError();
   const json::Object *O = V->getAsObject();
   const json::Array *Kernels = O ? O->getArray("kernels") : nullptr;
   if (!Kernels)

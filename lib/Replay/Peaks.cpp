@@ -360,12 +360,9 @@ static DevicePeaks identify(Device &D) {
 }
 
 Expected<DevicePeaks> mneme::readPeaks(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(Path);
-  if (!Text)
-    return Text.takeError();
-  Expected<json::Value> V = parseJSON((*Text)->getBuffer());
+  Expected<json::Value> V = readJSONFile(Path);
   if (!V)
-    return createFileError(Path, V.takeError());
+    return V.takeError();
   DevicePeaks P;
   json::Path::Root Root("peaks");
   if (!fromJSON(*V, P, Root))

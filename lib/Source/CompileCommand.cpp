@@ -11,7 +11,6 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Record/EmbeddedSource.h"
 #include "llvm/Mneme/Source/RunCompiler.h"
-#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/CommandLine.h"
@@ -37,15 +36,12 @@ std::vector<std::string> mneme::splitCommand(StringRef Text) {
 
 Expected<std::vector<CompileCommand>>
 mneme::readCompileCommands(StringRef Path) {
-  Expected<std::unique_ptr<MemoryBuffer>> File = readTextFile(Path);
-  if (!File)
-    return File.takeError();
   auto Refuse = [&](const Twine &Why) {
     return createFileError(Path, createStringError(Why));
   };
-  Expected<json::Value> V = parseJSON((*File)->getBuffer());
+  Expected<json::Value> V = readJSONFile(Path);
   if (!V)
-    return createFileError(Path, V.takeError());
+    return V.takeError();
   const json::Array *Entries = V->getAsArray();
   if (!Entries)
     return Refuse("expected an array of compile commands");

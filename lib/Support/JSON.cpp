@@ -8,6 +8,7 @@
 
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/TextError.h"
 
 using namespace llvm;
@@ -55,6 +56,16 @@ Expected<json::Value> mneme::parseJSON(StringRef Text) {
   if (V)
     return V;
   return addPosition(Text, toString(V.takeError()));
+}
+
+Expected<json::Value> mneme::readJSONFile(StringRef Path) {
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readTextFile(Path);
+  if (!Text)
+    return Text.takeError();
+  Expected<json::Value> V = parseJSON((*Text)->getBuffer());
+  if (!V)
+    return createFileError(Path, V.takeError());
+  return V;
 }
 
 json::Value mneme::orNull(StringRef Text) {

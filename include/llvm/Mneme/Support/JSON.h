@@ -30,6 +30,8 @@ bool isNestedTooDeep(StringRef Text);
 
 /// Calls json::parse() on untrusted text. Errors are TextErrors.
 Expected<json::Value> parseJSON(StringRef Text);
+/// The same for a file of at most MaxTextFile bytes. Errors name the file.
+Expected<json::Value> readJSONFile(StringRef Path);
 
 /// Returns null for an empty text. Bytes that are not UTF-8 are replaced.
 json::Value orNull(StringRef Text);
