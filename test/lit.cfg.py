@@ -124,6 +124,10 @@ if have_clang and have_cuda:
     config.substitutions.append(("%cuda_cc", compile_sh + command))
     config.substitutions.append(("%cuda_command", command))
     config.substitutions.append(("%cuda_path", cuda))
+    # A small header in place of CUDA's own.
+    small = os.path.join(config.test_source_root, "Inputs", "small-cuda")
+    small = "-nogpuinc -isystem %s -isystem %s/include -include cuda_runtime.h" % (small, cuda)
+    config.substitutions.append(("%{small_cuda}", small))
     llvm_config.with_environment("PATH", os.path.join(cuda, "bin"), append_path=True)
 
 if shutil.which("ptxas", path=config.environment["PATH"]):

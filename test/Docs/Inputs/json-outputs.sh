@@ -23,8 +23,8 @@ llvm-mneme-record compile src/bad.cu -o bad.bc --json > record-compile.2.json ||
 replay="llvm-mneme-replay rec --device=host --iterations=2"
 $replay --source=src/bad.cu > replay.6.json || test $? = 2
 $replay --source=src/kernel.cu --define=UNUSED=1 > replay.7.json
-llvm-mneme-evolve evaluate rec --device=host --rounds=3 src/kernel.cu src/bad.cu > evolve-evaluate.1.json || test $? = 2
-llvm-mneme-evolve rec src --device=host -o evolved --candidates=3 --inner=0 --quiet > /dev/null
+llvm-mneme-evolve evaluate rec --device=host --rounds=3 --perturb=1 --schedules=1 src/kernel.cu src/bad.cu > evolve-evaluate.1.json || test $? = 2
+llvm-mneme-evolve rec src --device=host -o evolved --candidates=3 --inner=0 --perturb=1 --schedules=1 --quiet > /dev/null
 cp evolved/report.json evolve.1.json
 $replay --passes='default<O1>' --resources --baseline=recompiled --dataset=dataset.1.json > replay.1.json
 $replay --mllvm=-unroll-count=2 --no-execute > replay.2.json

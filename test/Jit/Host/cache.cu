@@ -10,7 +10,7 @@
 // NEW: served=1 fell_back=0 compiled=1 from_cache=0 shared=0
 // OLD: served=1 fell_back=0 compiled=0 from_cache=1 shared=0
 //
-// RUN: %cuda_cc -O2 %s -o %t/app
+// RUN: %cuda_cc %{small_cuda} -O2 %s -o %t/app
 // REDEFINE: %{app} = app 1 32 1
 // RUN: %{new}
 //
@@ -46,12 +46,12 @@
 // The code, that of a function that it calls, and that of one in another file.
 // REDEFINE: %{env} =
 // REDEFINE: %{app} = kernel 1 32 1
-// RUN: %cuda_cc -O2 %s -o %t/kernel -DKERNEL=5
+// RUN: %cuda_cc %{small_cuda} -O2 %s -o %t/kernel -DKERNEL=5
 // RUN: %{new}
 // REDEFINE: %{app} = callee 1 32 1
-// RUN: %cuda_cc -O2 %s -o %t/callee -DCALLEE=5
+// RUN: %cuda_cc %{small_cuda} -O2 %s -o %t/callee -DCALLEE=5
 // RUN: %{new}
-// DEFINE: %{rdc} = %cuda_cc -O2 -fgpu-rdc -Wno-unused-command-line-argument
+// DEFINE: %{rdc} = %cuda_cc %{small_cuda} -O2 -fgpu-rdc -Wno-unused-command-line-argument
 // RUN: %{rdc} -c %s -o %t/main.o -DRDC -DOTHER && %{rdc} -c %s -o %t/other.o -DRDC
 // RUN: %{rdc} --offload-link %t/main.o %t/other.o -o %t/linked
 // REDEFINE: %{app} = linked 1 32 1

@@ -24,10 +24,15 @@ def run(command):
     return text
 
 
+objects = {}  # by flags
+
+
 def build_and_record(name, flags, link):
     base = os.path.join(folder, re.sub(r"\W+", "-", name))
-    names = {**words, "%o": base + ".o", "%x": base}
-    run([*compile_, *flags.split(), "-c", source, "-o", base + ".o"])
+    if flags not in objects:
+        objects[flags] = base + ".o"
+        run([*compile_, *flags.split(), "-c", source, "-o", objects[flags]])
+    names = {**words, "%o": objects[flags], "%x": base}
     run(re.sub(r"%\w+", lambda word: names[word[0]], link))
     said = run([record, "--device=host", "-o", base + ".rec", "--", base])
     if "1 launch seen, 1 recorded" not in said:

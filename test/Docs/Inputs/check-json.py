@@ -1,0 +1,13 @@
+"""check-json.py UTILS FILE...: utils/schemas.py check for each file, whose name is SCHEMA.NUMBER.json, in one process."""
+import sys
+
+utils, *files = sys.argv[1:]
+sys.path.insert(0, utils)
+# It is a script: this is the command that it runs when it is imported.
+sys.argv[1:] = ["config"]
+import schemas
+
+errors = [error for file in files for error in schemas.check(file.split(".")[0], [file])]
+if errors:
+    sys.exit("\n".join(errors))
+print("%d files fit" % len(files))
