@@ -16,7 +16,7 @@
 // RUN: env MNEME_JIT_CACHE=%t/cache MNEME_JIT_MODE=cached MNEME_JIT_VARIANTS=300 %{run} many | FileCheck %s
 // First variants that fail.
 // RUN: env MNEME_JIT_MODE=cached %{run} none | FileCheck %s
-// CHECK: 16 threads
+// CHECK: 8 threads
 // REPORT: served={{[1-9][0-9]*}}
 
 #include <atomic>
@@ -44,22 +44,22 @@ int main(int Argc, char **Argv) {
   std::string How = Argc > 1 ? Argv[1] : "";
   std::atomic<int> Wrong{0}, Ready{0};
   std::vector<std::thread> Threads;
-  constexpr int NumThreads = 16;
+  constexpr int NumThreads = 8;
   for (int T = 0; T != NumThreads; ++T)
     Threads.emplace_back([&, T] {
       for (++Ready; Ready != NumThreads;)
         ;
-      for (int I = 0; I != 250; ++I) {
+      for (int I = 0; I != 120; ++I) {
         int N = (I + T) % 12;
         if (How == "many")
           N = I * NumThreads + T;
         // Code that other threads wait for gets ready.
         if (How == "slowly")
-          std::this_thread::sleep_for(std::chrono::milliseconds(2));
+          std::this_thread::sleep_for(std::chrono::milliseconds(4));
         Wrong += twice(N) != 2 * N;
         Wrong += sum(Values, 1 + I % 4) != (1 + I % 4) * (2 + I % 4) / 2;
-        if (T == 0 && I % 50 == 0)
-          mneme::jit_enable(I % 100 != 0);
+        if (T == 0 && I % 24 == 0)
+          mneme::jit_enable(I % 48 != 0);
       }
     });
   for (std::thread &T : Threads)
