@@ -56,7 +56,6 @@ struct HostKernelInfo {
   std::string Reason;
   uint32_t StaticShared = 0;
   uint32_t WaveSize = 32;
-  bool Cooperative = false;
   /// The result of atomics depends on the order of threads. Blocks then run
   /// sequentially, so that a replay is comparable with its recording.
   bool Ordered = false;
