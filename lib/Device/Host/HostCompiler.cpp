@@ -470,7 +470,7 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   if (!Info)
     return Info.takeError();
   Expected<std::unique_ptr<TargetMachine>> TM =
-      createHostTargetMachine(CodeGenOptLevel::Default);
+      createHostTargetMachine(Options.CodeGen);
   if (!TM)
     return TM.takeError();
   runFinish(M, Options.Finish, **TM);
