@@ -65,9 +65,14 @@ static cl::opt<std::string>
           cl::value_desc("file"), cl::sub(getGuardCommand()),
           cl::cat(GuardCat));
 
+static cl::opt<std::string>
+    SARIF("sarif", cl::desc("Write the regressions as a SARIF log"),
+          cl::value_desc("file"), cl::sub(getGuardCommand()),
+          cl::cat(GuardCat));
+
 std::vector<StringRef> mneme::getGuardOptions() {
-  return {Metrics.ArgStr, NoBisect.ArgStr, Budget.ArgStr, Accept.ArgStr,
-          JUnit.ArgStr};
+  return {Metrics.ArgStr, NoBisect.ArgStr, Budget.ArgStr,
+          Accept.ArgStr,  JUnit.ArgStr,    SARIF.ArgStr};
 }
 
 static Expected<std::vector<Criterion>> readCriteria() {
@@ -154,6 +159,10 @@ Expected<int> mneme::runGuard(ArrayRef<std::string> Paths, ReplayOptions Base,
           printJUnit(OS, *R);
           return Error::success();
         }))
+      return std::move(E);
+  if (!SARIF.empty())
+    if (Error E =
+            writeFileAtomically(SARIF, formatv("{0:2}\n", toSARIF(*R)).str()))
       return std::move(E);
   if (R->count([](const GuardedKernel &K) { return K.isWorse(); }))
     return makeExitCode(Difference::Present);

@@ -12,8 +12,11 @@
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Mneme/Support/TextTable.h"
+#include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include <set>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -160,6 +163,76 @@ void mneme::printJUnit(raw_ostream &OS, const GuardReport &R) {
     OS << "</testcase>\n";
   }
   OS << "</testsuite>\n</testsuites>\n";
+}
+
+//===----------------------------------------------------------------------===//
+// SARIF
+//===----------------------------------------------------------------------===//
+
+static json::Object makeMessage(const Twine &Text) {
+  return json::Object{{"text", json::fixUTF8(Text.str())}};
+}
+
+static json::Object makeResult(const GuardedKernel &K, const Regression &R) {
+  std::string Cause = describeCause(R);
+  json::Object Result{
+      {"ruleId", R.Metric},
+      {"level", R.isMetric() ? "warning" : "error"},
+      {"message",
+       makeMessage(K.Name + ": " + R.Metric + ": " + formatSide(R, false) +
+                   " -> " + formatSide(R, true) +
+                   (Cause.empty() ? "" : "  " + Cause))},
+      {"partialFingerprints",
+       json::Object{{"regression/v1", K.StaticHash + "/" + R.Metric}}},
+      {"properties", toJSON(K, R)}};
+  // Of the sources, a recording need not know anything.
+  std::string File = sys::path::convert_to_slash(K.File);
+  StringRef Scheme = sys::path::is_absolute(File) ? "file://" : "";
+  Result["locations"] = json::Array{json::Object{
+      {"physicalLocation",
+       json::Object{{"artifactLocation",
+                     json::Object{{"uri", (Scheme + encodeURI(File)).str()}}}}},
+      {"logicalLocations",
+       json::Array{json::Object{{"fullyQualifiedName", json::fixUTF8(K.Name)},
+                                {"kind", "function"}}}}}};
+  if (R.IsKnown)
+    Result["suppressions"] = json::Array{json::Object{{"kind", "external"}}};
+  return Result;
+}
+
+json::Value mneme::toSARIF(const GuardReport &R) {
+  json::Array Results, Notes;
+  std::set<std::string> Metrics;
+  auto AddNote = [&](const Twine &Text) {
+    Notes.push_back(
+        json::Object{{"level", "warning"}, {"message", makeMessage(Text)}});
+  };
+  for (const std::string &Text : R.Warnings)
+    AddNote(Text);
+  for (const GuardedKernel &K : R.Kernels) {
+    if (!K.Undecided.empty())
+      AddNote("undecided: " + K.Name + ": " + K.Undecided);
+    for (const Regression &Found : K.Regressions) {
+      Metrics.insert(Found.Metric);
+      Results.push_back(makeResult(K, Found));
+    }
+  }
+  json::Array Rules;
+  for (const std::string &Metric : Metrics)
+    Rules.push_back(json::Object{{"id", Metric}});
+  json::Object Driver{{"name", "llvm-mneme-replay guard"},
+                      {"version", getVersion()},
+                      {"rules", std::move(Rules)}};
+  json::Object Run{
+      {"tool", json::Object{{"driver", std::move(Driver)}}},
+      {"invocations", json::Array{json::Object{
+                          {"executionSuccessful", true},
+                          {"toolExecutionNotifications", std::move(Notes)}}}},
+      {"results", std::move(Results)}};
+  return json::Object{
+      {"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
+      {"version", "2.1.0"},
+      {"runs", json::Array{std::move(Run)}}};
 }
 
 //===----------------------------------------------------------------------===//

@@ -192,7 +192,6 @@ void mneme::describeImage(const CompiledKernel &Code, bool OnHost,
     F.StaticShared = Host.StaticShared;
     F.HostStrategy = Host.Strategy;
     F.HostWaveSize = Host.WaveSize;
-    F.HostCooperative = Host.Cooperative;
     F.HostOrdered = Host.Ordered;
     F.HostContextSize = Host.ContextSize;
     return;

@@ -62,7 +62,7 @@ static bool hasSameCode(const PackagedKernel &OldKernel,
   auto Fields = [](const MnemePackageVariant &F) {
     return std::tuple(F.ImageKind, F.Arch, F.MaxThreads, F.Registers,
                       F.StaticShared, F.HostStrategy, F.HostWaveSize,
-                      F.HostCooperative, F.HostOrdered, F.HostContextSize);
+                      F.HostOrdered, F.HostContextSize);
   };
   return Old.Image == New.Image && Old.Entry == New.Entry &&
          Old.ArchName == New.ArchName &&

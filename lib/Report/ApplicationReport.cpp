@@ -10,6 +10,7 @@
 #include "ReportParts.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Mneme/Support/FileUtils.h"
+#include "llvm/Mneme/Support/Printable.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
 

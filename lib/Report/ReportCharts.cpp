@@ -33,17 +33,6 @@ std::string mneme::escapeHTML(StringRef Text) {
   return Escaped;
 }
 
-std::string mneme::encodeURI(StringRef Path) {
-  std::string Text;
-  raw_string_ostream OS(Text);
-  for (char C : Path)
-    if (isAlnum(C) || StringRef("-_.~/").contains(C))
-      OS << C;
-    else
-      OS << '%' << format_hex_no_prefix(uint8_t(C), 2, /*Upper=*/true);
-  return Text;
-}
-
 std::string mneme::formatNumber(double V) {
   std::string Text;
   raw_string_ostream OS(Text);

@@ -23,8 +23,6 @@ namespace mneme {
 
 /// Escapes text for HTML.
 std::string escapeHTML(StringRef Text);
-/// Escapes what a relative path must not have in a URI.
-std::string encodeURI(StringRef Path);
 /// Returns a metric's value with its unit: "12.3 us", "40 registers".
 std::string formatMetric(StringRef Metric, double V);
 /// Returns up to four significant digits.

@@ -147,6 +147,17 @@ void mneme::reportLostOutput() {
   });
 }
 
+std::string mneme::encodeURI(StringRef Path) {
+  std::string Text;
+  raw_string_ostream OS(Text);
+  for (char C : Path)
+    if (isAlnum(C) || StringRef("-_.~/").contains(C))
+      OS << C;
+    else
+      OS << '%' << format_hex_no_prefix(uint8_t(C), 2, /*Upper=*/true);
+  return Text;
+}
+
 std::string mneme::printShortest(double D) {
   std::string S;
   for (int Digits = 1; Digits <= std::numeric_limits<double>::max_digits10;

@@ -6,6 +6,11 @@
 # refuses.
 folder=$1
 shift
+case " $* " in
+*' -c '* | *' -S '* | *' -emit-llvm '* | *-only* | *-fuse-ld=*) ;;
+# GNU ld reads all of LLVM to link a program with an emulated runtime.
+*) [ ! -x "${1%/*}/ld.lld" ] || set -- "$@" -fuse-ld=lld ;;
+esac
 command=("$@") key=("$1") options=("$1") sources=() precompiled=() language= output= keep=1 headers=1
 plain() { exec "${command[@]}"; }
 [ -z "$MNEME_SOURCE" ] || plain
@@ -20,7 +25,7 @@ while [ $# != 0 ]; do
     case $output in - | /dev/*) plain ;; esac
     shift
     ;;
-  -c | -S | -emit-llvm | --cuda-device-only | --offload-device-only | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,*) ;;
+  -c | -S | -emit-llvm | -fuse-ld=* | --cuda-device-only | --offload-device-only | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,*) ;;
   -fplugin=*) keep= ;;
   -mllvm)
     keep=

@@ -28,7 +28,6 @@ TEST(LaunchedKernel, RoundTrip) {
   K.Host.Strategy = MNEME_HOST_REGION;
   K.Host.StaticShared = 1;
   K.Host.WaveSize = 64;
-  K.Host.Cooperative = 1;
   K.Host.ContextSize = 9;
   K.Host.Ordered = 1;
   std::string Text = K.encode();
@@ -41,7 +40,6 @@ TEST(LaunchedKernel, RoundTrip) {
   EXPECT_EQ(R->Host.Strategy, uint32_t(MNEME_HOST_REGION));
   EXPECT_EQ(R->Host.StaticShared, 1u);
   EXPECT_EQ(R->Host.WaveSize, 64u);
-  EXPECT_EQ(R->Host.Cooperative, 1u);
   EXPECT_EQ(R->Host.ContextSize, 9u);
   EXPECT_EQ(R->Host.Ordered, 1u);
   for (size_t Size = 0; Size < Text.size(); ++Size)

@@ -85,7 +85,7 @@ Function *host::createEntry(Function &Kernel, FunctionType *Ty,
       Function::Create(Ty, GlobalValue::ExternalLinkage,
                        "mneme.entry." + Kernel.getName(), Kernel.getParent());
   for (StringRef Name : {StaticSharedAttr, WaveSizeAttr, ContextSizeAttr,
-                         CooperativeAttr, ReasonAttr, OrderedAttr})
+                         ReasonAttr, OrderedAttr})
     if (Kernel.hasFnAttribute(Name))
       Entry->addFnAttr(Kernel.getFnAttribute(Name));
   Entry->addFnAttr(EntryAttr, Strategy);

@@ -119,7 +119,6 @@ inline constexpr StringLiteral EntryAttr = "mneme-entry";
 inline constexpr StringLiteral StaticSharedAttr = "mneme-static-shared";
 inline constexpr StringLiteral WaveSizeAttr = "mneme-wave-size";
 inline constexpr StringLiteral ContextSizeAttr = "mneme-context-size";
-inline constexpr StringLiteral CooperativeAttr = "mneme-cooperative";
 inline constexpr StringLiteral ReasonAttr = "mneme-reason";
 inline constexpr StringLiteral OrderedAttr = "mneme-ordered";
 

@@ -331,7 +331,6 @@ static Expected<HostKernelInfo> collectInfo(Module &M, StringRef Kernel,
                     << ")\n");
   Info.StaticShared = getIntAttr(*Entry, StaticSharedAttr);
   Info.WaveSize = getIntAttr(*Entry, WaveSizeAttr, 32);
-  Info.Cooperative = getIntAttr(*Entry, CooperativeAttr);
   Info.Ordered = getIntAttr(*Entry, OrderedAttr);
   Info.ContextSize = getIntAttr(*Entry, ContextSizeAttr);
   for (const GlobalVariable &G : M.globals())
@@ -471,7 +470,7 @@ Expected<DeviceImage> mneme::compileKernelForHost(Module &M, StringRef Kernel,
   if (!Info)
     return Info.takeError();
   Expected<std::unique_ptr<TargetMachine>> TM =
-      createHostTargetMachine(CodeGenOptLevel::Default);
+      createHostTargetMachine(Options.CodeGen);
   if (!TM)
     return TM.takeError();
   runFinish(M, Options.Finish, **TM);
@@ -523,7 +522,6 @@ MnemeHostKernel mneme::toExecutorKernel(const HostKernelInfo &Info,
   K.Strategy = toExecutorStrategy(Info.Strategy);
   K.StaticShared = Info.StaticShared;
   K.WaveSize = Info.WaveSize;
-  K.Cooperative = Info.Cooperative;
   K.ContextSize = Info.ContextSize;
   K.Ordered = Info.Ordered;
   assert(Info.ClusterDim.size() <= std::size(K.ClusterDim) && "three axes");
@@ -547,7 +545,6 @@ json::Value mneme::toJSON(const HostKernelInfo &Info) {
                       {"reason", json::fixUTF8(Info.Reason)},
                       {"static_shared", Info.StaticShared},
                       {"wave_size", Info.WaveSize},
-                      {"cooperative", Info.Cooperative},
                       {"ordered", Info.Ordered},
                       {"cluster_dim", json::Array(Info.ClusterDim)},
                       {"context_size", Info.ContextSize},
@@ -563,7 +560,6 @@ bool mneme::fromJSON(const json::Value &V, HostKernelInfo &Info,
       !O.map("strategy", Strategy) || !O.map("reason", Info.Reason) ||
       !O.map("static_shared", Info.StaticShared) ||
       !O.map("wave_size", Info.WaveSize) ||
-      !O.map("cooperative", Info.Cooperative) ||
       !O.map("ordered", Info.Ordered) ||
       !O.map("cluster_dim", Info.ClusterDim) ||
       !O.map("context_size", Info.ContextSize) ||

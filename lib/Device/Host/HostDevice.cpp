@@ -362,6 +362,7 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Block[1] = Config.Block.Y;
   Launch.Block[2] = Config.Block.Z;
   Launch.DynamicShared = Config.DynamicShared;
+  Launch.Cooperative = Config.Cooperative;
   Launch.TimeoutSeconds = Config.TimeoutSeconds;
   bool IsParallel = Config.Schedule.Order == HostSchedule::Parallel ||
                     Config.Schedule.Order == HostSchedule::Shuffled;

@@ -73,7 +73,9 @@ PreservedAnalyses HostInterleavePass::run(Module &M, ModuleAnalysisManager &) {
                                                  B.getVoidTy(), B.getInt32Ty());
   for (Instruction *I : Accesses) {
     B.SetInsertPoint(I);
-    unsigned Weight = I->mayWriteToMemory() ? WriteWeight : ReadWeight;
+    // An ordered load may write, says LLVM.
+    bool Writes = I->mayWriteToMemory() && !isa<LoadInst>(I);
+    unsigned Weight = Writes ? WriteWeight : ReadWeight;
     B.CreateCall(Preempt, B.getInt32(Weight))->setDoesNotThrow();
   }
   return PreservedAnalyses::none();

@@ -750,6 +750,7 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   L.Block[1] = Shape.Block.Y;
   L.Block[2] = Shape.Block.Z;
   L.DynamicShared = Shape.DynamicShared;
+  L.Cooperative = Shape.Cooperative;
   L.Workers = Workers;
   L.TimeoutSeconds = TimeoutSeconds;
   L.Args = Args;

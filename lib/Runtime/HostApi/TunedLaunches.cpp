@@ -74,7 +74,6 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     New.Strategy = F.HostStrategy;
     New.StaticShared = F.StaticShared;
     New.WaveSize = F.HostWaveSize;
-    New.Cooperative = F.HostCooperative;
     New.ContextSize = F.HostContextSize;
     New.Ordered = F.HostOrdered;
     if (placeSegments(R, Error) && !isSane(New))

@@ -351,7 +351,9 @@ extern "C" void __mneme_host_nanosleep(uint32_t Duration) {
 }
 
 extern "C" uint64_t __mneme_host_grid_workspace() {
-  return reinterpret_cast<uint64_t>(TheWorker->Launch->GridWorkspace);
+  LaunchState &L = *TheWorker->Launch;
+  return L.Config->Cooperative ? reinterpret_cast<uint64_t>(L.GridWorkspace)
+                               : 0;
 }
 
 //===----------------------------------------------------------------------===//

@@ -96,6 +96,8 @@ static void startRandomSchedule(Worker &W, LaunchState &L) {
   W.Random.State = L.Config->Seed;
   L.Order.init(L.Total, W.Random);
   L.MaxLive = LiveBlocks[W.Random.below(4)];
+  if (L.Config->Cooperative)
+    L.MaxLive = L.Total;
   W.QuantumBits = QuantumBits[W.Random.below(4)];
   W.Preempted = false;
   drawQuantum(W);
@@ -212,8 +214,7 @@ static void runScheduledBlocks(Worker &W) {
   unsigned NumSpinning = 0; // Consecutive blocks that only spun.
   const bool Random = L.Config->Random;
   for (;;) {
-    if (NumSpinning >= NumLive || L.Kernel->Cooperative ||
-        NumLive < L.MaxLive) {
+    if (NumSpinning >= NumLive || NumLive < L.MaxLive) {
       uint64_t Index;
       if (Source.take(Index)) {
         BlockState &S = acquireOrLeave(W);

@@ -41,6 +41,8 @@ struct WarpState {
                       ///< progress.
   uint64_t AtBarrier; ///< At a block barrier.
   uint64_t Waiting;   ///< At a warp operation.
+  /// Random schedules: have yielded, and were at most preempted since.
+  uint64_t Spinning;
 };
 
 struct AsyncState;
@@ -135,7 +137,7 @@ struct LaunchState {
   uint64_t Total;      ///< Number of blocks.
   uint64_t Chunk;      ///< Blocks that a worker takes at a time.
   BlockOrder Order;    ///< Random and shuffled schedules only.
-  uint32_t MaxLive;    ///< Blocks that a random schedule interleaves.
+  uint64_t MaxLive;    ///< Blocks that a random schedule interleaves.
   /// The workspace of CUDA's cooperative groups for grid barriers: a size, a
   /// barrier.
   uint32_t GridWorkspace[2];

@@ -430,7 +430,7 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
     uint64_t All = Lanes >= WaveSize && WaveSize == 64
                        ? ~uint64_t(0)
                        : bit(Lanes < WaveSize ? Lanes : WaveSize) - 1;
-    S.Warps[I] = {All, All, 0, 0, 0};
+    S.Warps[I] = {All, All, 0, 0, 0, 0};
   }
   return true;
 }
@@ -760,11 +760,17 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     MnemeHostThread &T = S.Block.Threads[Threads[I]];
     WarpState &P = S.Warps[Threads[I] / WaveSize];
     uint64_t Lane = bit(Threads[I] % WaveSize);
-    bool HadYielded = P.Yielded & Lane;
     P.Runnable &= ~Lane;
     P.Yielded &= ~Lane;
     resume(W, &T, Kernel.Strategy == MNEME_HOST_FIBER);
-    Progress |= sortLane(S, P, T, Lane) || !HadYielded;
+    sortLane(S, P, T, Lane);
+    // A preemption in a loop that waits is no progress.
+    bool IsInLoop = T.Op == MNEME_OP_NONE || T.Op == MNEME_OP_PREEMPT;
+    Progress |= !IsInLoop || !(P.Spinning & Lane);
+    if (T.Op == MNEME_OP_NONE)
+      P.Spinning |= Lane;
+    else if (!IsInLoop)
+      P.Spinning &= ~Lane;
     bool IsBarrier = T.Op == MNEME_OP_BARRIER || T.Op == MNEME_OP_BARRIER_RED;
     T.NumBarriers += IsBarrier && T.C;
   }
@@ -791,7 +797,9 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     return StepResult::Progress;
   if (!Runnable)
     return giveUpWaiting(W, S);
-  // Those that ran wait in a loop, perhaps for those that were held.
+  // Those that ran wait in a loop, perhaps for those that were held, or else for
+  // another block.
+  bool Held = S.HeldWarps != 0;
   S.HeldWarps = 0;
-  return StepResult::Progress;
+  return Held ? StepResult::Progress : StepResult::Spinning;
 }

@@ -80,6 +80,9 @@ __global__ void scan(const int *In, int *Out) {
   Out[B * 256 + T] = S[T] + Base;
 }
 
+/// Only the grid of a cooperative launch has a barrier.
+__global__ void isValid(int *A) { A[0] = cg::this_grid().is_valid(); }
+
 int main() {
   int N = 40 * 64, *A;
   std::vector<int> H(64 * 256);
@@ -113,6 +116,13 @@ int main() {
     Ok &= H[I] == Sum;
   }
   check("scan", Ok);
+
+  int Plain, Cooperative;
+  isValid<<<1, 1>>>(A);
+  cudaMemcpy(&Plain, A, 4, cudaMemcpyDeviceToHost);
+  cudaLaunchCooperativeKernel((void *)isValid, 1, 1, Args, 0, 0);
+  cudaMemcpy(&Cooperative, A, 4, cudaMemcpyDeviceToHost);
+  check("isValid", Plain == 0 && Cooperative == 1);
   printf(Failures ? "%d FAILURES\n" : "all right\n", Failures);
   return Failures != 0;
 }

@@ -129,6 +129,7 @@ Libraries::Libraries() {
   // With O3 and without fibers, compiling the comparison takes ten seconds.
   Own->Options.Strategy = HostStrategy::Fiber;
   Own->Options.Finish = HostFinish::Min;
+  Own->Options.CodeGen = CodeGenOptLevel::None;
   Files.push_back(std::move(Own));
 }
 

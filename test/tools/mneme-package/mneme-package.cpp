@@ -208,7 +208,6 @@ static void compileForHost(PackagedVariant &V) {
   V.Entry = Info.Entry;
   V.Fields.HostStrategy = K.Strategy;
   V.Fields.HostWaveSize = K.WaveSize;
-  V.Fields.HostCooperative = K.Cooperative;
   V.Fields.HostOrdered = K.Ordered;
   V.Fields.HostContextSize = K.ContextSize;
   V.Fields.StaticShared = K.StaticShared;

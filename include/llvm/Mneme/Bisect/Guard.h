@@ -118,6 +118,9 @@ json::Value toJSON(const GuardReport &R);
 void printReport(raw_ostream &OS, const GuardReport &R);
 /// Prints one test for each kernel.
 void printJUnit(raw_ostream &OS, const GuardReport &R);
+/// Returns a log in SARIF 2.1.0 (OASIS) with a result for each regression;
+/// known ones are suppressed. The properties of a result are those of toJSON().
+json::Value toSARIF(const GuardReport &R);
 
 } // namespace mneme
 } // namespace llvm

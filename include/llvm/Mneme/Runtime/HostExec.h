@@ -108,7 +108,6 @@ typedef struct MnemeHostKernel {
   uint32_t Strategy;     ///< MnemeHostStrategy.
   uint32_t StaticShared; ///< Bytes of static shared memory, padded.
   uint32_t WaveSize;     ///< 32, or 64 on AMDGPU wave64.
-  uint32_t Cooperative;  ///< All blocks must run concurrently (grid barrier).
   uint64_t ContextSize;  ///< Region strategy: bytes of MnemeHostBlock::Context.
   uint32_t Ordered;      ///< Results depend on the block order: one worker.
   /// Blocks of a cluster, as the kernel requires them; 0: none required. Only
@@ -148,6 +147,7 @@ typedef struct MnemeHostLaunch {
   uint32_t Strict;
   /// Random: activemask reports any of the threads that could be together.
   uint32_t Splits;
+  uint32_t Cooperative; ///< The grid has a barrier, so all blocks are live.
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {

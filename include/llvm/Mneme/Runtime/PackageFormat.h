@@ -160,7 +160,7 @@ typedef struct {
   /// mneme_host_symbols() and the application's variables.
   uint32_t HostStrategy; ///< MNEME_HOST_*.
   uint32_t HostWaveSize;
-  uint32_t HostCooperative;
+  uint32_t HostReserved; ///< 0.
   uint32_t HostOrdered;
   uint32_t Code; ///< MNEME_CODE_*. Since 1.3.
   uint64_t HostContextSize;

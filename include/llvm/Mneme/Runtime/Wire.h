@@ -336,7 +336,6 @@ inline void writeHostKernel(WireWriter &W, const MnemeHostKernel &K) {
   W.u32(K.Strategy);
   W.u32(K.StaticShared);
   W.u32(K.WaveSize);
-  W.u32(K.Cooperative);
   W.u64(K.ContextSize);
   W.u32(K.Ordered);
   for (uint32_t Blocks : K.ClusterDim)
@@ -349,7 +348,6 @@ inline MnemeHostKernel readHostKernel(WireReader &R) {
   K.Strategy = R.u32();
   K.StaticShared = R.u32();
   K.WaveSize = R.u32();
-  K.Cooperative = R.u32();
   K.ContextSize = R.u64();
   K.Ordered = R.u32();
   for (uint32_t &Blocks : K.ClusterDim)

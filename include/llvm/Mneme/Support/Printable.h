@@ -30,6 +30,9 @@ std::string printableLines(StringRef Text);
 /// more than 2000 bytes lack their middle.
 std::string printableMessage(StringRef Text);
 
+/// Escapes what a path must not have in a URI.
+std::string encodeURI(StringRef Path);
+
 /// Returns the shortest text that is read as the same number: "1e-06", "4".
 std::string printShortest(double D);
 

@@ -23,6 +23,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Mneme/Device/Device.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
+#include "llvm/Support/CodeGen.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/MemoryBufferRef.h"
@@ -42,6 +43,7 @@ enum class HostFinish { O3, O1, Min, None };
 struct HostOptions {
   HostStrategy Strategy = HostStrategy::Auto;
   HostFinish Finish = HostFinish::O3;
+  CodeGenOptLevel CodeGen = CodeGenOptLevel::Default;
   /// Make code that a random schedule can reorder: of Coroutine or Fiber, by
   /// default of Fiber, whose threads it can also stop at memory accesses.
   bool Interleave = false;
@@ -56,7 +58,6 @@ struct HostKernelInfo {
   std::string Reason;
   uint32_t StaticShared = 0;
   uint32_t WaveSize = 32;
-  bool Cooperative = false;
   /// The result of atomics depends on the order of threads. Blocks then run
   /// sequentially, so that a replay is comparable with its recording.
   bool Ordered = false;

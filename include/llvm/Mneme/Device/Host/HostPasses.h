@@ -31,8 +31,7 @@
 /// functions carry "mneme-entry"="loop|region|coroutine|fiber" and are named
 /// mneme.entry.<kernel>. Facts that must reach HostKernelInfo are string
 /// function attributes of the kernel, then of the entry: "mneme-static-shared",
-/// "mneme-wave-size", "mneme-context-size", "mneme-cooperative",
-/// "mneme-reason", "mneme-ordered".
+/// "mneme-wave-size", "mneme-context-size", "mneme-reason", "mneme-ordered".
 ///
 /// Instruction metadata: !mneme.shared marks a plain access that was a shared
 /// memory atomic, which must not be vectorized across threads.
