@@ -335,7 +335,8 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
                 std::move(Written->Unread),
                 std::move(Written->Unchanged),
                 nullptr};
-  if (Error E = ReplayPlan::create(Written->File, std::move(Options), Sources)
+  if (Error E = ReplayPlan::create(Written->File, std::move(Options),
+                                   Farm->plans().front()->sources())
                     .moveInto(L.Plan))
     return std::move(E);
   VerificationPower Noticed;
@@ -371,9 +372,6 @@ Expected<std::unique_ptr<Judge::DrawnLaunch>> Judge::draw(unsigned Number,
 
 Error Judge::perturb() {
   if (Error E = PrivateFolder::createTemporary().moveInto(Inputs))
-    return E;
-  Sources = std::make_shared<SourceCompiler>();
-  if (Error E = Sources->prepare(O.Farm.Base.SourceDir))
     return E;
   std::string Device = getFirstDevice(*Farm);
   for (unsigned N = 0; N != O.Perturbed; ++N) {

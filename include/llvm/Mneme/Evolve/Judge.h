@@ -221,7 +221,6 @@ private:
   DenseMap<uint64_t, double> Estimates;
   Assessment Power;
   PrivateFolder Inputs; ///< Contains a folder for each drawn launch.
-  std::shared_ptr<SourceCompiler> Sources;
   struct DrawnLaunch {
     /// Launches with drawn inputs have other scalars from this number on.
     static constexpr unsigned FirstScalars = 2;

@@ -254,6 +254,8 @@ public:
   /// Null if it was not determined.
   const std::shared_ptr<const LaunchBound> &bound() const { return Bound; }
   const RecordedKernel &kernel() const { return *Kernel; }
+  /// Compiles versions of the source for this plan and others.
+  const std::shared_ptr<SourceCompiler> &sources() const { return Sources; }
   const RecordedInstance &instance() const { return Instance; }
   const RecordedState &state() const { return *State; }
   /// Cannot compile if the plan was made only to run code (vary()).
