@@ -1,5 +1,5 @@
 // The kernel of examples/saxpy.cu, for json-outputs.sh: it has a constant and
-// variables. See test/Evolve/Inputs/cuda.
+// variables. Compiled with test/Inputs/small-cuda.
 #include <cstdio>
 #include <cstdlib>
 #include <cuda_runtime.h>

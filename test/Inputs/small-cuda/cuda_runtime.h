@@ -2,6 +2,7 @@
 // nine tenths of a compilation.
 #pragma once
 #define __CUDACC__
+#include <cuda.h>
 #include <cuda_runtime_api.h>
 
 #include <__clang_cuda_builtin_vars.h>
