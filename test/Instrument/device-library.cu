@@ -22,7 +22,7 @@
 // REDEFINE: %{linker} = bfd
 // RUN: %{cc} -fPIC -c %t/main.cu -DLIBRARY -o %t/main.o && %{cc} -fPIC -c %t/functions.cu -o %t/functions.o && %{cc} -fPIC -c %t/more.cu -o %t/more.o
 // RUN: rm %t/libdevice.a && llvm-ar rcs %t/libdevice.a %t/functions.o %t/more.o
-// RUN: %{cc} --offload-link -shared -Wl,-z,defs %t/main.o -o %t/libshared.so -L%t -ldevice
+// RUN: %{cc} --offload-link -shared -fuse-ld=%{linker} -Wl,-z,defs %t/main.o -o %t/libshared.so -L%t -ldevice
 // RUN: llvm-nm -D %t/libshared.so | FileCheck %s --check-prefix=DYNAMIC --implicit-check-not=__mneme_device_
 // RUN: %cuda_cc -fuse-ld=lld -x c++ %t/caller.cpp -o %t/app -L%t -lshared -Wl,-rpath,%t
 // RUN: %{record}
