@@ -1,22 +1,25 @@
 // REQUIRES: cuda-toolkit, device-host
 //
 // What CUDA C++ has beside arithmetic: ways of passing arguments, calls, local arrays,
-// variables of every kind, printf. Levels of optimization, of the application and of the host's code, under every
-// strategy.
+// variables of every kind, printf. The full matrix of options.
 //
 // RUN: rm -rf %t.*
-// RUN: %cuda_cc -O0 -g %s -o %t.O0
+// RUN: %cuda_cc -O0 %s -o %t.O0
+// RUN: %cuda_cc -O1 %s -o %t.O1
 // RUN: %cuda_cc -O2 %s -o %t.O2
+// RUN: %cuda_cc -O3 %s -o %t.O3
 // RUN: %cuda_cc -Oz %s -o %t.Oz
-// RUN: %cuda_cc -O3 -ffast-math %s -o %t.O3
-// RUN: for C in O0.auto.none O0.auto.O3 O2.auto.none O2.auto.O3 Oz.auto.O3 O3.auto.O3 O0.coroutine.none O2.coroutine.O3 O0.fiber.none O2.fiber.O3; do \
-// RUN:   F=${C#*.}; echo $C; env MNEME_HOST_STRATEGY=${F%%.*} MNEME_HOST_FINISH=${F#*.} \
-// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.rec -- %t.${C%%%%.*} || exit 1; \
-// RUN: done > %t.log
+// RUN: %cuda_cc -O0 -g %s -o %t.g
+// RUN: %cuda_cc -O2 -ffast-math %s -o %t.fast
+// RUN: for C in O0.auto O1.auto O2.auto O3.auto Oz.auto g.auto fast.auto O0.coroutine O2.coroutine O0.fiber O2.fiber; do \
+// RUN: for F in none O3; do \
+// RUN:   echo $C $F; env MNEME_HOST_STRATEGY=${C#*.} MNEME_HOST_FINISH=$F \
+// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
+// RUN: done; done > %t.log
 // RUN: FileCheck %s < %t.log
 // RUN: FileCheck %s --check-prefix=PRINT < %t.log
-// CHECK-COUNT-10: {{^}}all right
-// PRINT-COUNT-10: kernel 42 21.00 string x 10000000000 %
+// CHECK-COUNT-22: {{^}}all right
+// PRINT-COUNT-22: kernel 42 21.00 string x 10000000000 %
 
 #include "Inputs/check.h"
 

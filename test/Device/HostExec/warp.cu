@@ -5,12 +5,14 @@
 //
 // RUN: rm -rf %t.*
 // RUN: %cuda_cc -O0 -g %s -o %t.O0
+// RUN: %cuda_cc -O2 %s -o %t.O2
 // RUN: %cuda_cc -O3 -ffast-math %s -o %t.O3
-// RUN: for C in O0.auto.none O0.auto.O3 O3.auto.none O3.auto.O3 O3.coroutine.O3 O0.coroutine.none O0.fiber.none O3.fiber.O3; do \
-// RUN:   F=${C#*.}; echo $C; env MNEME_HOST_STRATEGY=${F%%.*} MNEME_HOST_FINISH=${F#*.} \
-// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.rec -- %t.${C%%%%.*} || exit 1; \
-// RUN: done | FileCheck %s
-// CHECK-COUNT-8: all right
+// RUN: for C in O0.auto O2.auto O3.auto O3.coroutine O0.fiber O2.fiber; do \
+// RUN: for F in none O3; do \
+// RUN:   echo $C $F; env MNEME_HOST_STRATEGY=${C#*.} MNEME_HOST_FINISH=$F \
+// RUN:   llvm-mneme-record --device=host --check-code=0 -o %t.$C.$F -- %t.${C%%.*} || exit 1; \
+// RUN: done; done | FileCheck %s
+// CHECK-COUNT-12: all right
 
 #include "Inputs/check.h"
 #include <cooperative_groups.h>
