@@ -206,4 +206,5 @@ def main():
         sys.exit("\n".join(errors))
 
 
-main()
+if __name__ == "__main__":
+    main()

@@ -97,6 +97,14 @@ static std::string describeCause(const Regression &R) {
   return Why.empty() ? "" : ("(" + Why + ")").str();
 }
 
+/// Returns "verify: Match -> Mismatch", and the cause if there is one.
+static std::string describeRegression(const Regression &R) {
+  std::string Text =
+      R.Metric + ": " + formatSide(R, false) + " -> " + formatSide(R, true);
+  std::string Cause = describeCause(R);
+  return Cause.empty() ? Text : Text + "  " + Cause;
+}
+
 void mneme::printReport(raw_ostream &OS, const GuardReport &R) {
   TextTable Table({"kernel", "metric", "good", "bad", "cause", "report"});
   size_t Known = 0;
@@ -152,10 +160,7 @@ void mneme::printJUnit(raw_ostream &OS, const GuardReport &R) {
       OS << "\n<failure message=\"worse or wrong\">";
       for (const Regression &Found : K.Regressions)
         if (!Found.IsKnown)
-          OS << escapeXML(formatv("{0}: {1} -> {2}  {3}\n", Found.Metric,
-                                  formatSide(Found, false),
-                                  formatSide(Found, true), describeCause(Found))
-                              .str());
+          OS << escapeXML(describeRegression(Found) + "\n");
       OS << "</failure>\n";
     } else if (!K.Undecided.empty()) {
       OS << "\n<skipped message=\"" << escapeXML(K.Undecided) << "\"/>\n";
@@ -174,14 +179,10 @@ static json::Object makeMessage(const Twine &Text) {
 }
 
 static json::Object makeResult(const GuardedKernel &K, const Regression &R) {
-  std::string Cause = describeCause(R);
   json::Object Result{
       {"ruleId", R.Metric},
       {"level", R.isMetric() ? "warning" : "error"},
-      {"message",
-       makeMessage(K.Name + ": " + R.Metric + ": " + formatSide(R, false) +
-                   " -> " + formatSide(R, true) +
-                   (Cause.empty() ? "" : "  " + Cause))},
+      {"message", makeMessage(K.Name + ": " + describeRegression(R))},
       {"partialFingerprints",
        json::Object{{"regression/v1", K.StaticHash + "/" + R.Metric}}},
       {"properties", toJSON(K, R)}};

@@ -41,7 +41,8 @@ struct WarpState {
                       ///< progress.
   uint64_t AtBarrier; ///< At a block barrier.
   uint64_t Waiting;   ///< At a warp operation.
-  /// Random schedules: have yielded, and were at most preempted since.
+  /// Of Runnable and Yielded, those that have yielded and were at most
+  /// preempted since.
   uint64_t Spinning;
 };
 

@@ -462,20 +462,26 @@ static void resume(Worker &W, MnemeHostThread *T, bool Fibers) {
 }
 
 /// Adds \p Lane, which has just stopped, to the set of its state. \returns
-/// false if it yielded again.
+/// false if it made no progress: it yielded again, or was preempted in the loop
+/// that yields.
 static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
                      uint64_t Lane) {
+  const bool Spun = P.Spinning & Lane;
+  if (T.Op == MNEME_OP_NONE)
+    P.Spinning |= Lane;
+  else if (T.Op != MNEME_OP_PREEMPT)
+    P.Spinning &= ~Lane;
   switch (T.Op) {
   case MNEME_OP_NONE:
     P.Yielded |= Lane;
-    return false;
+    return !Spun;
   case MNEME_OP_EXIT:
     P.Alive &= ~Lane;
     --S.Live;
     return true;
   case MNEME_OP_PREEMPT:
     P.Runnable |= Lane;
-    return true;
+    return !Spun;
   case MNEME_OP_BARRIER_ARRIVE:
     ++S.NumArrived[T.Mask & 15];
     S.PlainBarriers = false;
@@ -665,18 +671,15 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
   for (uint32_t K = 0; K != S.NumWarps; ++K) {
     WarpState &P = S.Warps[K];
     MnemeHostThread *Warp = S.Block.Threads + K * WaveSize;
-    uint64_t HadYielded = P.Yielded;
-    uint64_t Run = P.Runnable | HadYielded;
+    uint64_t Run = P.Runnable | P.Yielded;
     P.Runnable = P.Yielded = 0;
     while (Run) {
       for (uint64_t Rest = Run; Rest; Rest &= Rest - 1) {
         unsigned Lane = firstLane(Rest);
         MnemeHostThread &T = Warp[Lane];
         resume(W, &T, Fibers);
-        bool Moved = sortLane(S, P, T, bit(Lane));
-        Progress |= Moved || !(HadYielded & bit(Lane));
+        Progress |= sortLane(S, P, T, bit(Lane));
       }
-      HadYielded = 0;
       Run = 0;
       if (!P.Waiting)
         break;
@@ -763,14 +766,7 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
     P.Runnable &= ~Lane;
     P.Yielded &= ~Lane;
     resume(W, &T, Kernel.Strategy == MNEME_HOST_FIBER);
-    sortLane(S, P, T, Lane);
-    // A preemption in a loop that waits is no progress.
-    bool IsInLoop = T.Op == MNEME_OP_NONE || T.Op == MNEME_OP_PREEMPT;
-    Progress |= !IsInLoop || !(P.Spinning & Lane);
-    if (T.Op == MNEME_OP_NONE)
-      P.Spinning |= Lane;
-    else if (!IsInLoop)
-      P.Spinning &= ~Lane;
+    Progress |= sortLane(S, P, T, Lane);
     bool IsBarrier = T.Op == MNEME_OP_BARRIER || T.Op == MNEME_OP_BARRIER_RED;
     T.NumBarriers += IsBarrier && T.C;
   }

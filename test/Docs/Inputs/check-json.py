@@ -3,8 +3,6 @@ import sys
 
 utils, *files = sys.argv[1:]
 sys.path.insert(0, utils)
-# It is a script: this is the command that it runs when it is imported.
-sys.argv[1:] = ["config"]
 import schemas
 
 errors = [error for file in files for error in schemas.check(file.split(".")[0], [file])]

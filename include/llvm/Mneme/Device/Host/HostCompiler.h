@@ -43,6 +43,7 @@ enum class HostFinish { O3, O1, Min, None };
 struct HostOptions {
   HostStrategy Strategy = HostStrategy::Auto;
   HostFinish Finish = HostFinish::O3;
+  /// Of LLVM's code generator for the CPU, after the finish.
   CodeGenOptLevel CodeGen = CodeGenOptLevel::Default;
   /// Make code that a random schedule can reorder: of Coroutine or Fiber, by
   /// default of Fiber, whose threads it can also stop at memory accesses.
