@@ -30,7 +30,7 @@ int main() {
   CHECK(!sched_getaffinity(0, sizeof(Set), &Set));
   CHECK(P.multiProcessorCount == CPU_COUNT(&Set));
   CHECK(P.maxThreadsPerBlock == 1024 && P.sharedMemPerBlock == 48 << 10);
-  CHECK(P.totalGlobalMem > 1 << 20 && P.managedMemory && !P.clusterLaunch);
+  CHECK(P.totalGlobalMem > 1 << 20 && P.managedMemory && P.clusterLaunch);
 
   // Attributes say what properties say.
   struct { cudaDeviceAttr Attr; long long Want; } Table[] = {
@@ -51,7 +51,7 @@ int main() {
       {cudaDevAttrConcurrentManagedAccess, P.concurrentManagedAccess},
       {cudaDevAttrCooperativeLaunch, P.cooperativeLaunch},
       {cudaDevAttrMemoryPoolsSupported, P.memoryPoolsSupported},
-      {cudaDevAttrClusterLaunch, 0}};
+      {cudaDevAttrClusterLaunch, P.clusterLaunch}};
   for (auto &Row : Table) {
     int V = -1;
     OK(cudaDeviceGetAttribute(&V, Row.Attr, 0));

@@ -21,6 +21,12 @@ __global__ void dynamic(int *P, int N) {
   if (!threadIdx.x)
     *P = S[N - 1];
 }
+/// Stores the blocks of a cluster.
+__global__ void size(int *P) {
+#ifdef __CUDA_ARCH__
+  *P = __nvvm_read_ptx_sreg_cluster_nctarank();
+#endif
+}
 template <int N> __global__ void templated(int *P) { *P = N; }
 namespace { __global__ void anonymous(int *P) { *P = 77; } }
 static __global__ void nothing() {}
@@ -65,21 +71,80 @@ int main() {
   Attribute.val.clusterDim.y = Attribute.val.clusterDim.z = 1;
   Config.attrs = &Attribute;
   Config.numAttrs = 1;
-  EXPECT(cudaErrorNotSupported, cudaLaunchKernelEx(&Config, store, D, 9));
-  // Nor do a kernel and a node of a graph get clusters in other ways.
-  OK(cudaFuncSetAttribute(store, cudaFuncAttributeRequiredClusterWidth, 1));
-  EXPECT(cudaErrorNotSupported, cudaFuncSetAttribute(store, cudaFuncAttributeRequiredClusterHeight, 2));
+  // Sizes of clusters. Everything is as on an H200 (2026-11-30).
+  EXPECT(cudaErrorInvalidClusterSize, cudaLaunchKernelEx(&Config, size, D));
+  for (unsigned Blocks : {0u, 1u, 2u, 3u, 8u, 9u, 16u, 32u}) {
+    Attribute.val.clusterDim.x = Blocks;
+    Config.gridDim.x = Blocks ? 2 * Blocks : 4;
+    bool Fits = Blocks && Blocks <= 8;
+    EXPECT(Fits ? cudaSuccess : cudaErrorInvalidClusterSize, cudaLaunchKernelEx(&Config, size, D));
+    if (Fits)
+      CHECK(value() == Blocks);
+  }
+  Attribute.val.clusterDim.x = 2;
+  Attribute.val.clusterDim.y = 0;
+  EXPECT(cudaErrorInvalidClusterSize, cudaLaunchKernelEx(&Config, size, D));
+  Attribute.val.clusterDim.y = 1;
+  int Largest, Active;
+  OK(cudaOccupancyMaxPotentialClusterSize(&Largest, size, &Config));
+  OK(cudaOccupancyMaxActiveClusters(&Active, size, &Config));
+  CHECK(Largest == 8 && Active > 0);
+  OK(cudaFuncSetAttribute(size, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  OK(cudaOccupancyMaxPotentialClusterSize(&Largest, size, &Config));
+  CHECK(Largest == 16);
+  Attribute.val.clusterDim.x = 16;
+  Config.gridDim.x = 16;
+  OK(cudaLaunchKernelEx(&Config, size, D));
+  CHECK(value() == 16);
+  Attribute.val.clusterDim.x = 17;
+  Config.gridDim.x = 17;
+  EXPECT(cudaErrorInvalidClusterSize, cudaLaunchKernelEx(&Config, size, D));
+  // Of a kernel: for launches without the attribute.
+  OK(cudaFuncSetAttribute(size, cudaFuncAttributeRequiredClusterWidth, 2));
+  OK(cudaFuncSetAttribute(size, cudaFuncAttributeRequiredClusterHeight, 1));
+  OK(cudaFuncSetAttribute(size, cudaFuncAttributeRequiredClusterDepth, 1));
+  size<<<4, 1>>>(D);
+  CHECK(value() == 2);
+  size<<<5, 1>>>(D);
+  EXPECT(cudaErrorInvalidClusterSize, cudaGetLastError());
+  cudaFuncAttributes A;
+  OK(cudaFuncGetAttributes(&A, size));
+  CHECK(!A.clusterDimMustBeSet && A.requiredClusterWidth == 2 && A.requiredClusterDepth == 1 && A.nonPortableClusterSizeAllowed);
+  // Of a node of a graph.
+  Args[1] = nullptr;
   cudaGraph_t Graph;
   cudaGraphNode_t Node;
   cudaKernelNodeParams Params = {};
-  Params.func = (void *)store;
-  Params.gridDim = Params.blockDim = dim3(1);
+  Params.func = (void *)size;
+  Params.gridDim = dim3(8);
+  Params.blockDim = dim3(1);
   Params.kernelParams = Args;
   OK(cudaGraphCreate(&Graph, 0));
   OK(cudaGraphAddKernelNode(&Node, Graph, nullptr, 0, &Params));
-  EXPECT(cudaErrorNotSupported,
-         cudaGraphKernelNodeSetAttribute(Node, cudaLaunchAttributeClusterDimension, &Attribute.val));
+  Attribute.val.clusterDim.x = 4;
+  OK(cudaGraphKernelNodeSetAttribute(Node, cudaLaunchAttributeClusterDimension, &Attribute.val));
+  cudaLaunchAttributeValue Got;
+  OK(cudaGraphKernelNodeGetAttribute(Node, cudaLaunchAttributeClusterDimension, &Got));
+  CHECK(Got.clusterDim.x == 4 && Got.clusterDim.z == 1);
+  cudaGraphExec_t Exec;
+  OK(cudaGraphInstantiate(&Exec, Graph, 0));
+  OK(cudaGraphLaunch(Exec, 0));
+  CHECK(value() == 4);
+  OK(cudaGraphExecDestroy(Exec));
   OK(cudaGraphDestroy(Graph));
+  // Captured, with the attribute.
+  cudaStream_t Captured;
+  OK(cudaStreamCreate(&Captured));
+  OK(cudaStreamBeginCapture(Captured, cudaStreamCaptureModeGlobal));
+  Config.stream = Captured;
+  Config.gridDim.x = Attribute.val.clusterDim.x = 8;
+  OK(cudaLaunchKernelEx(&Config, size, D));
+  OK(cudaStreamEndCapture(Captured, &Graph));
+  OK(cudaGraphInstantiate(&Exec, Graph, 0));
+  OK(cudaGraphLaunch(Exec, 0));
+  CHECK(value() == 8);
+  store<<<1, 1>>>(D, 8);
+  Args[1] = &V;
   cudaGetLastError();
 
   double *Double, R;

@@ -1,4 +1,5 @@
-// What a GPU has run in clusters is not replayed on the host device. A bound of their size alone asks for no clusters.
+// What a GPU has run in clusters is replayed in clusters of the same size on the host device. A bound of their size alone asks for no
+// clusters.
 
 // REQUIRES: emulated-cuda-programs
 // RUN: rm -rf %t && mkdir %t
@@ -8,12 +9,12 @@
 // RUN: %{gpu} llvm-mneme-record --device=cuda -o %t/rec -- %t/app
 // RUN: %python %S/../Runtime/Cuda/Inputs/replay-all.py llvm-mneme-replay %t/rec host | FileCheck %s
 // CHECK: bounded grid 2: Match
-// CHECK-NEXT: clustered grid 2: Unsupported
+// CHECK-NEXT: clustered grid 2: Match
 // RUN: %{gpu} %python %S/../Runtime/Cuda/Inputs/replay-all.py llvm-mneme-replay %t/rec cuda:0 | FileCheck %s --check-prefix=GPU
 // GPU: bounded grid 2: Match
 // GPU-NEXT: clustered grid 2: Match
-// RUN: not llvm-mneme-replay --device=host --format=text $(grep -l clustered %t/rec/*.json) 2>&1 | FileCheck %s --check-prefix=TEXT
-// TEXT: requires clusters of 2x1x1 thread blocks, which the host device does not support: use a GPU
+// RUN: not llvm-mneme-replay --device=host --format=text --grid-dim-x=3 $(grep -l clustered %t/rec/*.json) 2>&1 | FileCheck %s --check-prefix=TEXT
+// TEXT: invalid-configuration: grid (3,1,1) is not a whole number of clusters of 2x1x1 thread blocks
 
 #include <cuda_runtime.h>
 

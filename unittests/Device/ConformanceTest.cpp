@@ -1001,7 +1001,7 @@ TEST_P(Conformance, LaunchesClusters) {
   Config.Block = {64, 1, 1};
   Config.Cluster = {2, 1, 1};
   LaunchOutcome Outcome = launch(*K, Config, Args);
-  if (!GPU || isAMD()) {
+  if (GPU && isAMD()) {
     EXPECT_EQ(Outcome.Status, LaunchStatus::Unsupported);
     EXPECT_THAT(Outcome.Message, HasSubstr("clusters"));
     return;

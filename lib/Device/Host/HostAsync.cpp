@@ -51,8 +51,13 @@ void host::createAsyncCopy(IRBuilderBase &B, Value *To, Value *From,
 }
 
 void host::createBulkLoad(IRBuilderBase &B, Value *To, Value *From, Value *Size,
-                          Value *Barrier) {
-  callExecutor(B, "async_load", {To, From, Size, Barrier});
+                          Value *Barrier, Value *Blocks) {
+  if (Blocks)
+    callExecutor(
+        B, "async_multicast",
+        {To, From, Size, Barrier, B.CreateZExtOrTrunc(Blocks, B.getInt32Ty())});
+  else
+    callExecutor(B, "async_load", {To, From, Size, Barrier});
 }
 
 void host::createBulkStore(IRBuilderBase &B, Value *To, Value *From,

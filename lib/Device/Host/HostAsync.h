@@ -27,9 +27,11 @@ namespace host {
 /// \p Read copies all.
 void createAsyncCopy(IRBuilderBase &B, Value *To, Value *From, Value *Size,
                      Value *Read = nullptr);
-/// cp.async.bulk to shared memory, which \p Barrier tracks.
+/// cp.async.bulk to shared memory, which \p Barrier tracks. \p Blocks: a mask
+/// of ranks, whose blocks get a copy each at the same place, and have the
+/// barrier there; null: the block of \p To alone.
 void createBulkLoad(IRBuilderBase &B, Value *To, Value *From, Value *Size,
-                    Value *Barrier);
+                    Value *Barrier, Value *Blocks = nullptr);
 /// cp.async.bulk to global memory.
 void createBulkStore(IRBuilderBase &B, Value *To, Value *From, Value *Size);
 void createAsyncCommit(IRBuilderBase &B, bool IsBulk);

@@ -346,11 +346,6 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
                           .str();
     return Outcome;
   }
-  if (Config.Cluster != Dim3()) {
-    Outcome.Status = LaunchStatus::Unsupported;
-    Outcome.Message = "clusters of blocks";
-    return Outcome;
-  }
   for (const LinkedSegment &S : K.Writable)
     std::memcpy(reinterpret_cast<void *>(S.Address), S.Contents.data(),
                 S.Contents.size());
@@ -363,6 +358,8 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Block[2] = Config.Block.Z;
   Launch.DynamicShared = Config.DynamicShared;
   Launch.Cooperative = Config.Cooperative;
+  for (unsigned I = 0; Config.Cluster != Dim3() && I != 3; ++I)
+    Launch.Cluster[I] = Config.Cluster[I];
   Launch.TimeoutSeconds = Config.TimeoutSeconds;
   bool IsParallel = Config.Schedule.Order == HostSchedule::Parallel ||
                     Config.Schedule.Order == HostSchedule::Shuffled;

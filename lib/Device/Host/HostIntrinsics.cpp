@@ -75,7 +75,8 @@ private:
   Value *lowerBulkStore(IRBuilder<> &B, CallInst &Call);
   Value *lowerBarrierArrive(IRBuilder<> &B, CallInst &Call);
   Value *lowerSharedSize(IRBuilder<> &B, CallInst &Call);
-  Value *lowerMapa(IRBuilder<> &B, CallInst &Call);
+  Value *lowerClusterArrive(IRBuilder<> &B, CallInst &Call);
+  Value *lowerClusterWait(IRBuilder<> &B, CallInst &Call);
   Value *lowerWarpSync(IRBuilder<> &B, CallInst &Call);
   Value *lowerActiveMask(IRBuilder<> &B, CallInst &Call);
   Value *lowerElect(IRBuilder<> &B, CallInst &Call);
@@ -238,12 +239,11 @@ Value *Lowering::lowerAsyncArrive(IRBuilder<> &B, CallInst &Call) {
 
 /// Arguments: to, barrier, from, size [, mask], [policy], flags.
 Value *Lowering::lowerBulkLoad(IRBuilder<> &B, CallInst &Call) {
-  bool MayMulticast = Call.arg_size() == 8;
-  Unsupported =
-      MayMulticast && !match(Call.getArgOperand(6), PatternMatch::m_Zero());
-  if (!Unsupported)
-    createBulkLoad(B, Call.getArgOperand(0), Call.getArgOperand(2),
-                   Call.getArgOperand(3), Call.getArgOperand(1));
+  bool IsMulticast = Call.arg_size() == 8 &&
+                     !match(Call.getArgOperand(6), PatternMatch::m_Zero());
+  createBulkLoad(B, Call.getArgOperand(0), Call.getArgOperand(2),
+                 Call.getArgOperand(3), Call.getArgOperand(1),
+                 IsMulticast ? Call.getArgOperand(4) : nullptr);
   return nullptr;
 }
 
@@ -258,10 +258,14 @@ Value *Lowering::lowerSharedSize(IRBuilder<> &B, CallInst &) {
                      createPlaceholder(B, "dynsize"));
 }
 
-Value *Lowering::lowerMapa(IRBuilder<> &B, CallInst &Call) {
-  Library.call(B, Library.declare("mneme_ptx_check_rank"),
-               Call.getArgOperand(1), B.getVoidTy());
-  return convertBits(B, Call.getArgOperand(0), Call.getType());
+Value *Lowering::lowerClusterArrive(IRBuilder<> &B, CallInst &) {
+  createSync(B, MNEME_OP_CLUSTER_ARRIVE);
+  return nullptr;
+}
+
+Value *Lowering::lowerClusterWait(IRBuilder<> &B, CallInst &) {
+  createSync(B, MNEME_OP_CLUSTER_WAIT);
+  return nullptr;
 }
 
 Value *Lowering::lowerWarpSync(IRBuilder<> &B, CallInst &Call) {

@@ -301,6 +301,9 @@ bool RegionBuilder::checkSite(const SyncCall &Sync) {
     return fail("threads wait in a loop for others");
   case MNEME_OP_BARRIER_ARRIVE:
     return fail("barrier of some of the threads");
+  case MNEME_OP_CLUSTER_ARRIVE:
+  case MNEME_OP_CLUSTER_WAIT:
+    return fail("barrier of a cluster of blocks");
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED: {
     auto *Count = dyn_cast<ConstantInt>(Sync.getB());

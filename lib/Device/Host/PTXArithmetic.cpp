@@ -39,13 +39,18 @@ void Translator::lowerMove() {
 void Translator::lowerIdentity() { write(read(1, suffix())); }
 
 void Translator::lowerMapa() {
-  callLibrary("mneme_ptx_check_rank", read(2, B.getInt32Ty()), B.getVoidTy());
-  lowerIdentity();
+  Type *Ty = typeOf(suffix());
+  write(callNVVM("mapa", {read(1, Ty), read(2, B.getInt32Ty())}, Ty));
+}
+
+void Translator::lowerBlockRank() {
+  write(callNVVM("getctarank", {read(1, typeOf(suffix()))}, B.getInt32Ty()));
 }
 
 void Translator::lowerIsSpace() {
-  StringRef Space = S->Opcode.back();
-  write(callNVVM("isspacep_" + Space, {read(1, B.getPtrTy())}, B.getInt1Ty()));
+  auto [Space, Window] = S->Opcode.back().split("::");
+  write(callNVVM("isspacep_" + Space + (Window == "cluster" ? "_cluster" : ""),
+                 {read(1, B.getPtrTy())}, B.getInt1Ty()));
 }
 
 /// Limits the integer \p V to the range of \p To.

@@ -29,14 +29,15 @@ void Translator::lowerAsyncGroup(bool IsBulk) {
 }
 
 void Translator::lowerBulkCopy() {
-  if (has("tensor") || has("multicast") || has("cp_mask")) {
+  if (has("tensor") || has("cp_mask")) {
     Failed = true;
     return;
   }
   if (has("prefetch"))
     return;
   bool IsStore = has("bulk_group");
-  if (S->Operands.size() != (IsStore ? 3 : 4)) {
+  bool IsMulticast = has("multicast");
+  if (S->Operands.size() != (IsStore ? 3u : 4u + IsMulticast)) {
     Failed = true;
     return;
   }
@@ -44,7 +45,8 @@ void Translator::lowerBulkCopy() {
   if (IsStore)
     createBulkStore(B, To, From, Size);
   else
-    createBulkLoad(B, To, From, Size, address(3));
+    createBulkLoad(B, To, From, Size, address(3),
+                   IsMulticast ? read(4, B.getInt16Ty()) : nullptr);
 }
 
 void Translator::lowerAsyncCopy() {

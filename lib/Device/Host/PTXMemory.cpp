@@ -12,6 +12,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "HostABI.h"
+#include "HostAsync.h"
 #include "PTXTranslator.h"
 #include "llvm/IR/Intrinsics.h"
 #include "llvm/IR/IntrinsicsNVPTX.h"
@@ -57,7 +58,8 @@ void Translator::lowerStore() {
   Value *P = address(0);
   const Operand *From = operand(1);
   unsigned Count = getVectorSize(*S);
-  if (!From || has("async") || has("bulk") ||
+  const bool IsAsync = has("async"); // Stores at once, to any block.
+  if (!From || has("bulk") || S->Operands.size() != (IsAsync ? 3 : 2) ||
       (Count > 1 && From->Elements.size() != Count)) {
     Failed = true;
     return;
@@ -71,6 +73,11 @@ void Translator::lowerStore() {
     if (has("release") || has("relaxed") || has("mmio"))
       Store->setAtomic(has("release") ? AtomicOrdering::Release
                                       : AtomicOrdering::Monotonic);
+  }
+  if (IsAsync) {
+    BarrierOperation Arrived;
+    Arrived.Kind = BarrierOperation::Complete;
+    createBarrier(B, Arrived, address(2), B.getInt32(Count * Bytes));
   }
 }
 
@@ -161,8 +168,9 @@ void Translator::lowerBarrier() {
     return;
   }
   if (has("cluster")) {
-    if (has("wait"))
-      B.CreateIntrinsic(Intrinsic::nvvm_barrier_cluster_wait, {});
+    B.CreateIntrinsic(has("wait") ? Intrinsic::nvvm_barrier_cluster_wait
+                                  : Intrinsic::nvvm_barrier_cluster_arrive,
+                      {});
     return;
   }
   if (has("red")) {

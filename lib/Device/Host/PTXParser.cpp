@@ -198,11 +198,12 @@ bool Parser::parseStatement(Statement &S) {
   }
   Rest = Rest.drop_front(Opcode.size());
   Opcode.split(S.Opcode, '.');
-  // Cache hints have no effect here, nor have their operands. Neither have the
-  // details of shared::cta, but only some blocks get a multicast.
+  // Cache hints have no effect here, nor have their operands. Neither has the
+  // detail of shared::cta but for isspacep, and some blocks get a multicast.
   bool HasPolicy = is_contained(S.Opcode, "L2::cache_hint");
   bool IsMulticast = is_contained(S.Opcode, "multicast::cluster");
-  erase_if(S.Opcode, [](StringRef Part) { return Part.contains("::"); });
+  if (S.Opcode.front() != "isspacep")
+    erase_if(S.Opcode, [](StringRef Part) { return Part.contains("::"); });
   if (IsMulticast)
     S.Opcode.push_back("multicast");
   if (S.Opcode.empty() || S.Opcode.front().empty() ||

@@ -133,6 +133,7 @@ private:
   void lowerConvert();
   void lowerIdentity();
   void lowerMapa();
+  void lowerBlockRank();
   void lowerIsSpace();
   void lowerAddSub();
   void lowerMultiply();

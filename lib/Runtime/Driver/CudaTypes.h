@@ -250,11 +250,28 @@ inline bool isCluster(const uint32_t *Size) {
   return Size[0] > 1 || Size[1] > 1 || Size[2] > 1;
 }
 
-/// Whether an attribute of a function (cudaFuncAttribute, CUfunction_attribute)
-/// makes its launches have clusters.
+/// Attributes of functions: cudaFuncAttribute, CUfunction_attribute.
+enum {
+  CudaFunctionMaxDynamicShared = 8,
+  CudaFunctionClusterWidth = 11,
+  CudaFunctionClusterDepth = 13,
+  CudaFunctionNonPortableCluster = 14,
+};
+
+/// Whether an attribute of a function makes its launches have clusters.
 inline bool requiresCluster(int Attribute, int Value) {
-  constexpr int RequiredWidth = 11, RequiredDepth = 13;
-  return Attribute >= RequiredWidth && Attribute <= RequiredDepth && Value > 1;
+  return Attribute >= CudaFunctionClusterWidth &&
+         Attribute <= CudaFunctionClusterDepth && Value > 1;
+}
+
+/// Takes what an attribute of a launch says about its shape, which means the
+/// same to the runtime and to the driver.
+inline void setShapeAttribute(LaunchShape &Shape, int Id,
+                              const uint32_t *Words) {
+  if (Id == CudaLaunchAttributeCooperative)
+    Shape.Cooperative = Words[0];
+  if (Id == CudaLaunchAttributeClusterDim)
+    Shape.Cluster = {Words[0], Words[1], Words[2]};
 }
 
 struct CudaLaunchConfig {

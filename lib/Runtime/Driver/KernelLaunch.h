@@ -37,16 +37,12 @@ struct KernelLaunch {
   const CudaLaunchAttribute *Attributes = nullptr;
   unsigned NumAttributes = 0;
 
-  /// Takes what attributes say, which mean the same to the runtime and to the
-  /// driver.
+  /// Takes what attributes say.
   void addAttributes(const CudaLaunchAttribute *All, unsigned Count) {
     Attributes = All;
     NumAttributes = Count;
     for (const CudaLaunchAttribute *A = All; A != All + Count; ++A) {
-      if (A->Id == CudaLaunchAttributeCooperative)
-        Shape.Cooperative = A->Words[0];
-      if (A->Id == CudaLaunchAttributeClusterDim)
-        Shape.Cluster = {A->Words[0], A->Words[1], A->Words[2]};
+      setShapeAttribute(Shape, A->Id, A->Words);
       if (A->Id == CudaLaunchAttributePreferredClusterDim)
         Form = LaunchForm::PreferredCluster;
     }

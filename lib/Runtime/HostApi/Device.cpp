@@ -675,6 +675,38 @@ static CudaError validShape(const LaunchShape &S) {
   return cudaSuccess;
 }
 
+static bool hasClusters(const LaunchShape &S) {
+  return S.Cluster.X > 1 || S.Cluster.Y > 1 || S.Cluster.Z > 1;
+}
+
+unsigned Device::maxCluster(const HostKernel &K) {
+  constexpr unsigned MaxPortable = 8;
+  return K.AllowsLargeClusters ? MNEME_HOST_MAX_CLUSTER : MaxPortable;
+}
+
+CudaError Device::validCluster(const HostKernel &K, const LaunchShape &Shape) {
+  const unsigned Size[] = {Shape.Cluster.X, Shape.Cluster.Y, Shape.Cluster.Z};
+  const unsigned Grid[] = {Shape.Grid.X, Shape.Grid.Y, Shape.Grid.Z};
+  const uint32_t *Required = K.Host.ClusterDim;
+  uint64_t Blocks = 1;
+  for (unsigned I = 0; I != 3; ++I) {
+    unsigned Asked = hasClusters(Shape) || !Required[I] ? Size[I] : Required[I];
+    if (!Asked || Asked > MNEME_HOST_MAX_CLUSTER || Grid[I] % Asked ||
+        (Required[I] && Asked != Required[I]))
+      return cudaErrorInvalidClusterSize;
+    Blocks *= Asked;
+  }
+  return Blocks > maxCluster(K) ? cudaErrorInvalidClusterSize : cudaSuccess;
+}
+
+unsigned Device::maxActiveClusters(const HostKernel &K,
+                                   const LaunchShape &Shape) const {
+  const Dim3 &Block = Shape.Block, &Cluster = Shape.Cluster;
+  return Cores *
+         maxActiveBlocks(K, Block.X * Block.Y * Block.Z, Shape.DynamicShared) /
+         (Cluster.X * Cluster.Y * Cluster.Z);
+}
+
 static CudaError errorOf(int Status) {
   switch (Status) {
   case MNEME_HOST_OK:
@@ -718,7 +750,7 @@ CudaError Device::report(const HostKernel &K, const MnemeHostLaunch &L,
   return E;
 }
 
-CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
+CudaError Device::launch(const void *Stub, const LaunchShape &Given,
                          void **Args) {
   if (sticky())
     return sticky();
@@ -731,6 +763,10 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
            "describes its stub\n");
     return E;
   }
+  LaunchShape Shape = Given;
+  if (!hasClusters(Shape) && isCluster(K->Cluster))
+    Shape.Cluster = {std::max(1u, K->Cluster[0]), std::max(1u, K->Cluster[1]),
+                     std::max(1u, K->Cluster[2])};
   if (CudaError E = validShape(Shape))
     return E;
   if (Shape.DynamicShared > K->MaxDynamicShared)
@@ -741,6 +777,8 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
       Blocks >
           uint64_t(Cores) * maxActiveBlocks(*K, BlockSize, Shape.DynamicShared))
     return cudaErrorCooperativeLaunchTooLarge;
+  if (CudaError E = validCluster(*K, Shape))
+    return E;
 
   MnemeHostLaunch L = {};
   L.Grid[0] = Shape.Grid.X;
@@ -751,13 +789,14 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Shape,
   L.Block[2] = Shape.Block.Z;
   L.DynamicShared = Shape.DynamicShared;
   L.Cooperative = Shape.Cooperative;
+  if (hasClusters(Shape)) {
+    L.Cluster[0] = Shape.Cluster.X;
+    L.Cluster[1] = Shape.Cluster.Y;
+    L.Cluster[2] = Shape.Cluster.Z;
+  }
   L.Workers = Workers;
   L.TimeoutSeconds = TimeoutSeconds;
   L.Args = Args;
-
-  // Refused by the executor. Not sticky, like a launch attribute with clusters.
-  if (mneme_host_needs_clusters(&K->Host))
-    return run(*K, L);
 
   std::lock_guard<std::mutex> Guard(LaunchLock);
   if (CudaError E = renewModules())

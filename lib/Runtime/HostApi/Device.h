@@ -68,6 +68,12 @@ struct HostKernel : Kernel {
   MnemeHostKernel Host = {};
   /// Maximum dynamic shared memory of a launch (cudaFuncSetAttribute).
   uint64_t MaxDynamicShared = 0;
+  /// Clusters may be larger than on every GPU that has them
+  /// (cudaFuncSetAttribute).
+  bool AllowsLargeClusters = false;
+  /// The size of clusters of launches that give none, by axis
+  /// (cudaFuncSetAttribute); 0: not set.
+  uint32_t Cluster[3] = {};
 
   JitSite *Jit = nullptr; ///< Only if the kernel may be compiled again.
 
@@ -187,6 +193,14 @@ public:
                            uint64_t DynamicShared) const {
     return maxActiveBlocks(K.Host.StaticShared, BlockSize, DynamicShared);
   }
+
+  /// Returns the largest number of blocks of a cluster.
+  static unsigned maxCluster(const HostKernel &K);
+  /// Checks the size of clusters that a launch asks for.
+  static CudaError validCluster(const HostKernel &K, const LaunchShape &Shape);
+  /// Returns the number of clusters that are resident together.
+  unsigned maxActiveClusters(const HostKernel &K,
+                             const LaunchShape &Shape) const;
 
   unsigned multiprocessors() const { return Cores; }
   unsigned warpSize();

@@ -182,6 +182,7 @@ template <typename Properties> static void fill(Properties &P) {
   P.concurrentManagedAccess = 1;
   P.canUseHostPointerForRegisteredMem = 1;
   P.cooperativeLaunch = 1;
+  P.clusterLaunch = P.major >= 9 && !Program::get().isAMD();
   P.sharedMemPerBlockOptin = L::SharedPerBlockOptin;
   P.directManagedMemAccessFromHost = 1;
   P.maxBlocksPerMultiProcessor = L::BlocksPerMultiprocessor;

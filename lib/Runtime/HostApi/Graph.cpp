@@ -46,7 +46,9 @@ CudaError mneme::describeKernel(GraphWork &W, const CudaKernelNodeParams *P) {
   }
   W.Type = CudaGraphNodeKernel;
   W.Stub = P->Func;
-  W.Shape = {P->Grid, P->Block, P->DynamicShared, W.Shape.Cooperative};
+  W.Shape.Grid = P->Grid;
+  W.Shape.Block = P->Block;
+  W.Shape.DynamicShared = P->DynamicShared;
   W.Args = std::move(Args);
   return cudaSuccess;
 }

@@ -753,16 +753,14 @@ MNEME_API rt_cudaGraphExecNodeSetParams(CudaGraphExec *Exec,
                       [&](GraphWork &W) { return redescribe(W, P); });
 }
 
-/// Only the attribute of cooperative launches has an effect here.
+/// Only the attributes of cooperative launches and of clusters have an effect
+/// here.
 MNEME_API rt_cudaGraphKernelNodeSetAttribute(CudaGraphNode *Node, int Id,
                                              const uint32_t *Value) {
   return withNode(Node, CudaGraphNodeKernel, [&](GraphWork &W) {
     if (!Value)
       return cudaErrorInvalidValue;
-    if (Id == CudaLaunchAttributeClusterDim && isCluster(Value))
-      return cudaErrorNotSupported; // As reported: clusterLaunch is 0.
-    if (Id == CudaLaunchAttributeCooperative)
-      W.Shape.Cooperative = *Value;
+    setShapeAttribute(W.Shape, Id, Value);
     return cudaSuccess;
   });
 }
@@ -775,6 +773,8 @@ MNEME_API rt_cudaGraphKernelNodeGetAttribute(CudaGraphNode *Node, int Id,
     memset(Value, 0, sizeof(CudaLaunchAttribute::Words));
     if (Id == CudaLaunchAttributeCooperative)
       *Value = W.Shape.Cooperative;
+    if (Id == CudaLaunchAttributeClusterDim)
+      memcpy(Value, &W.Shape.Cluster, sizeof(W.Shape.Cluster));
     return cudaSuccess;
   });
 }
@@ -785,6 +785,7 @@ MNEME_API rt_cudaGraphKernelNodeCopyAttributes(CudaGraphNode *To,
     if (!isNode(From) || From->Work.Type != CudaGraphNodeKernel)
       return cudaErrorInvalidValue;
     W.Shape.Cooperative = From->Work.Shape.Cooperative;
+    W.Shape.Cluster = From->Work.Shape.Cluster;
     return cudaSuccess;
   });
 }

@@ -338,19 +338,19 @@ MNEME_API rt_cudaStreamWaitEvent(CudaStream *S, CudaEvent *E, unsigned Flags) {
 // Launches
 //===----------------------------------------------------------------------===//
 
-static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
-                  size_t DynamicShared, CudaStream *S, bool Cooperative) {
+static int launch(const void *Stub, const LaunchShape &Shape, void **Args,
+                  CudaStream *S) {
   if (!isStream(S))
     return done(cudaErrorInvalidResourceHandle);
   if (isCapturing(S))
     return addToCapture(S, [&](GraphWork &W) {
-      CudaKernelNodeParams P = {Stub, Grid,   Block, unsigned(DynamicShared),
-                                Args, nullptr};
-      W.Shape.Cooperative = Cooperative;
+      CudaKernelNodeParams P = {Stub,        Shape.Grid,
+                                Shape.Block, unsigned(Shape.DynamicShared),
+                                Args,        nullptr};
+      W.Shape = Shape;
       return describeKernel(W, &P);
     });
-  CudaError E = Device::get().launch(
-      Stub, {Grid, Block, DynamicShared, Cooperative}, Args);
+  CudaError E = Device::get().launch(Stub, Shape, Args);
   // As on a GPU, the next call returns errors of the kernel.
   return Device::get().setError(E);
 }
@@ -358,29 +358,25 @@ static int launch(const void *Stub, Dim3 Grid, Dim3 Block, void **Args,
 MNEME_API rt_cudaLaunchKernel(const void *Stub, Dim3 Grid, Dim3 Block,
                               void **Args, size_t DynamicShared,
                               CudaStream *S) {
-  return launch(Stub, Grid, Block, Args, DynamicShared, S, false);
+  return launch(Stub, {Grid, Block, DynamicShared, false}, Args, S);
 }
 
 MNEME_API rt_cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid,
                                          Dim3 Block, void **Args,
                                          size_t DynamicShared, CudaStream *S) {
-  return launch(Stub, Grid, Block, Args, DynamicShared, S, true);
+  return launch(Stub, {Grid, Block, DynamicShared, true}, Args, S);
 }
 
 MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
                                  const void *Stub, void **Args) {
   if (!Config || (Config->NumAttributes && !Config->Attributes))
     return done(cudaErrorInvalidValue);
-  bool Cooperative = false;
-  for (uint32_t I = 0; I != Config->NumAttributes; ++I) {
-    const CudaLaunchAttribute &A = Config->Attributes[I];
-    if (A.Id == CudaLaunchAttributeCooperative)
-      Cooperative = A.Words[0];
-    if (A.Id == CudaLaunchAttributeClusterDim && isCluster(A.Words))
-      return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
-  }
-  return launch(Stub, Config->Grid, Config->Block, Args, Config->DynamicShared,
-                Config->Stream, Cooperative);
+  LaunchShape Shape = {Config->Grid, Config->Block, Config->DynamicShared,
+                       false};
+  for (uint32_t I = 0; I != Config->NumAttributes; ++I)
+    setShapeAttribute(Shape, Config->Attributes[I].Id,
+                      Config->Attributes[I].Words);
+  return launch(Stub, Shape, Args, Config->Stream);
 }
 
 namespace {
@@ -456,9 +452,13 @@ MNEME_API rt_cudaFuncGetAttributes(CudaFuncAttributes *Attributes,
   Attributes->PtxVersion = Attributes->BinaryVersion = Major * 10 + Minor;
   Attributes->MaxDynamicSharedSizeBytes = K->MaxDynamicShared;
   Attributes->PreferredShmemCarveout = -1;
-  Attributes->RequiredClusterWidth = K->Host.ClusterDim[0];
-  Attributes->RequiredClusterHeight = K->Host.ClusterDim[1];
-  Attributes->RequiredClusterDepth = K->Host.ClusterDim[2];
+  Attributes->NonPortableClusterSizeAllowed = K->AllowsLargeClusters;
+  Attributes->ClusterDimMustBeSet = K->Host.ClusterDim[0] != 0;
+  const uint32_t *Cluster =
+      Attributes->ClusterDimMustBeSet ? K->Host.ClusterDim : K->Cluster;
+  Attributes->RequiredClusterWidth = Cluster[0];
+  Attributes->RequiredClusterHeight = Cluster[1];
+  Attributes->RequiredClusterDepth = Cluster[2];
   return done(cudaSuccess);
 }
 
@@ -483,17 +483,23 @@ MNEME_API rt_hipFuncGetAttributes(HipFuncAttributes *Attributes,
 }
 
 MNEME_API rt_cudaFuncSetAttribute(const void *Stub, int Attribute, int Value) {
-  constexpr int MaxDynamicSharedMemorySize = 8, LastAttribute = 15;
+  constexpr int LastAttribute = 15;
   HostKernel *K;
   if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
-  if (Attribute < MaxDynamicSharedMemorySize || Attribute > LastAttribute)
+  if (Attribute < CudaFunctionMaxDynamicShared || Attribute > LastAttribute)
     return done(cudaErrorInvalidValue);
-  if (Attribute == MaxDynamicSharedMemorySize)
+  if (Attribute == CudaFunctionMaxDynamicShared)
     return done(Device::get().setMaxDynamicShared(Stub, Value));
-  if (requiresCluster(Attribute, Value))
-    return done(cudaErrorNotSupported); // As reported: clusterLaunch is 0.
-  return done(cudaSuccess); // The others are hints, or permit clusters.
+  if (Attribute == CudaFunctionNonPortableCluster)
+    K->AllowsLargeClusters = Value != 0;
+  if (Attribute >= CudaFunctionClusterWidth &&
+      Attribute <= CudaFunctionClusterDepth) {
+    if (K->Host.ClusterDim[0] || Value < 0)
+      return done(cudaErrorInvalidValue);
+    K->Cluster[Attribute - CudaFunctionClusterWidth] = Value;
+  }
+  return done(cudaSuccess); // The others are hints.
 }
 
 MNEME_API rt_cudaFuncSetCacheConfig(const void *Stub, int) {
@@ -532,6 +538,33 @@ MNEME_API rt_cudaOccupancyMaxActiveBlocksPerMultiprocessor(
   if (!Blocks || BlockSize <= 0)
     return done(cudaErrorInvalidValue);
   *Blocks = Device::get().maxActiveBlocks(*K, BlockSize, DynamicShared);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaOccupancyMaxPotentialClusterSize(int *Blocks, const void *Stub,
+                                                  const CudaLaunchConfig *C) {
+  HostKernel *K;
+  if (CudaError E = Device::get().findKernel(Stub, K))
+    return done(E);
+  if (!Blocks || !C)
+    return done(cudaErrorInvalidValue);
+  *Blocks = Device::maxCluster(*K);
+  return done(cudaSuccess);
+}
+
+MNEME_API rt_cudaOccupancyMaxActiveClusters(int *Clusters, const void *Stub,
+                                            const CudaLaunchConfig *C) {
+  HostKernel *K;
+  if (CudaError E = Device::get().findKernel(Stub, K))
+    return done(E);
+  if (!Clusters || !C)
+    return done(cudaErrorInvalidValue);
+  LaunchShape Shape = {C->Grid, C->Block, C->DynamicShared, false};
+  for (uint32_t I = 0; I != C->NumAttributes; ++I)
+    setShapeAttribute(Shape, C->Attributes[I].Id, C->Attributes[I].Words);
+  if (CudaError E = Device::validCluster(*K, Shape))
+    return done(E);
+  *Clusters = Device::get().maxActiveClusters(*K, Shape);
   return done(cudaSuccess);
 }
 

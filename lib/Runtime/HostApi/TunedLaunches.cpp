@@ -76,6 +76,7 @@ Fallback Device::loadTuned(HostKernel &K, TunedVariant &V,
     New.WaveSize = F.HostWaveSize;
     New.ContextSize = F.HostContextSize;
     New.Ordered = F.HostOrdered;
+    memcpy(New.ClusterDim, K.Host.ClusterDim, sizeof(New.ClusterDim));
     if (placeSegments(R, Error) && !isSane(New))
       Error = "the package describes code that the host device does not have";
   }
@@ -133,7 +134,8 @@ TunedVariant *Device::selectTuned(HostKernel &K, const LaunchShape &Shape,
                        {L.Block[0], L.Block[1], L.Block[2]},
                        L.DynamicShared,
                        Shape.Cooperative,
-                       L.Args};
+                       L.Args,
+                       {Shape.Cluster.X, Shape.Cluster.Y, Shape.Cluster.Z}};
   return TunedKernels::get().select(*Tuned, Facts, Host, Plan);
 }
 

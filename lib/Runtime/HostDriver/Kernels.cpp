@@ -32,8 +32,27 @@ int cudaLaunchKernelExC(const CudaLaunchConfig *Config, const void *Func,
 int cudaOccupancyMaxActiveBlocksPerMultiprocessor(int *Blocks, const void *Func,
                                                   int BlockSize,
                                                   size_t DynamicShared);
+int cudaOccupancyMaxPotentialClusterSize(int *Blocks, const void *Func,
+                                         const CudaLaunchConfig *Config);
+int cudaOccupancyMaxActiveClusters(int *Clusters, const void *Func,
+                                   const CudaLaunchConfig *Config);
 int cudaDeviceGetAttribute(int *Value, int Attribute, int Id);
 }
+
+namespace {
+/// CUlaunchConfig.
+struct DriverLaunchConfig {
+  Dim3 Grid, Block;
+  unsigned DynamicShared;
+  CudaStream *Stream;
+  const CudaLaunchAttribute *Attributes;
+  unsigned NumAttributes;
+
+  CudaLaunchConfig toRuntime() const {
+    return {Grid, Block, DynamicShared, Stream, Attributes, NumAttributes};
+  }
+};
+} // namespace
 
 //===----------------------------------------------------------------------===//
 // Handles
@@ -163,6 +182,24 @@ DRIVER_API cuOccupancyMaxPotentialBlockSizeWithFlags(
                                           Shared, Limit);
 }
 
+DRIVER_API cuOccupancyMaxPotentialClusterSize(int *Blocks, const void *Func,
+                                              const DriverLaunchConfig *C) {
+  KeepLastError Keep;
+  if (!C)
+    return cudaErrorInvalidValue;
+  CudaLaunchConfig Config = C->toRuntime();
+  return toDriver(cudaOccupancyMaxPotentialClusterSize(Blocks, Func, &Config));
+}
+
+DRIVER_API cuOccupancyMaxActiveClusters(int *Clusters, const void *Func,
+                                        const DriverLaunchConfig *C) {
+  KeepLastError Keep;
+  if (!C)
+    return cudaErrorInvalidValue;
+  CudaLaunchConfig Config = C->toRuntime();
+  return toDriver(cudaOccupancyMaxActiveClusters(Clusters, Func, &Config));
+}
+
 //===----------------------------------------------------------------------===//
 // Launches
 //===----------------------------------------------------------------------===//
@@ -229,24 +266,11 @@ DRIVER_API cuLaunchCooperativeKernel(const void *Func, SHAPE,
 }
 DRIVER_ALIAS(cuLaunchCooperativeKernel_ptsz, cuLaunchCooperativeKernel);
 
-namespace {
-/// CUlaunchConfig.
-struct DriverLaunchConfig {
-  Dim3 Grid, Block;
-  unsigned DynamicShared;
-  CudaStream *Stream;
-  const CudaLaunchAttribute *Attributes;
-  unsigned NumAttributes;
-};
-} // namespace
-
 DRIVER_API cuLaunchKernelEx(const DriverLaunchConfig *C, const void *Func,
                             void **Args, void **Extra) {
   if (!C)
     return cudaErrorInvalidValue;
-  return launch({C->Grid, C->Block, C->DynamicShared, C->Stream, C->Attributes,
-                 C->NumAttributes},
-                Func, Args, Extra);
+  return launch(C->toRuntime(), Func, Args, Extra);
 }
 DRIVER_ALIAS(cuLaunchKernelEx_ptsz, cuLaunchKernelEx);
 

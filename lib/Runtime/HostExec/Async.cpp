@@ -67,8 +67,7 @@ static void clear(AsyncState &A) {
               W.Launch->Kernel->Name);
 }
 
-static AsyncState &getState(Worker &W) {
-  BlockState &S = *W.Active;
+static AsyncState &getState(Worker &W, BlockState &S) {
   if (S.Async)
     return *S.Async;
   constexpr uint32_t Capacity = 1024;
@@ -85,8 +84,8 @@ static AsyncState &getState(Worker &W) {
 }
 
 /// \returns the index of a copy that is not in use.
-static uint32_t take(Worker &W) {
-  AsyncState &A = getState(W);
+static uint32_t take(Worker &W, BlockState &S) {
+  AsyncState &A = getState(W, S);
   if (uint32_t I = A.Free) {
     A.Free = A.Copies[I].Next;
     return I;
@@ -96,7 +95,7 @@ static uint32_t take(Worker &W) {
     void *P = mremap(&A, A.Size, Size, MREMAP_MAYMOVE);
     if (P == MAP_FAILED)
       leaveWithoutMemory(W);
-    AsyncState *Moved = W.Active->Async = static_cast<AsyncState *>(P);
+    AsyncState *Moved = S.Async = static_cast<AsyncState *>(P);
     Moved->Size = Size;
     Moved->Capacity *= 2;
     return Moved->Unused++;
@@ -104,11 +103,13 @@ static uint32_t take(Worker &W) {
   return A.Unused++;
 }
 
-/// Appends a copy. \p Select returns the queue in the state, which may move.
+/// Appends a copy to the pending ones of \p S. \p Select returns the queue in
+/// the state, which may move.
 template <typename FnT>
-static void enqueue(Worker &W, FnT Select, const AsyncCopy &New) {
-  uint32_t I = take(W);
-  AsyncState &A = *W.Active->Async;
+static void enqueue(Worker &W, BlockState &S, FnT Select,
+                    const AsyncCopy &New) {
+  uint32_t I = take(W, S);
+  AsyncState &A = *S.Async;
   Queue &Q = Select(A);
   A.Copies[I] = New;
   A.Copies[I].Group = Q.Group;
@@ -155,20 +156,23 @@ void mneme::host::dropCopies(BlockState &S) {
 extern "C" void __mneme_host_async_copy(uint32_t Thread, uint32_t IsBulk,
                                         uint8_t *To, const uint8_t *From,
                                         uint32_t Size, uint32_t Read) {
-  enqueue(*TheWorker,
+  Worker &W = *TheWorker;
+  enqueue(W, *W.Active,
           [&](AsyncState &A) -> Queue & { return A.Threads[IsBulk][Thread]; },
           {To, From, nullptr, Size, Read, 0, 0});
 }
 
 extern "C" void __mneme_host_async_commit(uint32_t Thread, uint32_t IsBulk) {
-  ++getState(*TheWorker).Threads[IsBulk][Thread].Group;
+  Worker &W = *TheWorker;
+  ++getState(W, *W.Active).Threads[IsBulk][Thread].Group;
 }
 
 /// Waits until at most the \p Pending latest groups of the thread are pending.
 extern "C" void __mneme_host_async_wait(uint32_t Thread, uint32_t IsBulk,
                                         uint32_t Pending) {
   __mneme_host_preempt(1);
-  AsyncState &A = getState(*TheWorker);
+  Worker &W = *TheWorker;
+  AsyncState &A = getState(W, *W.Active);
   Queue &Q = A.Threads[IsBulk][Thread];
   complete(A, Q, Q.Group - Pending);
 }
@@ -276,7 +280,9 @@ extern "C" uint32_t __mneme_host_mbarrier_pending(uint64_t State) {
 
 /// Makes the bulk copies that the barrier tracks.
 static void completeLoads(uint64_t *P) {
-  AsyncState *A = TheWorker->Active->Async;
+  Worker &W = *TheWorker;
+  const BlockState *Owner = findOwner(W, P);
+  AsyncState *A = (Owner ? Owner : W.Active)->Async;
   if (!A)
     return;
   Queue &Q = A->Loads;
@@ -316,7 +322,8 @@ extern "C" uint32_t __mneme_host_mbarrier_test(uint64_t *P, uint64_t State,
 /// \p IsExpected, the barrier does not wait for this arrival.
 extern "C" void __mneme_host_async_arrive(uint32_t Thread, uint64_t *P,
                                           uint32_t IsExpected) {
-  AsyncState &A = getState(*TheWorker);
+  Worker &W = *TheWorker;
+  AsyncState &A = getState(W, *W.Active);
   Queue &Q = A.Threads[0][Thread];
   complete(A, Q, Q.Group + 1);
   if (IsExpected)
@@ -325,10 +332,27 @@ extern "C" void __mneme_host_async_arrive(uint32_t Thread, uint64_t *P,
     readBarrier(P);
 }
 
-/// A bulk copy, whose bytes count as arrived at the barrier once it is made.
+/// A bulk copy, whose bytes count as arrived at the barrier once it is made. It
+/// is pending in the block that has the barrier, as that one will wait for it.
 extern "C" void __mneme_host_async_load(uint8_t *To, const uint8_t *From,
                                         uint32_t Size, uint64_t *P) {
   readBarrier(P);
-  enqueue(*TheWorker, [](AsyncState &A) -> Queue & { return A.Loads; },
+  Worker &W = *TheWorker;
+  BlockState *Owner = findOwner(W, P);
+  enqueue(W, Owner ? *Owner : *W.Active,
+          [](AsyncState &A) -> Queue & { return A.Loads; },
           {To, From, P, Size, Size, 0, 0});
+}
+
+/// Bulk copies to the same place of each block in the mask \p Blocks of ranks,
+/// which its barrier at the place of \p P tracks.
+extern "C" void __mneme_host_async_multicast(uint8_t *To, const uint8_t *From,
+                                             uint32_t Size, uint64_t *P,
+                                             uint32_t Blocks) {
+  Worker &W = *TheWorker;
+  for (uint32_t Rank = 0; Blocks >> Rank != 0; ++Rank)
+    if (Blocks >> Rank & 1)
+      __mneme_host_async_load(
+          mapToBlock(W, To, Rank), From, Size,
+          reinterpret_cast<uint64_t *>(mapToBlock(W, P, Rank)));
 }

@@ -66,8 +66,8 @@ uint64_t RandomSource::next() {
   return scramble(State);
 }
 
-void BlockOrder::init(uint64_t NumBlocks, RandomSource &R) {
-  Total = NumBlocks;
+void ClusterOrder::init(uint64_t NumClusters, RandomSource &R) {
+  Total = NumClusters;
   HalfBits = 1;
   while (HalfBits != 32 && (Total - 1) >> 2 * HalfBits)
     ++HalfBits;
@@ -75,7 +75,7 @@ void BlockOrder::init(uint64_t NumBlocks, RandomSource &R) {
     Key = R.next();
 }
 
-uint64_t BlockOrder::operator()(uint64_t I) const {
+uint64_t ClusterOrder::operator()(uint64_t I) const {
   const uint64_t Mask = (uint64_t(1) << HalfBits) - 1;
   do {
     uint64_t Left = I >> HalfBits, Right = I & Mask;
@@ -97,7 +97,7 @@ static void startRandomSchedule(Worker &W, LaunchState &L) {
   L.Order.init(L.Total, W.Random);
   L.MaxLive = LiveBlocks[W.Random.below(4)];
   if (L.Config->Cooperative)
-    L.MaxLive = L.Total;
+    L.MaxLive = L.Total * L.ClusterSize;
   W.QuantumBits = QuantumBits[W.Random.below(4)];
   W.Preempted = false;
   drawQuantum(W);
@@ -149,20 +149,26 @@ static BlockState &acquireOrLeave(Worker &W) {
   return *S;
 }
 
-static void setBlockIdx(MnemeHostBlock &B, uint64_t Index) {
-  B.BlockIdx[0] = Index % B.GridDim[0];
-  B.BlockIdx[1] = Index / B.GridDim[0] % B.GridDim[1];
-  B.BlockIdx[2] = Index / (uint64_t(B.GridDim[0]) * B.GridDim[1]);
+/// Gives \p B the coordinates of a block by the number of its cluster and its
+/// rank there; x is the fastest axis of both.
+static void setBlockIdx(const LaunchState &L, MnemeHostBlock &B,
+                        uint64_t Cluster, uint32_t Rank) {
+  for (unsigned I = 0; I != 3; ++I) {
+    uint32_t Clusters = B.GridDim[I] / L.Cluster[I];
+    B.BlockIdx[I] = Cluster % Clusters * L.Cluster[I] + Rank % L.Cluster[I];
+    Cluster /= Clusters;
+    Rank /= L.Cluster[I];
+  }
 }
 
 namespace {
-/// The blocks that a worker runs, in the order of the launch.
-class BlockSource {
+/// The clusters of blocks that a worker runs, in the order of the launch.
+class ClusterSource {
   LaunchState &L;
   uint64_t Next = 0, End = 0;
 
 public:
-  explicit BlockSource(LaunchState &L) : L(L) {}
+  explicit ClusterSource(LaunchState &L) : L(L) {}
 
   bool take(uint64_t &Index) {
     if (Next == End) {
@@ -184,9 +190,10 @@ public:
 } // namespace
 
 /// Runs the blocks of loop and region kernels, whose entry runs a whole block.
+/// Such kernels do not use that blocks of a cluster run together.
 static void runWholeBlocks(Worker &W) {
   LaunchState &L = *W.Launch;
-  BlockSource Source(L);
+  ClusterSource Source(L);
   uint64_t Index;
   if (!Source.take(Index))
     return;
@@ -197,10 +204,16 @@ static void runWholeBlocks(Worker &W) {
   W.Current->Block = &S.Block;
   using EntryFn = void (*)(MnemeHostBlock *, void **);
   EntryFn Entry = reinterpret_cast<EntryFn>(L.Kernel->Entry);
+  S.Cluster = &S.OwnCluster;
+  S.OwnCluster = {};
   do {
-    setBlockIdx(S.Block, Index);
-    Entry(&S.Block, L.Config->Args);
-    finishCopies(S);
+    for (uint32_t Rank = 0; Rank != L.ClusterSize; ++Rank) {
+      setBlockIdx(L, S.Block, Index, Rank);
+      S.OwnCluster.Blocks[Rank] = &S;
+      Entry(&S.Block, L.Config->Args);
+      S.OwnCluster.Blocks[Rank] = nullptr;
+      finishCopies(S);
+    }
   } while (Source.take(Index));
 }
 
@@ -208,7 +221,7 @@ static void runWholeBlocks(Worker &W) {
 /// runs. W.Active is a ring of live blocks.
 static void runScheduledBlocks(Worker &W) {
   LaunchState &L = *W.Launch;
-  BlockSource Source(L);
+  ClusterSource Source(L);
   BlockState *Last = nullptr; // Precedes W.Active in the ring.
   unsigned NumLive = 0;
   unsigned NumSpinning = 0; // Consecutive blocks that only spun.
@@ -217,19 +230,29 @@ static void runScheduledBlocks(Worker &W) {
     if (NumSpinning >= NumLive || NumLive < L.MaxLive) {
       uint64_t Index;
       if (Source.take(Index)) {
-        BlockState &S = acquireOrLeave(W);
-        setBlockIdx(S.Block, Index);
-        if (!startBlock(W, S)) {
-          releaseBlock(W, &S);
-          leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
-                      "no memory for the stacks of kernel '%s'",
-                      L.Kernel->Name);
+        ClusterState *Cluster = nullptr;
+        // The first block is the first to run.
+        for (uint32_t Rank = L.ClusterSize; Rank-- != 0;) {
+          BlockState &S = acquireOrLeave(W);
+          if (!Cluster) {
+            Cluster = &S.OwnCluster;
+            *Cluster = {};
+          }
+          S.Cluster = Cluster;
+          Cluster->Blocks[Rank] = &S;
+          setBlockIdx(L, S.Block, Index, Rank);
+          if (!startBlock(W, S)) {
+            releaseBlock(W, &S);
+            leaveKernel(W, MNEME_HOST_OUT_OF_MEMORY,
+                        "no memory for the stacks of kernel '%s'",
+                        L.Kernel->Name);
+          }
+          if (NumLive++ == 0)
+            Last = &S;
+          S.Next = W.Active ? W.Active : &S;
+          Last->Next = &S;
+          W.Active = &S;
         }
-        if (NumLive++ == 0)
-          Last = &S;
-        S.Next = W.Active ? W.Active : &S;
-        Last->Next = &S;
-        W.Active = &S;
         NumSpinning = 0;
       } else if (NumLive == 0 || L.Status.load() != MNEME_HOST_OK) {
         return;
@@ -463,17 +486,46 @@ static unsigned countCores() {
 // The launch
 //===----------------------------------------------------------------------===//
 
+/// Divides the grid into clusters of the size that the launch or the kernel
+/// gives. \returns false, after reporting the error in \p L, if that is not
+/// possible.
+static bool setClusters(LaunchState &L) {
+  const uint32_t *Given = L.Config->Cluster, *Required = L.Kernel->ClusterDim;
+  const uint32_t *Grid = L.Config->Grid;
+  uint64_t Size = 1;
+  bool Fits = true, AsRequired = true;
+  for (unsigned I = 0; I != 3; ++I) {
+    uint32_t Blocks = Given[I] ? Given[I] : Required[I] ? Required[I] : 1;
+    L.Cluster[I] = Blocks;
+    // Avoids overflow, like the number of threads.
+    Size = Size > MNEME_HOST_MAX_CLUSTER ? Size : Size * Blocks;
+    Fits &= Grid[I] % Blocks == 0;
+    AsRequired &= !Required[I] || Blocks == Required[I];
+  }
+  const uint32_t *C = L.Cluster;
+  L.ClusterSize = Size;
+  if (Size > MNEME_HOST_MAX_CLUSTER)
+    failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+               "clusters of %ux%ux%u thread blocks are larger than %u", C[0],
+               C[1], C[2], MNEME_HOST_MAX_CLUSTER);
+  else if (!AsRequired)
+    failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+               "clusters of %ux%ux%u thread blocks: the kernel requires "
+               "%ux%ux%u",
+               C[0], C[1], C[2], Required[0], Required[1], Required[2]);
+  else if (!Fits)
+    failLaunch(L, MNEME_HOST_INVALID_CONFIG,
+               "grid (%u,%u,%u) is not a whole number of clusters of %ux%ux%u "
+               "thread blocks",
+               Grid[0], Grid[1], Grid[2], C[0], C[1], C[2]);
+  else
+    L.Total /= Size;
+  return L.Status.load() == MNEME_HOST_OK;
+}
+
 /// \returns false, after reporting the error in \p L, if the launch is invalid.
 static bool checkConfig(LaunchState &L) {
   const MnemeHostLaunch &C = *L.Config;
-  if (mneme_host_needs_clusters(L.Kernel)) {
-    const uint32_t *Dim = L.Kernel->ClusterDim;
-    failLaunch(L, MNEME_HOST_UNSUPPORTED,
-               "requires clusters of %ux%ux%u thread blocks, which the host "
-               "device does not support: use a GPU",
-               Dim[0], Dim[1], Dim[2]);
-    return false;
-  }
   uint64_t Threads = uint64_t(1);
   L.Total = 1;
   for (unsigned I = 0; I != 3; ++I) {
@@ -498,6 +550,8 @@ static bool checkConfig(LaunchState &L) {
     return false;
   }
   L.NumThreads = Threads;
+  if (!setClusters(L))
+    return false;
   uint64_t Shared = uint64_t(L.Kernel->StaticShared) + C.DynamicShared;
   if (Shared > MNEME_HOST_SHARED_SIZE) {
     failLaunch(L, MNEME_HOST_INVALID_CONFIG,
@@ -512,8 +566,9 @@ static bool checkConfig(LaunchState &L) {
 static void runOnPool(Pool &P, LaunchState &L) {
   uint64_t Workers = L.Config->Workers ? L.Config->Workers : countCores();
   // Each fiber stack takes two mappings, and a process has at most 65530.
-  if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > 16)
-    Workers = 16;
+  const unsigned Most = MNEME_HOST_MAX_CLUSTER / L.ClusterSize;
+  if (L.Kernel->Strategy == MNEME_HOST_FIBER && Workers > Most)
+    Workers = Most;
   if (L.Kernel->Ordered || L.Config->Random)
     Workers = 1;
   if (Workers > L.Total)

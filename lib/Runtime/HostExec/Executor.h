@@ -33,13 +33,14 @@ constexpr unsigned MaxWarps = MNEME_HOST_MAX_THREADS / 32;
 constexpr size_t FiberStride = (128u << 10) + 4096;
 
 /// The lanes of a warp (or wave), by state. A live lane is in exactly one of
-/// Runnable, Yielded, AtBarrier and Waiting.
+/// Runnable, Yielded, AtBarrier, AtCluster and Waiting.
 struct WarpState {
   uint64_t Alive;
   uint64_t Runnable;
   uint64_t Yielded;   ///< Yielded in a spin loop; runnable, but without
                       ///< progress.
   uint64_t AtBarrier; ///< At a block barrier.
+  uint64_t AtCluster; ///< At the barrier of the cluster.
   uint64_t Waiting;   ///< At a warp operation.
   /// Of Runnable and Yielded, those that have yielded and were at most
   /// preempted since.
@@ -47,6 +48,15 @@ struct WarpState {
 };
 
 struct AsyncState;
+struct BlockState;
+
+/// The blocks of a cluster, which one worker runs together.
+struct ClusterState {
+  uint32_t Live;    ///< Threads that have not exited.
+  uint32_t Arrived; ///< Of them, those that the barrier need not wait for.
+  uint32_t Phase;   ///< How often the barrier has let threads pass.
+  BlockState *Blocks[MNEME_HOST_MAX_CLUSTER]; ///< By rank.
+};
 
 /// The state of a live block. A worker has one; it has more only when blocks
 /// spin, waiting for others (grid barriers).
@@ -63,6 +73,12 @@ struct BlockState {
   uint32_t NumArrived[16];
   uint32_t Arrangement; ///< Random schedules: how a step orders its threads.
   uint32_t HeldWarps;   ///< Random schedules: warps that do not run now.
+  uint32_t ClusterPhase; ///< Of the cluster's barrier, as far as noticed.
+  /// The last thread of the cluster has exited. Until then, others may use the
+  /// block's shared memory.
+  bool Ends;
+  ClusterState *Cluster;   ///< The OwnCluster of its first block.
+  ClusterState OwnCluster; ///< Used if this is the first block of its cluster.
   size_t ThreadsSize; ///< Mapped bytes, like all sizes below.
   size_t SharedSize;
   size_t ContextSize;
@@ -94,15 +110,15 @@ struct RandomSource {
   uint32_t below(uint32_t Count) { return next() % Count; }
 };
 
-/// The blocks of a launch in a pseudorandom order: a Feistel network over the
-/// next power of four, without the numbers that are no blocks.
-struct BlockOrder {
+/// The clusters of a launch in a pseudorandom order: a Feistel network over the
+/// next power of four, without the numbers that are no clusters.
+struct ClusterOrder {
   uint64_t Total;
   unsigned HalfBits;
   uint64_t Keys[4];
 
-  void init(uint64_t NumBlocks, RandomSource &R);
-  /// \returns the block at position \p I of the order.
+  void init(uint64_t NumClusters, RandomSource &R);
+  /// \returns the cluster at position \p I of the order.
   uint64_t operator()(uint64_t I) const;
 };
 
@@ -135,9 +151,11 @@ struct LaunchState {
   const MnemeHostLaunch *Config;
   MnemeHostResult *Result;
   uint32_t NumThreads; ///< Per block.
-  uint64_t Total;      ///< Number of blocks.
-  uint64_t Chunk;      ///< Blocks that a worker takes at a time.
-  BlockOrder Order;    ///< Random and shuffled schedules only.
+  uint32_t Cluster[3]; ///< Blocks of a cluster.
+  uint32_t ClusterSize; ///< All of them.
+  uint64_t Total;       ///< Number of clusters.
+  uint64_t Chunk;       ///< Clusters that a worker takes at a time.
+  ClusterOrder Order;   ///< Random and shuffled schedules only.
   uint64_t MaxLive;    ///< Blocks that a random schedule interleaves.
   /// The workspace of CUDA's cooperative groups for grid barriers: a size, a
   /// barrier.
@@ -190,6 +208,17 @@ StepResult stepBlock(Worker &W, BlockState &S);
 StepResult stepAtRandom(Worker &W, BlockState &S);
 /// Chooses when the worker's random schedule preempts the next thread.
 void drawQuantum(Worker &W);
+
+// Cluster.cpp
+
+/// \returns the rank of \p S in its cluster.
+uint32_t getRank(const LaunchState &L, const BlockState &S);
+/// \returns the block of the running one's cluster that has \p P in its shared
+/// memory, or null.
+BlockState *findOwner(Worker &W, const void *P);
+/// \returns the place of block \p Rank that \p P, in the shared memory of the
+/// cluster, has in its own block. Ends the launch if there is none.
+uint8_t *mapToBlock(Worker &W, const void *P, uint32_t Rank);
 
 // Async.cpp
 

@@ -402,6 +402,9 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
     return false;
   B.FramesUsed = 0;
   S.Live = B.NumThreads;
+  S.Cluster->Live += B.NumThreads;
+  S.ClusterPhase = 0;
+  S.Ends = false;
   S.PlainBarriers = true;
   S.NumAtBarrier = 0;
   memset(S.NumArrived, 0, sizeof(S.NumArrived));
@@ -420,6 +423,7 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
         T.Block = &B;
         T.Op = MNEME_OP_NONE;
         T.NumBarriers = 0;
+        T.Arrival = 0;
         T.Handle = Fibers ? createFiber(S, Index) : nullptr;
       }
 
@@ -430,7 +434,7 @@ bool mneme::host::startBlock(Worker &W, BlockState &S) {
     uint64_t All = Lanes >= WaveSize && WaveSize == 64
                        ? ~uint64_t(0)
                        : bit(Lanes < WaveSize ? Lanes : WaveSize) - 1;
-    S.Warps[I] = {All, All, 0, 0, 0, 0};
+    S.Warps[I] = {All, All, 0, 0, 0, 0, 0};
   }
   return true;
 }
@@ -461,10 +465,83 @@ static void resume(Worker &W, MnemeHostThread *T, bool Fibers) {
       T, W.Launch->Config->Args);
 }
 
+/// Lets the threads at the barrier of the cluster pass if all have arrived that
+/// have not exited.
+static void openCluster(ClusterState &C) {
+  if (C.Arrived != C.Live)
+    return;
+  C.Arrived = 0;
+  ++C.Phase;
+}
+
+/// Ends the launch: on a GPU, the behavior of \p T is undefined.
+[[noreturn]] static void leaveClusterBarrier(const BlockState &S,
+                                             const MnemeHostThread &T,
+                                             const char *What) {
+  Worker &W = *TheWorker;
+  const uint32_t *At = S.Block.BlockIdx;
+  leaveKernel(W, MNEME_HOST_DEADLOCK,
+              "kernel '%s', block (%u,%u,%u): thread %u %s",
+              W.Launch->Kernel->Name, At[0], At[1], At[2], T.Linear, What);
+}
+
+static void arriveAtCluster(BlockState &S, MnemeHostThread &T) {
+  ClusterState &C = *S.Cluster;
+  if (T.Arrival)
+    leaveClusterBarrier(S, T,
+                        "arrived twice at the barrier of the cluster without "
+                        "waiting");
+  T.Arrival = C.Phase + 1;
+  ++C.Arrived;
+  openCluster(C);
+}
+
+/// \returns true if the thread must wait for others.
+static bool waitsForCluster(BlockState &S, MnemeHostThread &T) {
+  if (!T.Arrival)
+    leaveClusterBarrier(S, T,
+                        "waits at the barrier of the cluster without having "
+                        "arrived");
+  if (T.Arrival == S.Cluster->Phase + 1)
+    return true;
+  T.Arrival = 0;
+  return false;
+}
+
+/// Lets the threads run that the barrier of the cluster has let pass. \returns
+/// true if there are some.
+static bool passCluster(BlockState &S, unsigned WaveSize) {
+  if (S.ClusterPhase == S.Cluster->Phase)
+    return false;
+  S.ClusterPhase = S.Cluster->Phase;
+  bool Any = false;
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    WarpState &P = S.Warps[K];
+    for (uint64_t Rest = P.AtCluster; Rest; Rest &= Rest - 1)
+      S.Block.Threads[K * WaveSize + firstLane(Rest)].Arrival = 0;
+    Any |= P.AtCluster != 0;
+    P.Runnable |= P.AtCluster;
+    P.AtCluster = 0;
+  }
+  return Any;
+}
+
+static void exitThread(BlockState &S, MnemeHostThread &T) {
+  ClusterState &C = *S.Cluster;
+  --S.Live;
+  if (T.Arrival == C.Phase + 1)
+    --C.Arrived;
+  if (--C.Live != 0)
+    return openCluster(C);
+  for (BlockState *Block : C.Blocks)
+    if (Block)
+      Block->Ends = true;
+}
+
 /// Adds \p Lane, which has just stopped, to the set of its state. \returns
 /// false if it made no progress: it yielded again, or was preempted in the loop
 /// that yields.
-static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
+static bool sortLane(BlockState &S, WarpState &P, MnemeHostThread &T,
                      uint64_t Lane) {
   const bool Spun = P.Spinning & Lane;
   if (T.Op == MNEME_OP_NONE)
@@ -477,7 +554,7 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
     return !Spun;
   case MNEME_OP_EXIT:
     P.Alive &= ~Lane;
-    --S.Live;
+    exitThread(S, T);
     return true;
   case MNEME_OP_PREEMPT:
     P.Runnable |= Lane;
@@ -486,6 +563,13 @@ static bool sortLane(BlockState &S, WarpState &P, const MnemeHostThread &T,
     ++S.NumArrived[T.Mask & 15];
     S.PlainBarriers = false;
     P.Runnable |= Lane;
+    return true;
+  case MNEME_OP_CLUSTER_ARRIVE:
+    arriveAtCluster(S, T);
+    P.Runnable |= Lane;
+    return true;
+  case MNEME_OP_CLUSTER_WAIT:
+    (waitsForCluster(S, T) ? P.AtCluster : P.Runnable) |= Lane;
     return true;
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED:
@@ -636,7 +720,7 @@ static StepResult giveUpWaiting(Worker &W, BlockState &S) {
   const MnemeHostKernel &Kernel = *W.Launch->Kernel;
   bool Yielded = false;
   for (uint32_t K = 0; K != S.NumWarps; ++K)
-    Yielded |= S.Warps[K].Yielded != 0;
+    Yielded |= (S.Warps[K].Yielded | S.Warps[K].AtCluster) != 0;
   for (bool Any : {false, true}) {
     if (Any && W.Launch->Config->Random)
       checkMasks(W, S);
@@ -666,7 +750,7 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
   const MnemeHostKernel &Kernel = *W.Launch->Kernel;
   const unsigned WaveSize = Kernel.WaveSize;
   const bool Fibers = Kernel.Strategy == MNEME_HOST_FIBER;
-  bool Progress = false;
+  bool Progress = passCluster(S, WaveSize);
 
   for (uint32_t K = 0; K != S.NumWarps; ++K) {
     WarpState &P = S.Warps[K];
@@ -691,7 +775,7 @@ StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {
     }
   }
   if (S.Live == 0)
-    return StepResult::Finished;
+    return S.Ends ? StepResult::Finished : StepResult::Spinning;
 
   if (releaseBarriers(S, WaveSize))
     return StepResult::Progress;
@@ -746,6 +830,7 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
   const MnemeHostKernel &Kernel = *W.Launch->Kernel;
   const unsigned WaveSize = Kernel.WaveSize;
   RandomSource &R = W.Random;
+  bool Progress = passCluster(S, WaveSize);
   // Some warps fall behind the others, as far as synchronization lets them.
   if (R.below(4) == 0)
     S.HeldWarps = R.below(2) ? 0 : static_cast<uint32_t>(R.next());
@@ -758,7 +843,6 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
   if (Count != 0)
     arrange(R, S.Arrangement, Threads, Count);
 
-  bool Progress = false;
   for (uint32_t I = 0; I != Count; ++I) {
     MnemeHostThread &T = S.Block.Threads[Threads[I]];
     WarpState &P = S.Warps[Threads[I] / WaveSize];
@@ -773,7 +857,7 @@ StepResult mneme::host::stepAtRandom(Worker &W, BlockState &S) {
   if (S.Live == 0) {
     if (W.Launch->Config->Strict && Kernel.Strategy == MNEME_HOST_FIBER)
       checkBarriers(W, S);
-    return StepResult::Finished;
+    return S.Ends ? StepResult::Finished : StepResult::Spinning;
   }
 
   bool Runnable = false;

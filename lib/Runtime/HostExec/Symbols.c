@@ -46,6 +46,8 @@ extern void __mneme_host_async_wait(uint32_t, uint32_t, uint32_t);
 extern void __mneme_host_async_arrive(uint32_t, uint64_t *, uint32_t);
 extern void __mneme_host_async_load(uint8_t *, const uint8_t *, uint32_t,
                                     uint64_t *);
+extern void __mneme_host_async_multicast(uint8_t *, const uint8_t *, uint32_t,
+                                         uint64_t *, uint32_t);
 extern void __mneme_host_mbarrier_init(uint64_t *, uint32_t);
 extern void __mneme_host_mbarrier_inval(uint64_t *);
 extern uint64_t __mneme_host_mbarrier_arrive(uint64_t *, uint32_t, uint32_t,
@@ -53,6 +55,10 @@ extern uint64_t __mneme_host_mbarrier_arrive(uint64_t *, uint32_t, uint32_t,
 extern void __mneme_host_mbarrier_expect(uint64_t *, int32_t);
 extern uint32_t __mneme_host_mbarrier_pending(uint64_t);
 extern uint32_t __mneme_host_mbarrier_test(uint64_t *, uint64_t, uint32_t);
+extern uint8_t *__mneme_host_mapa(const void *, uint32_t);
+extern uint32_t __mneme_host_cta_rank(const void *);
+extern uint32_t __mneme_host_is_cluster_shared(const void *);
+extern uint32_t __mneme_host_cluster(uint32_t, uint32_t);
 extern void __mneme_host_trap(void);
 extern void __mneme_host_unsupported(const char *);
 extern uint64_t __mneme_host_clock(void);
@@ -167,12 +173,17 @@ static const MnemeHostSymbol Symbols[] = {
     SELF(__mneme_host_async_wait),
     SELF(__mneme_host_async_arrive),
     SELF(__mneme_host_async_load),
+    SELF(__mneme_host_async_multicast),
     SELF(__mneme_host_mbarrier_init),
     SELF(__mneme_host_mbarrier_inval),
     SELF(__mneme_host_mbarrier_arrive),
     SELF(__mneme_host_mbarrier_expect),
     SELF(__mneme_host_mbarrier_pending),
     SELF(__mneme_host_mbarrier_test),
+    SELF(__mneme_host_mapa),
+    SELF(__mneme_host_cta_rank),
+    SELF(__mneme_host_is_cluster_shared),
+    SELF(__mneme_host_cluster),
     SELF(__mneme_host_trap),
     SELF(__mneme_host_unsupported),
     SELF(__mneme_host_clock),

@@ -25,10 +25,9 @@
 // LOG-DAG: launch attribute 4: 2
 // LOG-DAG: launch attribute 4: 4
 
-// The host device has no clusters.
+// The host device has clusters, too.
 // RUN: %python %S/Inputs/replay-all.py llvm-mneme-replay %t/rec host | FileCheck %s --check-prefix=HOST
-// HOST: add grid 4: Match
-// HOST-COUNT-2: add grid 4: Unsupported
+// HOST-COUNT-3: add grid 4: Match
 
 // A grid must be a multiple of the cluster.
 // RUN: not %emulated_gpu MNEME_EMULATED_KERNELS=%t/rec llvm-mneme-replay %t/rec --record-id=$(%python %S/Inputs/record-id.py %t/rec ClusterDims) \

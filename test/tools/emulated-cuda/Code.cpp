@@ -179,8 +179,6 @@ static const CompiledKernel *compile(Libraries &L, const std::string &Name,
     CompiledKernel K;
     K.From = File.get();
     K.Parameters = layOutParameters(*F);
-    // As with the attribute of a launch, its blocks do not know of clusters.
-    F->removeFnAttr("nvvm.cluster_dim");
     Expected<DeviceImage> Image =
         compileKernelForHost(*M, Name, File->Options);
     if (!Image) {

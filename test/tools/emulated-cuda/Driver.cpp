@@ -1269,9 +1269,11 @@ CUresult cuLaunchKernelEx(const CUlaunchConfig *C, CUfunction F, void **Args,
       Config.Cooperative = Value;
     uint32_t Cluster[3];
     std::memcpy(Cluster, A + 8, sizeof(Cluster));
-    // Kernels that read nothing of their cluster do the same without it.
-    if (Id == ClusterDim && !isValidCluster(Cluster, Config.Grid))
+    if (Id != ClusterDim)
+      continue;
+    if (!isValidCluster(Cluster, Config.Grid))
       return CUDA_ERROR_INVALID_CLUSTER_SIZE;
+    Config.Cluster = {Cluster[0], Cluster[1], Cluster[2]};
   }
   return launch(F, Config, C->Stream, Args, Extra);
 }

@@ -27,6 +27,7 @@ extern "C" {
 
 #define MNEME_HOST_MAX_THREADS 1024u        /* threads of a block */
 #define MNEME_HOST_SHARED_SIZE (227u << 10) /* shared memory of a block */
+#define MNEME_HOST_MAX_CLUSTER 16u          /* thread blocks of a cluster */
 
 /// The form of a kernel's host code.
 enum MnemeHostStrategy {
@@ -55,12 +56,25 @@ enum MnemeHostOp {
   MNEME_OP_MATRIX = 9,
   /// barrier.arrive: as MNEME_OP_BARRIER, but the thread does not wait.
   MNEME_OP_BARRIER_ARRIVE = 10,
-  MNEME_OP_WAVE_BALLOT = 20,   ///< AMDGPU, no mask, 64 lanes.
-  MNEME_OP_WAVE_PERMUTE = 21,  ///< ds.bpermute; B = byte address.
-  MNEME_OP_WAVE_FIRST = 22,    ///< readfirstlane.
-  MNEME_OP_WAVE_READLANE = 23, ///< readlane; B = lane.
+  MNEME_OP_CLUSTER_ARRIVE = 11, ///< barrier.cluster.arrive.
+  MNEME_OP_CLUSTER_WAIT = 12,   ///< barrier.cluster.wait.
+  MNEME_OP_WAVE_BALLOT = 20,    ///< AMDGPU, no mask, 64 lanes.
+  MNEME_OP_WAVE_PERMUTE = 21,   ///< ds.bpermute; B = byte address.
+  MNEME_OP_WAVE_FIRST = 22,     ///< readfirstlane.
+  MNEME_OP_WAVE_READLANE = 23,  ///< readlane; B = lane.
   MNEME_OP_EXIT = 100,
   MNEME_OP_PREEMPT = 101, ///< A random schedule stopped the thread.
+};
+
+/// The special registers of a cluster that compiled kernels ask for.
+enum MnemeHostClusterRegister {
+  MNEME_CLUSTER_CTAID,    ///< %cluster_ctaid, by axis like the next three.
+  MNEME_CLUSTER_NCTAID,   ///< %cluster_nctaid.
+  MNEME_CLUSTER_ID,       ///< %clusterid.
+  MNEME_CLUSTER_COUNT,    ///< %nclusterid.
+  MNEME_CLUSTER_CTARANK,  ///< %cluster_ctarank.
+  MNEME_CLUSTER_NCTARANK, ///< %cluster_nctarank.
+  MNEME_CLUSTER_EXPLICIT, ///< %is_explicit_cluster.
 };
 
 struct MnemeHostBlock;
@@ -81,7 +95,10 @@ typedef struct MnemeHostThread {
   uint32_t NumBarriers;         // 68 that a warp must execute as a whole
   uint64_t Result2;             // 72
   void *Handle;                 // 80 fiber stack pointer or coroutine handle
-  uint64_t Pad[5];              // 88
+  /// 1 + the phase of the cluster's barrier at which the thread has arrived; 0
+  /// if it has not.
+  uint32_t Arrival; // 88
+  uint32_t Pad[9];  // 92
 } MnemeHostThread;
 
 /// One block during its execution.
@@ -110,14 +127,9 @@ typedef struct MnemeHostKernel {
   uint32_t WaveSize;     ///< 32, or 64 on AMDGPU wave64.
   uint64_t ContextSize;  ///< Region strategy: bytes of MnemeHostBlock::Context.
   uint32_t Ordered;      ///< Results depend on the block order: one worker.
-  /// Blocks of a cluster, as the kernel requires them; 0: none required. Only
-  /// clusters of one block can be launched.
+  /// Blocks of a cluster, as the kernel requires them; 0: none required.
   uint32_t ClusterDim[3];
 } MnemeHostKernel;
-
-static inline int mneme_host_needs_clusters(const MnemeHostKernel *K) {
-  return K->ClusterDim[0] > 1 || K->ClusterDim[1] > 1 || K->ClusterDim[2] > 1;
-}
 
 /// Contents of local and shared memory at the start of a launch.
 enum MnemeHostFill {
@@ -148,6 +160,8 @@ typedef struct MnemeHostLaunch {
   /// Random: activemask reports any of the threads that could be together.
   uint32_t Splits;
   uint32_t Cooperative; ///< The grid has a barrier, so all blocks are live.
+  /// Blocks of a cluster. 0: as the kernel requires.
+  uint32_t Cluster[3];
 } MnemeHostLaunch;
 
 enum MnemeHostStatus {

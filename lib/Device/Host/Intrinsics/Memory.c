@@ -13,29 +13,71 @@
 //===----------------------------------------------------------------------===//
 
 #include "Library.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 
 //===----------------------------------------------------------------------===//
 // Address spaces. The host has only one: shared memory is a range in it, and
 // the stack is a thread's local memory.
 //===----------------------------------------------------------------------===//
 
+u32 __mneme_host_is_cluster_shared(const void *P);
 HELPER _Bool isShared(const void *P) {
   u64 Offset = (u64)P - (u64)mneme_host_shared();
   return Offset < (u64)mneme_host_dynshared() + mneme_host_dynsize();
 }
 _Bool NVVM(isspacep_shared)(const void *P) { return isShared(P); }
-_Bool NVVM(isspacep_shared_cluster)(const void *P) { return isShared(P); }
-_Bool NVVM(isspacep_global)(const void *P) { return !isShared(P); }
+/// Shared memory is in the first 4 GiB, so most addresses need no call.
+HELPER _Bool isClusterShared(const void *P) {
+  return isShared(P) ||
+         ((u64)P >> 32 == 0 && __mneme_host_is_cluster_shared(P));
+}
+_Bool NVVM(isspacep_shared_cluster)(const void *P) {
+  return isClusterShared(P);
+}
+_Bool NVVM(isspacep_global)(const void *P) { return !isClusterShared(P); }
 _Bool NVVM(isspacep_const)(const void *P) { return 0; }
 _Bool NVVM(isspacep_local)(const void *P) { return 0; }
-/// mapa: each block is its own cluster, of rank 0.
-void __mneme_host_unsupported(const char *What);
-void PTX(check_rank)(u32 Rank) {
-  if (Rank)
-    __mneme_host_unsupported("mapa of another thread block of a cluster");
-}
 _Bool AMDGCN(is_shared)(const void *P) { return isShared(P); }
 _Bool AMDGCN(is_private)(const void *P) { return 0; }
+
+//===----------------------------------------------------------------------===//
+// Clusters of thread blocks. A kernel that finds another block's memory runs
+// together with that block, which needs threads that can be suspended.
+//===----------------------------------------------------------------------===//
+
+void *__mneme_host_mapa(const void *P, u32 Rank);
+u32 __mneme_host_cta_rank(const void *P);
+u32 __mneme_host_cluster(u32 Register, u32 Axis);
+
+void *NVVM(mapa)(const void *P, u32 Rank) {
+  mneme_host_sync(MNEME_OP_NONE, 0, 0, 0, 0, 0, 0);
+  return __mneme_host_mapa(P, Rank);
+}
+void *NVVM(mapa_shared_cluster)(const void *P, u32 Rank) {
+  return NVVM(mapa)(P, Rank);
+}
+u32 NVVM(getctarank)(const void *P) { return __mneme_host_cta_rank(P); }
+u32 NVVM(getctarank_shared_cluster)(const void *P) {
+  return __mneme_host_cta_rank(P);
+}
+
+#define CLUSTER(NAME, REGISTER, AXIS)                                          \
+  u32 NVVM(read_ptx_sreg_##NAME)(void) {                                       \
+    return __mneme_host_cluster(MNEME_CLUSTER_##REGISTER, AXIS);               \
+  }
+#define CLUSTER_AXES(NAME, REGISTER)                                           \
+  CLUSTER(NAME##_x, REGISTER, 0)                                               \
+  CLUSTER(NAME##_y, REGISTER, 1)                                               \
+  CLUSTER(NAME##_z, REGISTER, 2)
+CLUSTER_AXES(cluster_ctaid, CTAID)
+CLUSTER_AXES(cluster_nctaid, NCTAID)
+CLUSTER_AXES(clusterid, ID)
+CLUSTER_AXES(nclusterid, COUNT)
+CLUSTER(cluster_ctarank, CTARANK, 0)
+CLUSTER(cluster_nctarank, NCTARANK, 0)
+_Bool NVVM(is_explicit_cluster)(void) {
+  return __mneme_host_cluster(MNEME_CLUSTER_EXPLICIT, 0);
+}
 
 //===----------------------------------------------------------------------===//
 // Scoped atomics. All have system scope here.
