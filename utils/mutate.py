@@ -4,10 +4,10 @@
     utils/mutate.py RECORDINGS... [--bin DIR] [--count N] [--seed S] [--jobs J] [--keep DIR]
 
 RECORDINGS are folders that were recorded on the host device. A study, an exported recording
-and a kernel-carrying object are made from the first one, and a package for an application.
+and a kernel-carrying object are made from the first one, and a package and a cache of the JIT for applications.
 Each mutation changes one file: a bit, bytes, its length, or a value of its JSON. Findings are
 deaths by signal, hangs, more than 2 GiB of memory, failures without an error message, replays
-of a changed recording that verify, and applications that a changed package changes. --keep
+of a changed recording that verify, and applications that a changed package or cache changes. --keep
 saves the files that led to findings. The exit code is 1 if there are findings.
 """
 import argparse
@@ -224,7 +224,8 @@ def main():
         make(clang, *flags, "--cuda-gpu-arch=sm_90", "-c", "k.cu", "-o", os.path.join(carrier, "k.o"))
         artifacts["object"] = Artifact(carrier, [[record, "list-kernels", "{}/k.o"]])
 
-        # An application whose kernel is much faster for a known modulus.
+        # An application whose kernel is much faster if it is optimized, and depends on an argument. It is optimized without a
+        # doubt on a busy machine, too: the second loop goes.
         package, app = os.path.join(made, "package"), os.path.join(made, "app")
         os.mkdir(package)
         open(app + ".cu", "w").write(
@@ -232,6 +233,7 @@ def main():
             "__global__ void hash(unsigned *p, unsigned modulus, unsigned rounds) {\n"
             "  unsigned i = blockIdx.x * blockDim.x + threadIdx.x, v = p[i];\n"
             "  for (unsigned k = 0; k < rounds; ++k) v = (v * 17 + k) % modulus;\n"
+            "  for (unsigned k = 0; k < 4000; ++k) v += k & 1 ? 1 : -1;\n"
             "  p[i] = v;\n"
             "}\n"
             "int main() {\n"
@@ -247,7 +249,7 @@ def main():
             "}\n")
         make(clang, *flags, "--cuda-gpu-arch=sm_90", app + ".cu", "-o", app, *make(record, "--print-config=ldflags").split())
         plain = make(record, "-o", "tuned", "--device=host", "--quiet", "--", app, code=3).strip()
-        make(tune, "tuned", "--device=host", "--specialize=on", "--until-exhausted", "--quiet", "-o", "packaged",
+        make(tune, "tuned", "--device=host", "--passes=default<O3>", "--specialize=on", "--until-exhausted", "--quiet", "-o", "packaged",
              "--explain=off", "--assess=off", "--export=package:" + os.path.join(package, "p"))
         artifacts["package"] = Artifact(package, [
             [deploy, "show", "{}/p"],
@@ -255,6 +257,25 @@ def main():
             [deploy, "merge", "-o", "{}/to", "{}/p"],
             [deploy, "run", "--device=host", "{}/p", "--", app],
         ], output=plain)
+
+        # An application and the code that the JIT keeps of it, which is taken without a server, or not at all.
+        cache, jit = os.path.join(made, "cache"), os.path.join(made, "jit")
+        os.mkdir(cache, 0o700)
+        open(jit + ".cpp", "w").write(
+            "#include <cstdio>\n"
+            "#include <mneme/jit.h>\n"
+            "__attribute__((noinline, annotate(\"jit\", 1))) int scale(int n, int by) { return n * by; }\n"
+            "int main(int argc, char **) {\n"
+            "  printf(\"scaled %d\\n\", scale(21, argc + 1));\n"
+            "  return 3;\n"
+            "}\n")
+        make(clang, *make(record, "--print-config=cxxflags").split(), "-O2", jit + ".cpp", "-o", jit)
+        library = os.path.join(make(record, "--print-config=libdir").strip(), "libmneme_jit.so")
+        preload = ["env", "LD_PRELOAD=" + library, "XDG_RUNTIME_DIR=" + made]
+        make(*preload, "MNEME_JIT_CACHE=" + cache, jit, code=3)
+        artifacts["jit"] = Artifact(cache, [
+            [*preload, "MNEME_JIT_CACHE={}", "MNEME_JIT_MODE=cached", jit],
+        ], output="scaled 42")
 
         # What is not changed works.
         for name, artifact in artifacts.items():
