@@ -1,10 +1,11 @@
 #!/bin/bash
-# Installs a wheel (utils/wheel.sh) in fresh Debian systems that have only Python and clang 19, and times the way to the
-# first verified replay, as docs/Packaging.rst describes it. Needs root, debootstrap, Debian's archive and PyPI.
+# Installs a wheel (utils/wheel.sh) in fresh systems that have only Python and clang 19, and times the way to the first
+# verified replay, as docs/Packaging.rst describes it. Needs root, debootstrap, the distributions' archives and PyPI.
 #
 #   utils/check-wheel.sh WHEEL [FOLDER [RELEASE...]]
 #
-# FOLDER (default: a temporary one) keeps the systems for the next run. RELEASE: bookworm, trixie (default: both).
+# FOLDER (default: a temporary one) keeps the systems for the next run. RELEASE: bookworm, trixie (default: both),
+# or noble, for which UBUNTU_KEYRING names ubuntu-archive-keyring.gpg (package ubuntu-keyring of Debian 13).
 set -euo pipefail
 wheel=$(realpath "${1:?"usage: utils/check-wheel.sh WHEEL [FOLDER [RELEASE...]]"}")
 folder=${2:-}
@@ -25,9 +26,18 @@ in_root() {
 }
 
 make_root() { # release, folder
-  debootstrap --variant=minbase --include=ca-certificates "$1" "$2" http://deb.debian.org/debian
-  [ "$1" != bookworm ] ||
-    echo 'deb http://deb.debian.org/debian-security bookworm-security main' >"$2/etc/apt/sources.list.d/security.list"
+  local list=$2/etc/apt/sources.list ubuntu=http://archive.ubuntu.com/ubuntu
+  case $1 in
+    noble)
+      # The releases that debootstrap does not know are like gutsy.
+      debootstrap --variant=minbase --include=ca-certificates --components=main,universe \
+        --keyring="${UBUNTU_KEYRING:-/usr/share/keyrings/ubuntu-archive-keyring.gpg}" "$1" "$2" $ubuntu \
+        /usr/share/debootstrap/scripts/gutsy
+      echo "deb $ubuntu noble-updates main universe" >>"$list"
+      ;;
+    *) debootstrap --variant=minbase --include=ca-certificates "$1" "$2" http://deb.debian.org/debian ;;
+  esac
+  [ "$1" != bookworm ] || echo 'deb http://deb.debian.org/debian-security bookworm-security main' >>"$list"
   # This machine's way into the network.
   cp -L /etc/resolv.conf "$2/etc/"
   in_root "$2" 'apt-get -qq update && apt-get -qq install --no-install-recommends python3-venv clang-19'
