@@ -8,6 +8,10 @@
 # or noble, for which UBUNTU_KEYRING names ubuntu-archive-keyring.gpg (package ubuntu-keyring of Debian 13).
 set -euo pipefail
 wheel=$(realpath "${1:?"usage: utils/check-wheel.sh WHEEL [FOLDER [RELEASE...]]"}")
+if [ "$(id -u)" != 0 ] || ! command -v debootstrap >/dev/null; then
+  echo "check-wheel.sh: error: needs root, for chroot, and debootstrap: apt-get install debootstrap" >&2
+  exit 1
+fi
 folder=${2:-}
 if [ -z "$folder" ]; then
   folder=$(mktemp -d)
@@ -48,9 +52,10 @@ make_root() { # release, folder
 for release in "${releases[@]}"; do
   root=$folder/$release
   if [ ! -f "$root/ready" ]; then
-    rm -rf "$root"
+    rm -rf --one-file-system "$root"
     mkdir -p "$root"
-    make_root "$release" "$root" >"$root.log" 2>&1 || { tail -n 5 "$root.log"; exit 1; }
+    echo "making $root, with the log $root.log"
+    make_root "$release" "$root" >"$root.log" 2>&1
   fi
   rm -rf "$root/work"
   mkdir "$root/work"
