@@ -75,7 +75,7 @@ _cached: dict[Optional[str], Suite] = {}
 
 
 def find_suite() -> Suite:
-    """Returns the suite: that of ``$MNEME_ROOT`` if set, else of this package's wheel, of ``PATH``, or an installed or built one.
+    """Returns the suite: that of ``$MNEME_ROOT`` if set, else of this wheel, of ``PATH``, or an installed or built one.
 
     Raises :class:`SuiteError` if there is none. Its version is checked when a server starts.
     """
