@@ -19,6 +19,7 @@
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/FindClang.h"
+#include "llvm/Mneme/Compile/FindCuda.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
@@ -40,7 +41,8 @@ static cl::list<std::string>
 static cl::opt<std::string>
     Clang("clang",
           cl::desc("For --print-config: the clang++ that compiles (default: "
-                   "$MNEME_CLANG, or that of the tools' LLVM)"),
+                   "$MNEME_CLANG, that of the tools' LLVM, or another that has "
+                   "a pass)"),
           cl::value_desc("program"), cl::cat(RecordCategory));
 
 bool mneme::isConfigWanted() { return PrintConfig.getNumOccurrences(); }
@@ -66,12 +68,51 @@ struct Setup {
 };
 } // namespace
 
-static Expected<Compiler> findCompiler() {
+static std::string below(StringRef Folder, const Twine &A,
+                         const Twine &B = "") {
+  SmallString<128> Path(Folder);
+  sys::path::append(Path, A, B);
+  return std::string(Path);
+}
+
+/// Returns the newest compiler in PATH among those of other LLVMs that have a
+/// pass.
+static std::optional<Compiler> findOtherCompiler(StringRef Prefix) {
+  std::optional<Compiler> Newest;
+  std::error_code Error;
+  for (sys::fs::directory_iterator File(below(Prefix, "lib"), Error), End;
+       !Error && File != End; File.increment(Error)) {
+    StringRef Major = sys::path::stem(File->path());
+    if (!Major.consume_front("MnemePass-"))
+      continue;
+    for (const std::string &Name :
+         {"clang++-" + Major.str(), std::string("clang++")}) {
+      ErrorOr<std::string> Path = sys::findProgramByName(Name);
+      Compiler C;
+      if (!Path || C.Version.tryParse(askClangVersion(*Path)) ||
+          Twine(C.Version.getMajor()).str() != Major)
+        continue;
+      C.Path = *Path;
+      if (!Newest || Newest->Version < C.Version)
+        Newest = C;
+      break;
+    }
+  }
+  return Newest;
+}
+
+static Expected<Compiler> findCompiler(StringRef Prefix) {
   std::string Wanted =
       Clang.empty() ? sys::Process::GetEnv("MNEME_CLANG").value_or("") : Clang;
-  if (Wanted.empty())
-    return Compiler{"", VersionTuple(LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
-                                     LLVM_VERSION_PATCH)};
+  if (Wanted.empty()) {
+    Compiler Own{"", VersionTuple(LLVM_VERSION_MAJOR, LLVM_VERSION_MINOR,
+                                  LLVM_VERSION_PATCH)};
+    Error Missing = findClang(below(Prefix, "bin")).moveInto(Own.Path);
+    // getCxx() says so if it is asked, and there is no other.
+    if (errorToBool(std::move(Missing)))
+      return findOtherCompiler(Prefix).value_or(Own);
+    return Own;
+  }
   ErrorOr<std::string> Path = sys::findProgramByName(Wanted);
   if (!Path || !sys::fs::can_execute(*Path))
     return createStringError("no program '" + Wanted + "'" +
@@ -81,13 +122,6 @@ static Expected<Compiler> findCompiler() {
   if (C.Version.tryParse(Version))
     return createStringError("'" + Wanted + "' is no clang");
   return C;
-}
-
-static std::string below(StringRef Folder, const Twine &A,
-                         const Twine &B = "") {
-  SmallString<128> Path(Folder);
-  sys::path::append(Path, A, B);
-  return std::string(Path);
 }
 
 /// Quotes \p Arg as a single shell word if necessary.
@@ -154,13 +188,13 @@ static Value getHipcc(const Setup &S) {
 }
 
 /// Returns the folder with the header: the first variable that is set, or the
-/// first of the one above a program in PATH and the usual ones.
+/// first of \p Nearest, the one above a program in PATH, and \p Usual.
 static Expected<std::optional<std::string>>
-findToolkit(ArrayRef<const char *> Variables, StringRef Program,
-            ArrayRef<StringRef> Usual, StringRef Header) {
-  SmallVector<std::string, 4> Folders;
+findToolkit(ArrayRef<const char *> Variables, const std::string &Nearest,
+            StringRef Program, ArrayRef<StringRef> Usual, StringRef Header) {
+  SmallVector<std::string, 4> Folders = {Nearest};
   auto HasHeader = [&](const std::string &Folder) {
-    return sys::fs::exists(below(Folder, "include", Header));
+    return !Folder.empty() && sys::fs::exists(below(Folder, "include", Header));
   };
   for (const char *Variable : Variables) {
     std::optional<std::string> Folder = sys::Process::GetEnv(Variable);
@@ -184,19 +218,21 @@ findToolkit(ArrayRef<const char *> Variables, StringRef Program,
 
 static Value getCudaDir(const Setup &) {
   Expected<std::optional<std::string>> Folder =
-      findToolkit({"CUDA_HOME", "CUDA_PATH"}, "ptxas", {"/usr/local/cuda"},
-                  "cuda_runtime.h");
+      findToolkit({"CUDA_HOME", "CUDA_PATH"}, findCudaOfPip(), "ptxas",
+                  {"/usr/local/cuda"}, "cuda_runtime.h");
   if (!Folder)
     return Folder.takeError();
   if (*Folder)
     return **Folder;
-  return createStringError("no CUDA toolkit: set CUDA_HOME to one");
+  return createStringError(
+      "no CUDA toolkit: set CUDA_HOME to one, or install PyPI's beside this "
+      "tool: pip install 'cuda-toolkit[cccl,cudart,nvcc]'");
 }
 
 static Value getRocmDir(const Setup &) {
   Expected<std::optional<std::string>> Folder =
-      findToolkit({"ROCM_PATH", "HIP_PATH"}, "hipconfig", {"/opt/rocm", "/usr"},
-                  "hip/hip_runtime.h");
+      findToolkit({"ROCM_PATH", "HIP_PATH"}, "", "hipconfig",
+                  {"/opt/rocm", "/usr"}, "hip/hip_runtime.h");
   if (!Folder)
     return Folder.takeError();
   if (*Folder)
@@ -244,11 +280,16 @@ static Value getCudaFlags(const Setup &S) {
   std::string CCCL = below(*Cuda, "include", "cccl");
   if (sys::fs::is_directory(CCCL))
     Flags.insert(Flags.end(), {"-isystem", CCCL});
-  // What clang expects of the toolkit, and CUDA 13 does not have.
-  if (S.Clang.Version.getMajor() < 22 && readCudaVersion(*Cuda) >= 13000) {
-    std::string Compat = below(S.Prefix, "lib/mneme", "cuda13");
-    Flags.insert(Flags.end(), {"-B" + Compat, "-isystem", Compat});
-  }
+  // What clang expects of the toolkit, and CUDA 13 does not have, or PyPI has
+  // in another package.
+  const bool IsNew =
+      S.Clang.Version.getMajor() < 22 && readCudaVersion(*Cuda) >= 13000;
+  std::string Compat = below(S.Prefix, "lib/mneme", "cuda13");
+  if (IsNew)
+    Flags.push_back("-B" + Compat);
+  if (IsNew ||
+      !sys::fs::exists(below(*Cuda, "include", "curand_mtgp32_kernel.h")))
+    Flags.insert(Flags.end(), {"-idirafter", Compat});
   return quoteAll(Flags) + " " + *Cxx;
 }
 
@@ -256,8 +297,17 @@ static Value getLdFlags(const Setup &S) {
   Value Cuda = getCudaDir(S);
   if (!Cuda)
     return Cuda.takeError();
+  // PyPI's toolkit has another folder, and no link for linkers.
   std::string Lib = below(*Cuda, "lib64");
-  return quoteAll({"-L" + Lib, "-Wl,-rpath," + Lib, "-lcudart"});
+  if (!sys::fs::exists(Lib))
+    Lib = below(*Cuda, "lib");
+  std::string Runtime = "-lcudart";
+  std::string Versioned =
+      "libcudart.so." + utostr(readCudaVersion(*Cuda) / 1000);
+  if (!sys::fs::exists(below(Lib, "libcudart.so")) &&
+      sys::fs::exists(below(Lib, Versioned)))
+    Runtime = "-l:" + Versioned;
+  return quoteAll({"-L" + Lib, "-Wl,-rpath," + Lib, Runtime});
 }
 
 namespace {
@@ -279,10 +329,11 @@ static void printKeys() {
 }
 
 Expected<int> mneme::runPrintConfig(ToolArgs Args) {
-  Expected<Compiler> Clang = findCompiler();
+  const std::string Prefix = getInstallPrefix(Args.front());
+  Expected<Compiler> Clang = findCompiler(Prefix);
   if (!Clang)
     return createStringError("--print-config: " + toString(Clang.takeError()));
-  const Setup S = {getInstallPrefix(Args.front()), *Clang};
+  const Setup S = {Prefix, *Clang};
   SmallVector<std::string> Values;
   for (const std::string &Name : PrintConfig) {
     if (Name == "help") {

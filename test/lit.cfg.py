@@ -138,7 +138,7 @@ for version in range(19, 22):
     if built and shutil.which("clang++-%d" % version):
         config.available_features.add("pass-%d" % version)
 # What programs are built with, besides clang and Ninja.
-for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb"]:
+for builder in ["git", "make", "ccache", "g++", "clang-14", "fish", "zsh", "gdb", "patchelf"]:
     if shutil.which(builder):
         config.available_features.add(builder)
 if os.geteuid() == 0:

@@ -121,27 +121,6 @@ if [ -n "$proteus" ]; then
     --cuda-path "$CUDA_PATH" --groups gpu,rdc,scale,frontend,llvmir,mlir --prebuild 2>/dev/null | grep -v ' passed' || true
 fi
 
-# libLLVM without the other targets, which is half as large. Their functions for initialization do nothing.
-# WindowsManifest and LineEditor need libraries that nothing else does, TableGen has options of programs; Z3 and curl are
-# never called.
-slim_llvm() { # file
-  local target part all=() keep=" X86 NVPTX ${amd:+AMDGPU }" out='/libLLVM(WindowsManifest|LineEditor|TableGen'
-  for target in $(llvm-config-22 --targets-built); do
-    case $keep in *" $target "*) continue ;; esac
-    out="$out|$target[A-Z]"
-    for part in AsmParser AsmPrinter Disassembler Target TargetInfo TargetMC TargetMCA; do
-      echo "void LLVMInitialize$target$part(void) {}"
-    done
-  done >"$1.c"
-  echo 'LLVM_22.1 { global: *; };' >"$1.map"
-  read -ra all < <(llvm-config-22 --link-static --libfiles all)
-  mapfile -t all < <(printf '%s\n' "${all[@]}" | grep -Ev "$out)")
-  clang++-22 -fuse-ld=lld -shared -fPIC -x c "$1.c" -x none -Wl,--whole-archive "${all[@]}" -Wl,--no-whole-archive \
-    -Wl,-soname,libLLVM.so.22.1,--version-script="$1.map",--unresolved-symbols=ignore-all,-z,lazy,-Bsymbolic-functions,-s \
-    -lz -lzstd -ltinfo -lffi -lm -lpthread -o "$1"
-  rm "$1.c" "$1.map"
-}
-
 # One folder, laid out as the build folder is.
 pack=$work/mneme-gpu libs=$work/mneme-gpu-libs
 rm -rf "$pack" "$libs"
@@ -217,7 +196,8 @@ find "$pack" -type f \( -perm -100 -o -name '*.so' \) -exec sh -c '
 # older here than there as a rule; gpu-test.sh takes them only where there are none.
 llvm_lib=$(llvm-config-22 --libdir)
 offload=$llvm_lib/libLLVMOffload.so.22.1
-slim_llvm "$libs/lib/libLLVM.so.22.1"
+# Half as large without the other targets.
+"$ROOT/utils/slim-llvm.sh" "$libs/lib/libLLVM.so.22.1" X86 NVPTX ${amd:+AMDGPU}
 shopt -s nullglob
 roots=("$pack"/bin/* "$pack"/tests/* "$pack"/programs/*)
 for file in "$pack"/openmp/*; do

@@ -3,7 +3,7 @@
 MNEME_PACKAGES="llvm-22-dev clang-22 clang-tools-22 llvm-22-tools libclang-rt-22-dev
 lld-22 clang-19 llvm-19-dev libmlir-22-dev mlir-22-tools libpolly-22-dev liboffload-22-dev libzstd-dev
 libxxhash-dev zlib1g-dev googletest libbenchmark-dev ninja-build cmake
-g++ python3 python3-numpy python3-optuna python3-pip python3-setuptools python3-sphinx python3-wheel file"
+g++ patchelf python3 python3-numpy python3-optuna python3-pip python3-setuptools python3-sphinx python3-wheel file"
 
 mneme_install_packages() {
   local missing="" package

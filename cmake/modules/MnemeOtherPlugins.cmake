@@ -23,6 +23,7 @@ function(_mneme_add_plugin dir)
     CMAKE_ARGS -DMNEME_PLUGIN_ONLY=ON -DMNEME_UNITY_BUILD=ON -DLLVM_DIR=${dir} ${forwarded}
     BUILD_ALWAYS ON
     INSTALL_COMMAND ${CMAKE_COMMAND} -E copy_if_different <BINARY_DIR>/lib/${file} ${LLVM_LIBRARY_OUTPUT_INTDIR}/${file})
+  add_dependencies(mneme ${name})
   install(FILES ${LLVM_LIBRARY_OUTPUT_INTDIR}/${file} DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT mneme)
 endfunction()
 

@@ -16,6 +16,7 @@
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Compiler.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
+#include "llvm/Mneme/Compile/FindCuda.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -44,6 +45,8 @@ static Expected<std::string> findProgram(StringRef Name, StringRef CudaPath) {
     if (std::optional<std::string> Root = sys::Process::GetEnv(Variable))
       if (auto Path = In(*Root))
         return *Path;
+  if (auto Path = In(findCudaOfPip()))
+    return *Path;
   if (ErrorOr<std::string> Path = sys::findProgramByName(Name))
     return *Path;
   if (auto Path = In("/usr/local/cuda"))

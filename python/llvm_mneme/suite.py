@@ -30,6 +30,19 @@ class Suite(NamedTuple):
         return path
 
 
+def _folders_of_wheel() -> list[str]:
+    """Returns the folder of the tools that were installed by the same wheel as this file, in a list."""
+    from importlib import metadata
+
+    try:
+        files = [os.path.realpath(str(f.locate())) for f in metadata.files("llvm-mneme") or []]
+    except metadata.PackageNotFoundError:
+        return []
+    if os.path.realpath(__file__) not in files:
+        return []
+    return [os.path.dirname(f) for f in files if os.path.basename(f) == _TOOL]
+
+
 def _places() -> list[tuple[str, str]]:
     """Returns the folders to search, each with its origin."""
     from shutil import which
@@ -39,6 +52,7 @@ def _places() -> list[tuple[str, str]]:
     if root:
         # A wrong MNEME_ROOT must not be hidden by another suite.
         return [(os.path.join(root, "bin"), "MNEME_ROOT"), (root, "MNEME_ROOT")]
+    places += [(folder, "the wheel") for folder in _folders_of_wheel()]
     found = which(_TOOL)
     if found:
         places.append((os.path.dirname(os.path.realpath(found)), "PATH"))
@@ -61,7 +75,7 @@ _cached: dict[Optional[str], Suite] = {}
 
 
 def find_suite() -> Suite:
-    """Returns the suite: that of ``$MNEME_ROOT`` if set, else of ``PATH``, else an installed or built one.
+    """Returns the suite: that of ``$MNEME_ROOT`` if set, else of this wheel, of ``PATH``, or an installed or built one.
 
     Raises :class:`SuiteError` if there is none. Its version is checked when a server starts.
     """

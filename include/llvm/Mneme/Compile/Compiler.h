@@ -264,8 +264,8 @@ bool hasPTXCompilerLibrary();
 Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
                        StringRef Ptxas = "");
 
-/// Finds ptxas in \p CudaPath, then CUDA_HOME, CUDA_PATH, PATH,
-/// /usr/local/cuda.
+/// Finds ptxas in \p CudaPath, then CUDA_HOME, CUDA_PATH, findCudaOfPip(),
+/// PATH, /usr/local/cuda.
 Expected<std::string> findPtxas(StringRef CudaPath);
 
 /// Finds nvdisasm in the same locations.

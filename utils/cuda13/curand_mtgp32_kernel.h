@@ -1,0 +1,1 @@
+/* clang includes it from the toolkit; PyPI's has it only with cuRAND. */
