@@ -24,7 +24,7 @@ using namespace llvm::mneme;
 static cl::OptionCategory &OverCat = getCategory(OptionGroup::Comparison);
 
 namespace {
-enum class OverKind { Passes, LLVM, Ptxas };
+enum class OverKind { Passes, LLVM, Ptxas, Controls };
 } // namespace
 static EnumOption<OverKind> Over(
     "over",
@@ -33,7 +33,9 @@ static EnumOption<OverKind> Over(
     cl::init(OverKind::Passes),
     cl::values(clEnumValN(OverKind::LLVM, "llvm", "builds of opt and llc"),
                clEnumValN(OverKind::Ptxas, "ptxas",
-                          "CUDA toolkits, or ptxas programs")),
+                          "CUDA toolkits, or ptxas programs"),
+               clEnumValN(OverKind::Controls, "controls",
+                          "refused: controls files have no parts")),
     cl::sub(getBisectCommand()), cl::cat(OverCat));
 static cl::list<std::string>
     OverList("over-list",
@@ -80,6 +82,11 @@ Error mneme::checkOverOptions() {
 }
 
 static Expected<CompilerSearchOptions> readOptions(const ReplayPlan &Plan) {
+  if (Over == OverKind::Controls)
+    return createStringError(
+        "--over=controls: a controls file of ptxas is encrypted as a whole, so "
+        "no file lies between two of them; compare them as one setting: "
+        "--good=--ptxas-controls=FILE --bad=--ptxas-controls=FILE");
   CompilerSearchOptions S;
   S.Kind = Over == OverKind::LLVM ? CompilerKind::LLVM : CompilerKind::Ptxas;
   std::string Name = ("--over=" + getCompilerKindName(S.Kind)).str();

@@ -13,7 +13,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tune.h"
+#include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/xxhash.h"
 
@@ -64,7 +66,13 @@ static std::string describeMeasurements(const TuneOptions &O,
     Text +=
         formatv("--weight={0}:{1}\n", I.DynamicHash, IsWeighted ? Weight : 1.0)
             .str();
-  return Text;
+  std::vector<std::string> Controls;
+  for (const auto &[Name, Setting] : O.Controls)
+    Controls.push_back(
+        formatv("--ptxas-controls={0}: {1}\n", Name, describeControls(Setting))
+            .str());
+  llvm::sort(Controls);
+  return Text + join(Controls, "");
 }
 
 /// Returns a digest of the study's values for this recording.

@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Mneme/Compile/Compiler.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Dialect/Import.h"
 #include "llvm/Mneme/Pipeline/PipelineSpace.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -63,6 +64,22 @@ static void collectTexts(const Study &S, const Expr &E, StringSet<> &Seen,
   for (const Expr &Choice : P->Choices)
     collectTexts(S, Choice, Seen, Texts);
   collectTexts(S, P->Default, Seen, Texts);
+}
+
+Expected<StringMap<std::string>> mneme::readControls(const Study &S) {
+  StringMap<std::string> Controls;
+  for (const ConfigField &F : S.Fields) {
+    if (F.Key != ControlsKey)
+      continue;
+    std::vector<std::string> Names;
+    StringSet<> Seen;
+    collectTexts(S, F.Is, Seen, Names);
+    for (const std::string &Name : Names)
+      if (!Name.empty())
+        if (Error E = loadControls(Name).moveInto(Controls[Name]))
+          return std::move(E);
+  }
+  return Controls;
 }
 
 /// Returns the side effects of the study's configurations.
@@ -200,7 +217,7 @@ static Error checkPipelines(StringRef Name, StringRef Text,
                    Space ? Compiler.checkSpace(*Space) : Space.takeError());
 }
 
-static Error checkOptions(const SearchSpace &Space,
+static Error checkOptions(const TuneOptions &Tune, const SearchSpace &Space,
                           const KernelCompiler &Compiler) {
   Expected<json::Object> Config = Space.configure(Space.defaultPoint());
   if (!Config)
@@ -208,6 +225,13 @@ static Error checkOptions(const SearchSpace &Space,
   ReplayOptions O;
   if (Error E = applyConfig(*Config, O))
     return E;
+  // A study uses one ptxas.
+  const CompileOptions &C = Compiler.options();
+  if (!Tune.Controls.empty() && StringRef(Compiler.arch()).starts_with("sm_"))
+    if (Error E = checkPTXCompiler(C.Assembler, C.CudaPath,
+                                   O.Ptxas.empty() ? C.Ptxas : O.Ptxas,
+                                   /*NeedsControls=*/true))
+      return E;
   return checkLLVMOptions(O.LLVMOptions,
                           /*SkipUnknown=*/Compiler.hasPluginsElsewhere());
 }
@@ -225,7 +249,7 @@ Error mneme::checkSpaces(const TuneOptions &O, const SearchSpace &Space,
       if (const auto *Text = std::get_if<std::string>(&F.Is.value()))
         if (Error E = checkPipelines(F.Key, *Text, Compiler, O))
           return E;
-  return checkOptions(Space, Compiler);
+  return checkOptions(O, Space, Compiler);
 }
 
 //===----------------------------------------------------------------------===//

@@ -230,6 +230,7 @@ openFarm(const TuneOptions &O, const TunedKernel &K, const Study &S) {
     if (const CounterInfo *C = findCounter(Obj.Metric))
       F.Base.Counters.add(*C);
   }
+  F.Controls = O.Controls;
   F.Workers = O.Workers;
   if (!O.Engine.empty()) {
     Expected<std::string> Python = findEngine(O);
@@ -356,6 +357,7 @@ static StudyRecord makeRecord(const TuneOptions &O, const TunedKernel &K,
   R.Verification = std::move(V);
   R.Verification.Bound = describeBounds(O, Farm, R);
   R.Base = makeConfig(O.Replay);
+  R.Controls = O.Controls;
   R.IsJudgedByApp = O.Judge.has_value();
   for (const auto &Plan : Farm.plans())
     R.Level = std::max(R.Level, Plan->comparison().level());
@@ -398,7 +400,8 @@ static void addCommands(const TuneOptions &O, const TunedKernel &K,
   std::vector<std::string> Short = Words;
   Short.push_back((Twine("--config=") + Dir + "/best.json").str());
   // Needed if best.json has settings with side effects.
-  if (!findSideEffects(Settings).empty())
+  if (!findSideEffects(R.withControls(Winner ? Winner->Config : json::Object()))
+           .empty())
     Short.push_back("--allow-programs");
   R.ReplayCommand = quoteCommand(Short);
   if (!Winner)
@@ -629,6 +632,8 @@ Expected<StudyResult> mneme::runStudy(TuneOptions O) {
       return std::move(E);
     return StudyResult();
   }
+  if (Error E = readControls(*S).moveInto(O.Controls))
+    return std::move(E);
   Expected<TunedKernel> K = chooseRecording(O);
   if (!K)
     return K.takeError();

@@ -79,6 +79,7 @@ struct TuneOptions {
   ReplayOptions Replay;
   std::string ReplayText; ///< ReplayFlags::describe().
   std::string AppDigest;  ///< Of the file Replay.App; empty if none.
+  StringMap<std::string> Controls; ///< FarmOptions::Controls.
   FarmResources Resources;
   std::vector<WorkerCommand> Workers;
   std::string Engine; ///< "ray", "dask", or empty.
@@ -127,6 +128,9 @@ Expected<std::vector<TunedKernel>> readKernels(StringRef Path);
 /// Makes the study from preset, file and options. Fails if NeedsLaunch leaves
 /// nothing to search.
 Expected<Study> makeStudy(const TuneOptions &O);
+/// Reads the controls files that the study names, so that a file that changes
+/// later changes no trial.
+Expected<StringMap<std::string>> readControls(const Study &S);
 /// Binds the study to each of the instances.
 Expected<std::vector<std::unique_ptr<SearchSpace>>>
 bindStudy(const Study &S, const TunedKernel &K);

@@ -132,6 +132,13 @@ if have_clang and have_cuda:
 
 if shutil.which("ptxas", path=config.environment["PATH"]):
     config.available_features.add("ptxas")
+# %controls_ptxas is one that takes controls files: of CUDA 13.3 or later, or that of --param=controls_ptxas=PTXAS.
+controls_ptxas = lit_config.params.get("controls_ptxas") or shutil.which("ptxas", path=config.environment["PATH"])
+if controls_ptxas and "--apply-controls" in subprocess.run(
+    [controls_ptxas, "--help"], stdout=subprocess.PIPE, universal_newlines=True
+).stdout:
+    config.available_features.add("ptxas-controls")
+    config.substitutions.append(("%controls_ptxas", controls_ptxas))
 # The pass for the clang of another LLVM (MNEME_PLUGIN_LLVM_DIRS).
 for version in range(19, 22):
     built = os.path.exists(os.path.join(config.mneme_lib_dir, "MnemePass-%d.so" % version))

@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Compile/FindCuda.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -95,9 +96,24 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
   std::vector<std::string> Own = getArguments(O);
   SmallVector<StringRef, 16> Args = {Ptxas};
   Args.append(Own.begin(), Own.end());
+  ScratchFile Controls;
+  if (!O.Controls.empty()) {
+    if (Error E =
+            ScratchFile::create("acf", Controls, getControlsBytes(O.Controls)))
+      return std::move(E);
+    // ptxas writes the name into the code, which must not differ by the name of
+    // a scratch file.
+    Args.append({"--apply-controls", "/dev/stdin"});
+  }
   Args.append({"--output-file", Out.Path, In.Path});
-  if (Error E = runProgram(Args, Log, O.ToolSeconds))
-    return std::move(E);
+  if (Error E = runProgram(Args, Log, O.ToolSeconds, Controls.Path)) {
+    // ptxas has one message for a damaged file and one for another version.
+    if (!StringRef(Log).contains("Invalid compiler controls file"))
+      return std::move(E);
+    return createStringError(toString(std::move(E)) +
+                             ": it is damaged, or was made for another "
+                             "version of ptxas");
+  }
   return Out.read();
 }
 
@@ -130,9 +146,38 @@ choosePTXCompiler(PTXCompiler Compiler, StringRef CudaPath, StringRef Named) {
   return std::nullopt;
 }
 
+/// Returns an error unless \p Ptxas, or the library if unset, takes controls
+/// files.
+static Error checkControls(Expected<std::optional<std::string>> Ptxas) {
+  auto Refuse = [](const Twine &Found) {
+    return createStringError(
+        formatv("--ptxas-controls needs ptxas of CUDA {0}.{1} or later, but "
+                "{2}: name one with --ptxas, for example that of the Python "
+                "package nvidia-cuda-nvcc",
+                FirstControlsMajor, FirstControlsMinor, Found.str())
+            .str());
+  };
+  if (!Ptxas)
+    return Refuse("found " + toString(Ptxas.takeError()));
+  if (!*Ptxas)
+    return Refuse("nvPTXCompiler was chosen");
+  Expected<ToolInfo> Tool = identifyTool(**Ptxas);
+  if (!Tool)
+    return Tool.takeError();
+  unsigned Minor = 0;
+  StringRef(Tool->Version).split('.').second.consumeInteger(10, Minor);
+  // A ptxas of unknown version says itself that it lacks the option.
+  if (!Tool->Major || std::pair(Tool->Major, Minor) >=
+                          std::pair(FirstControlsMajor, FirstControlsMinor))
+    return Error::success();
+  return Refuse("'" + **Ptxas + "' is of " + Tool->Version);
+}
+
 Error mneme::checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
-                              StringRef Ptxas) {
-  return choosePTXCompiler(Compiler, CudaPath, Ptxas).takeError();
+                              StringRef Ptxas, bool NeedsControls) {
+  Expected<std::optional<std::string>> Chosen =
+      choosePTXCompiler(Compiler, CudaPath, Ptxas);
+  return NeedsControls ? checkControls(std::move(Chosen)) : Chosen.takeError();
 }
 
 Expected<SmallVector<char, 0>>
@@ -141,6 +186,9 @@ mneme::assemblePTX(StringRef PTX, const AssembleOptions &O, std::string &Log) {
       choosePTXCompiler(O.Compiler, O.CudaPath, O.Ptxas);
   if (!Ptxas)
     return Ptxas.takeError();
+  if (!O.Controls.empty())
+    if (Error E = checkControls(*Ptxas))
+      return std::move(E);
   if (*Ptxas)
     return runPtxas(PTX, O, **Ptxas, Log);
   return runPTXCompilerLibrary(PTX, getArguments(O), Log);

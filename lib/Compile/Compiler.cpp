@@ -27,6 +27,7 @@
 #include "llvm/MC/TargetRegistry.h"
 #include "llvm/Mneme/Compile/Pipeline.h"
 #include "llvm/Mneme/Compile/PipelineSpaceCheck.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Compile/Targets.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
@@ -168,6 +169,17 @@ static Error checkOptions(const Triple &TT, const CompileOptions &O) {
   if (!TT.isNVPTX() && !O.Ptxas.empty())
     return createStringError(
         formatv("--ptxas is for NVIDIA GPUs, not {0}", TT.getArchName()).str());
+  if (!TT.isNVPTX() && !O.PtxasControls.empty())
+    return createStringError(
+        formatv("--ptxas-controls is for NVIDIA GPUs, not {0}",
+                TT.getArchName())
+            .str());
+  // ptxas names the file in the code, and no key has its contents.
+  if (any_of(O.PtxasOptions, [](StringRef Option) {
+        return Option.ltrim('-').starts_with("apply-controls");
+      }))
+    return createStringError("--ptxas-options=--apply-controls: name the file "
+                             "with --ptxas-controls");
   constexpr unsigned MaxRegisters = 255;
   if (!TT.isNVPTX() && (O.MaxRegisters || !O.PtxasOptions.empty()))
     return createStringError(
@@ -242,6 +254,9 @@ Expected<KernelCompiler> KernelCompiler::describe(const Module &M,
     return createStringError(
         formatv("'{0}' is not a GPU triple", TT.str()).str());
   if (Error E = checkOptions(TT, Options))
+    return std::move(E);
+  if (Error E =
+          loadControls(Options.PtxasControls).moveInto(Options.PtxasControls))
     return std::move(E);
   if (Options.Deployable)
     if (std::string Why = findUndeployable(M); !Why.empty())
@@ -803,6 +818,7 @@ Error KernelCompiler::emitImage(
     AO.Compiler = Options.Assembler;
     AO.CudaPath = Options.CudaPath;
     AO.Ptxas = Options.Ptxas;
+    AO.Controls = Options.PtxasControls;
     AO.ToolSeconds = Options.ToolSeconds;
     Expected<SmallVector<char, 0>> Cubin =
         assemblePTX(Result.Assembly, AO, PtxasLog);

@@ -100,18 +100,27 @@ static void removeLiveFiles() {
 /// Runs a program to its end. Standard error goes to \p Err, or to \p Out if
 /// \p Err is null.
 static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
-                              const char *Err, double Seconds) {
+                              const char *Err, double Seconds,
+                              StringRef In = "") {
   Descriptor OutFD(::open(Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   Descriptor ErrFD(
       ::open(Err ? Err : Out.Path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
   if (!OutFD || !ErrFD)
     return createFileError(Out.Path, errnoAsErrorCode());
+  Descriptor InFD;
+  if (!In.empty()) {
+    InFD = Descriptor(::open(In.str().c_str(), O_RDONLY | O_CLOEXEC));
+    if (!InFD)
+      return createFileError(In, errnoAsErrorCode());
+  }
   observeProgram();
   for (ScratchFile *F : LiveFiles)
     (void)F->Path.c_str(); // Adds the null terminator.
   ChildOptions O;
   O.Out = OutFD.get();
   O.Err = ErrFD.get();
+  if (InFD)
+    O.In = InFD.get();
   O.CleanUp = removeLiveFiles;
   std::vector<std::string> Words(Args.begin(), Args.end());
   Expected<Child> C = Child::spawn(Words.front(), Words, O);
@@ -143,16 +152,16 @@ Expected<std::optional<int>> mneme::askProgram(ArrayRef<StringRef> Args,
 }
 
 Error mneme::runProgram(ArrayRef<StringRef> Args, std::string &Log,
-                        double Seconds) {
+                        double Seconds, StringRef In) {
   ScratchFile Out;
   if (Error E = ScratchFile::create("log", Out))
     return E;
-  return runProgram(Args, Out, Log, Seconds);
+  return runProgram(Args, Out, Log, Seconds, In);
 }
 
 Error mneme::runProgram(ArrayRef<StringRef> Args, ScratchFile &Out,
-                        std::string &Log, double Seconds) {
-  Expected<int> Status = runToEnd(Args, Out, /*Err=*/nullptr, Seconds);
+                        std::string &Log, double Seconds, StringRef In) {
+  Expected<int> Status = runToEnd(Args, Out, /*Err=*/nullptr, Seconds, In);
   Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Out.Path);
   if (!Text)
     return joinErrors(Status.takeError(), Text.takeError());

@@ -210,7 +210,8 @@ Expected<PackagedKernel> mneme::compileAhead(ArrayRef<Payload> Payloads,
                              "verified");
   if (!O.OnHost && StringRef(P.Arch).starts_with("sm_"))
     if (Error E =
-            checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas))
+            checkPTXCompiler(PTXCompiler::Auto, O.CudaPath, O.Config.Ptxas,
+                             !O.Config.PtxasControls.empty()))
       return std::move(E);
   ChildLimits Limits;
   Limits.Seconds = O.Seconds;

@@ -903,6 +903,9 @@ std::string mneme::findMeaningChange(const CompileConfig &C, StringRef Pipeline,
   for (StringRef Word : C.PtxasOptions)
     if (is_contained(ChangingPtxasOptions, Word.ltrim('-').split('=').first))
       return "--ptxas-options=" + Word.str();
+  // Nothing is known about what a file controls.
+  if (!C.PtxasControls.empty())
+    return "--ptxas-controls";
   return "";
 }
 

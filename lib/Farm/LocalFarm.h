@@ -67,6 +67,7 @@ private:
   std::unique_ptr<ReplayBackend> Backend;
   std::unique_ptr<RemoteWorkers> Nodes;
   std::vector<VerificationPower> Powers;
+  StringMap<std::string> Controls; ///< FarmOptions::Controls.
   Coordinator TheCoordinator;
 };
 

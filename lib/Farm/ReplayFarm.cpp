@@ -8,6 +8,7 @@
 
 #include "FarmResources.h"
 #include "LocalFarm.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Replay/Poison.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 
@@ -27,9 +28,14 @@ static ReplayOptions makeBase(ReplayOptions O) {
   return O;
 }
 
-/// Replaces the name of a source's file by its text, so that the request keeps
-/// its meaning when the file changes, and has it on other machines.
+/// Replaces the names of a source's file and of a controls file by their
+/// contents, so that the request keeps its meaning when the file changes, and
+/// has it on other machines.
 EvaluationRequest LocalFarm::withText(EvaluationRequest R) const {
+  if (std::optional<StringRef> Name = R.Config.getString(ControlsKey))
+    if (auto It = Controls.find(*Name); It != Controls.end())
+      R.Config[ControlsKey] = It->second;
+  loadControls(R.Config);
   std::optional<StringRef> Source = R.Config.getString("source");
   if (plans().front()->options().SourceDir.empty() || !Source ||
       Source->contains('\n'))
@@ -89,6 +95,8 @@ prepareAll(MutableArrayRef<std::unique_ptr<ReplayPlan>> Plans,
 
 Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   ReplayOptions Base = makeBase(std::move(Options.Base));
+  if (Error E = loadControls(Base.PtxasControls).moveInto(Base.PtxasControls))
+    return std::move(E);
   std::vector<std::string> Ids = Options.RecordIds;
   if (Ids.empty())
     Ids.push_back(Base.RecordId);
@@ -131,6 +139,7 @@ Expected<std::unique_ptr<LocalFarm>> LocalFarm::create(FarmOptions Options) {
   std::unique_ptr<LocalFarm> Farm(
       new LocalFarm(std::move(Backend), std::move(*Config)));
   Farm->Powers = std::move(Powers);
+  Farm->Controls = std::move(Options.Controls);
   if (!Options.Workers.empty())
     if (Error E = Farm->startWorkers(Options, Base))
       return std::move(E);

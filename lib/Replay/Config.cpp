@@ -8,6 +8,7 @@
 #include "llvm/Mneme/Replay/Config.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Replay/CommandFlags.h"
 #include "llvm/Mneme/Support/Digest.h"
 #include "llvm/Mneme/Support/FileUtils.h"
@@ -33,7 +34,8 @@ static NamedSideEffect findSideEffect(StringRef Key, const json::Value &V) {
     return {"", SideEffect::RunsPrograms};
   case SettingReach::ReadsFiles:
     // The setting is the text itself.
-    if (S->Key == "source" && Text.contains('\n'))
+    if ((S->Key == "source" && Text.contains('\n')) ||
+        (S->Key == ControlsKey && hasControlsText(Text)))
       return {};
     return {"", SideEffect::ReadsFiles};
   case SettingReach::Pipeline:

@@ -12,6 +12,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Compile/Fatbin.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/IRUtils/CopyModule.h"
 #include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/IRUtils/ReadIR.h"
@@ -574,6 +575,9 @@ Expected<CompileOptions> ReplayPlan::getCompileOptions() const {
     if (Kernel->Image.IsPTX && CO.PTXFile.empty())
       CO.PTXFile = pathIn(Dir, Kernel->Image.File);
   }
+  // As the compiler has it, so that its key can be compared.
+  if (Error E = loadControls(CO.PtxasControls).moveInto(CO.PtxasControls))
+    return std::move(E);
   CO.Kernel = Kernel->KernelName;
   // Leave time for the compilation itself.
   CO.NumberingLimit = Options.Timeout / 2;
@@ -582,7 +586,8 @@ Expected<CompileOptions> ReplayPlan::getCompileOptions() const {
   CO.Plugins = Options.Plugins;
   CO.CudaPath = Options.CudaPath;
   CO.Instruments = Options.Instruments;
-  if (CO.hasTools())
+  // With controls, ptxas may not end.
+  if (CO.hasTools() || !CO.PtxasControls.empty())
     CO.ToolSeconds = Options.Timeout;
   CO.Specialize = getSpecialization();
   if (Options.Fill)
@@ -616,10 +621,11 @@ Error ReplayPlan::planCompilation(const ReplayPlan *Other) {
     return Error::success();
   }
   // A missing tool is not a compile error.
-  if ((Options.wantsGPUImage() || !Options.Ptxas.empty()) &&
+  bool HasControls = !Options.PtxasControls.empty();
+  if ((Options.wantsGPUImage() || !Options.Ptxas.empty() || HasControls) &&
       M->getTargetTriple().isNVPTX())
     if (Error E = checkPTXCompiler(Options.Assembler, Options.CudaPath,
-                                   Options.Ptxas))
+                                   Options.Ptxas, HasControls))
       return E;
   return planAppImages();
 }

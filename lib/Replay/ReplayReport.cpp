@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Mneme/Compile/Occupancy.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Record/Folder.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -459,6 +460,8 @@ static json::Object describeConfig(const ReplayPlan &Plan,
       {"codegen_opt", Plan.compiler().codeGenLevel()},
       {"arch", Plan.compiler().arch()},
       {"ptxas_options", json::fixUTF8(join(O.PtxasOptions, " "))},
+      {"ptxas_controls",
+       describeControls(Plan.compiler().options().PtxasControls)},
       {"max_threads",
        O.SetLaunchBounds ? json::Value(SO.MaxThreads) : json::Value(nullptr)},
       {"min_blocks_per_sm",
@@ -759,6 +762,12 @@ void mneme::printReport(raw_ostream &OS, const ReplayPlan &Plan,
     T.row("skip passes", *Plan.options().SkipPasses);
   T.row("target", Plan.compiler().arch() + ", code generation level " +
                       Twine(Plan.compiler().codeGenLevel()));
+  if (json::Value Controls =
+          describeControls(Plan.compiler().options().PtxasControls);
+      const json::Object *C = Controls.getAsObject())
+    T.row("controls", formatv("{0} bytes, digest {1}", *C->getInteger("bytes"),
+                              *C->getString("digest"))
+                          .str());
   if (!R.Device.empty())
     T.row("device", describeDevice(Plan, R));
   T.row("verdict", getVerdictName(R.V), getVerdictColor(R.V));

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
+#include "llvm/Mneme/Compile/PtxasControls.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/JSON.h"
 #include "llvm/Mneme/Support/Version.h"
@@ -54,6 +55,15 @@ json::Object WinnerRecord::withBase(const json::Object &Config) const {
   json::Object Whole(Config);
   for (const auto &[Key, V] : Base)
     Whole.try_emplace(Key, V);
+  return Whole;
+}
+
+json::Object WinnerRecord::withControls(const json::Object &Config) const {
+  json::Object Whole = withBase(Config);
+  if (std::optional<StringRef> Name = Whole.getString(ControlsKey))
+    if (auto It = Controls.find(*Name); It != Controls.end())
+      Whole[ControlsKey] = It->second;
+  loadControls(Whole);
   return Whole;
 }
 
@@ -148,7 +158,7 @@ static json::Object makeInstanceCode(const WinnerRecord &R,
                                      const RetestedTrial &T,
                                      unsigned Instance) {
   return json::Object{{"record_id", R.Outcome.Instances[Instance].Id},
-                      {"config", R.withBase(T.Configs[Instance])},
+                      {"config", R.withControls(T.Configs[Instance])},
                       {"code_hash", orNull(T.CodeHashes[Instance])}};
 }
 
@@ -224,7 +234,7 @@ json::Object mneme::makeBest(const WinnerRecord &R) {
       {"launches", json::Array(R.Launches)},
       {"record_id", Instance ? orNull(Instance->Id) : json::Value(nullptr)},
       {"record_ids", std::move(RecordIds)},
-      {"config", R.withBase(Winner ? Winner->Config : json::Object())},
+      {"config", R.withControls(Winner ? Winner->Config : json::Object())},
       {"options", json::Object(R.Options)},
       {"trial", Winner ? json::Value(Winner->Number) : json::Value(nullptr)},
       {"expected", std::move(Expected)},

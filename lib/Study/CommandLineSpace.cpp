@@ -16,6 +16,8 @@
 #include "llvm/Mneme/Study/Recorded.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/TextError.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Path.h"
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -483,6 +485,43 @@ static FieldValue makeTexts(ArrayRef<StringRef> Pieces) {
   return V;
 }
 
+/// Returns the controls files in a folder, in the order of their names.
+static Expected<std::vector<std::string>> listControls(StringRef Folder) {
+  std::vector<std::string> Names;
+  std::error_code EC;
+  for (sys::fs::directory_iterator I(Folder, EC), End; I != End && !EC;
+       I.increment(EC))
+    if (sys::path::extension(I->path()) == ".acf")
+      Names.push_back(I->path());
+  if (EC)
+    return createFileError(Folder, EC);
+  if (Names.empty())
+    return createStringError("folder '" + Folder +
+                             "' has no controls file: no name ends in .acf");
+  llvm::sort(Names);
+  return Names;
+}
+
+/// A folder among the values is none and each of its controls files.
+static Expected<FieldValue> makeControls(StringRef Text) {
+  std::vector<std::string> Names;
+  for (StringRef Piece : splitOutside(Text, "|")) {
+    Piece = Piece.trim();
+    if (!sys::fs::is_directory(Piece)) {
+      Names.push_back(Piece.str());
+      continue;
+    }
+    Expected<std::vector<std::string>> Files = listControls(Piece);
+    if (!Files)
+      return Files.takeError();
+    Names.push_back("");
+    append_range(Names, *Files);
+  }
+  StringSet<> Seen;
+  llvm::erase_if(Names, [&](StringRef N) { return !Seen.insert(N).second; });
+  return makeTexts(SmallVector<StringRef, 8>(Names.begin(), Names.end()));
+}
+
 static bool isWord(StringRef Text) {
   auto IsWordChar = [](char C) { return isAlnum(C) || C == '-' || C == '_'; };
   return !Text.empty() && all_of(Text, IsWordChar);
@@ -784,7 +823,8 @@ Expected<FieldValue> Builder::parseValue(const OptionInfo &O, StringRef Text) {
       return *V;
     return createStringError("expected on, off or both");
   case OptionKind::Texts:
-    return makeTexts(splitOutside(Text, "|"));
+    return O.Key == "ptxas_controls" ? makeControls(Text)
+                                     : makeTexts(splitOutside(Text, "|"));
   case OptionKind::Pipeline:
     return parsePipeline(Text);
   default:

@@ -18,6 +18,7 @@ TYPE_CHECKING = False  # as in typing, which takes longer to import than all of 
 
 _PLACES = {
     "_tables": ("PROTOCOL", "VERSION"),
+    "compileiq": ("CompileIQ",),
     "config": ("Config",),
     "errors": (
         "ClosedError",
@@ -52,6 +53,7 @@ if TYPE_CHECKING:
     from . import dataset, engine, jit, plots
     from ._tables import PROTOCOL, VERSION
     from ._tables import VERSION as __version__
+    from .compileiq import CompileIQ
     from .config import Config
     from .errors import (
         ClosedError,

@@ -60,6 +60,7 @@ SETTINGS: dict[str, Setting] = {
     "codegen_opt": Setting("codegen_opt", "int", "codegen-opt", "codegen-opt", False, "Level of the code generator and of ptxas, 0 to 3. Default: the application's"),
     "fp_fusion": Setting("fp_fusion", "text", "fp-fusion", "fp-fusion", False, "Fusion of floating-point operations by the code generator: fast, or standard (where the IR allows it). Default: fast if the IR allows it anywhere, as clang's does for CUDA"),
     "ptxas_options": Setting("ptxas_options", "text", "ptxas-options", "ptxas-options", False, "Extra ptxas options, appended to Mneme's; quoted as in a shell"),
+    "ptxas_controls": Setting("ptxas_controls", "text", "ptxas-controls", "ptxas-controls", False, "Controls file of ptxas, as NVIDIA's CompileIQ makes them (CUDA 13.3 and later)"),
     "target_cpu": Setting("target_cpu", "text", "target-cpu", "", False, "Processor that LLVM generates code for (default: --arch)"),
     "target_features": Setting("target_features", "text", "target-features", "", False, "Processor features, instead of the default or recorded ones"),
     "deployable": Setting("deployable", "bool", "deployable", "deployable", False, "Use the application's variables, so that a package can contain the code for GPUs"),
@@ -170,6 +171,7 @@ class ConfigTable:
         codegen_opt: Optional[int] = None,
         fp_fusion: Optional[str] = None,
         ptxas_options: Optional[str] = None,
+        ptxas_controls: Optional[str] = None,
         target_cpu: Optional[str] = None,
         target_features: Optional[str] = None,
         deployable: Optional[bool] = None,
@@ -300,6 +302,11 @@ class ConfigTable:
     def ptxas_options(self) -> Optional[str]:
         """Extra ptxas options, appended to Mneme's; quoted as in a shell."""
         return self._values.get("ptxas_options")  # type: ignore[return-value]
+
+    @property
+    def ptxas_controls(self) -> Optional[str]:
+        """Controls file of ptxas, as NVIDIA's CompileIQ makes them (CUDA 13.3 and later)."""
+        return self._values.get("ptxas_controls")  # type: ignore[return-value]
 
     @property
     def target_cpu(self) -> Optional[str]:

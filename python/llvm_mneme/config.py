@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -59,6 +60,11 @@ def _convert(key: str, value: object) -> LLVMValue:
     elif kind == "text":
         if isinstance(value, str):
             return value
+        if key == "ptxas_controls":  # a file, or its contents
+            if isinstance(value, (bytes, bytearray)):
+                return f"hex:{value.hex()}"
+            if isinstance(value, os.PathLike):
+                return os.fsdecode(value)
         if key == "ptxas_options" and isinstance(value, (list, tuple)):
             import shlex
 

@@ -199,6 +199,8 @@ def make_options(
     launch_timeout: Optional[float] = None,
     options: Sequence[str] = (),
     counters: Union[str, Sequence[str], None] = None,
+    ptxas: Union[None, str, os.PathLike[str]] = None,
+    ptxas_controls: Union[None, str, os.PathLike[str]] = None,
 ) -> list[str]:
     """Returns the options of ``llvm-mneme-replay serve``."""
     if isinstance(options, str):
@@ -220,6 +222,10 @@ def make_options(
         words.append("--resources")
     if counters is not None:
         words.append(f"--counters={counters if isinstance(counters, str) else ','.join(counters)}")
+    if ptxas is not None:
+        words.append(f"--ptxas={check_path(ptxas)}")
+    if ptxas_controls is not None:
+        words.append(f"--ptxas-controls={check_path(ptxas_controls)}")
     if compile_timeout is not None:
         words.append(f"--compile-timeout={check_seconds('compile_timeout', compile_timeout)}")
     if launch_timeout is not None:
@@ -477,6 +483,8 @@ class Executor(BaseExecutor):
     :param app: the application, whose machine code can be evaluated
     :param resources: also compile for the GPU on the host device, for registers and spills
     :param counters: hardware counters of the GPU, which become metrics: ``"default"``, ``"all"`` or names
+    :param ptxas: the ptxas that assembles PTX, instead of the toolkit's
+    :param ptxas_controls: a controls file of ptxas for all evaluations that set none
     :param options: further options of ``llvm-mneme-replay``: ``["--tolerance=rel:1e-6"]``
     :param resubmit: resubmit evaluations once after the loss of a server; otherwise, they fail at once
     :param backend: ``"ray"`` or ``"dask"``: evaluate on a cluster (:mod:`llvm_mneme.engine`); ``cluster`` has its
@@ -505,6 +513,8 @@ class Executor(BaseExecutor):
         resubmit: bool = True,
         backend: Optional[str] = None,
         counters: Union[str, Sequence[str], None] = None,
+        ptxas: Union[None, str, os.PathLike[str]] = None,
+        ptxas_controls: Union[None, str, os.PathLike[str]] = None,
         **cluster: Any,
     ) -> None:
         if cluster:
@@ -515,8 +525,9 @@ class Executor(BaseExecutor):
             raise RequestError(f"unknown option {name!r}{nearest(name, known) or ', which needs a backend'}")
         super().__init__(instances)
         self._options = make_options(
-            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters
-        )
+            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters, ptxas,
+            ptxas_controls,
+        )  # fmt: skip
         self._resubmit = resubmit
         self._lock = threading.RLock()
         self._idle = threading.Condition(self._lock)

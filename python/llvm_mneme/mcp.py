@@ -223,8 +223,9 @@ def _describe_judgement(judgement: dict[str, Any]) -> dict[str, Any]:
 def _space_options(arguments: Mapping[str, Any]) -> list[str]:
     """Returns llvm-mneme-tune's options for a space."""
     words = [f"--preset={arguments['preset']}"] if "preset" in arguments else []
-    # The file of a source would be read when the space is written, before anything is checked.
-    options = {s.key: s.tune_option for s in SETTINGS.values() if s.tune_option and s.key != "source"}
+    # The file of a source, or of controls, would be read when the space is written, before anything is checked.
+    files = ("source", "ptxas_controls")
+    options = {s.key: s.tune_option for s in SETTINGS.values() if s.tune_option and s.key not in files}
     for key, value in arguments.get("space", {}).items():
         if key not in options:
             raise RequestError(f"space: no setting to search: {show(key)}{nearest(key, options)}")

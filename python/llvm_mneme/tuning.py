@@ -893,7 +893,9 @@ def _identify(executor: BaseExecutor, instance: Instance, space: Space, use_app:
     """Returns what the values of trials depend on."""
     # How many processes work does not matter.
     words = [w for w in executor._options if not w.startswith(("--workers=", "--compile-jobs="))]
+    controls = _digest_controls(words, space)
     return {
+        **({"ptxas_controls": controls} if controls else {}),
         "static_hash": instance.kernel.static_hash,
         "record_id": instance.record_id,
         "space": space.define(),
@@ -901,6 +903,27 @@ def _identify(executor: BaseExecutor, instance: Instance, space: Space, use_app:
         "devices": sorted({str(d.get("name") or d.get("device")) for d in executor.devices}),
         "use_app": use_app,
     }
+
+
+def _digest_controls(words: Sequence[str], space: Space) -> dict[str, str]:
+    """Returns the digests of the controls files of ptxas that are named: a search is not continued with other ones."""
+    from hashlib import sha256
+    from pathlib import Path
+
+    definition = space.define()
+    texts = [w.partition("=")[2] for w in words if w.startswith("--ptxas-controls=")]
+    texts += [o["text"] for o in definition.get("options", []) if o["name"] == "ptxas-controls"]
+    names = [part.strip() for text in texts for part in text.split("|")]
+    for parameter in definition.get("parameters", []):
+        if parameter["name"] == "ptxas_controls":
+            names += map(str, parameter.get("values", []))
+    digests = {}
+    for name in names:
+        path = Path(name)
+        for file in sorted(path.glob("*.acf")) if path.is_dir() else [path]:
+            if name and not name.startswith("hex:") and file.is_file():
+                digests[str(file)] = sha256(file.read_bytes()).hexdigest()
+    return digests
 
 
 class _Progress:

@@ -212,6 +212,9 @@ TEST_F(ConfigTest, SideEffects) {
             "'llvm.load' loads plugins\n"
             "'dot-cfg' in 'passes' writes files\n"
             "'-o' in 'ptxas_options' may read or write files\n");
+  EXPECT_EQ(Find(R"({"ptxas_controls": "a.acf"})"),
+            "'ptxas_controls' reads files\n");
+  EXPECT_EQ(Find(R"({"ptxas_controls": "hex:1f01"})"), "");
   // What the user has said, too, with the same value.
   EXPECT_EQ(Find(R"({"opt_tool": "/y", "ptxas": "/x"})",
                  R"({"opt_tool": "/y", "ptxas": "/other"})"),

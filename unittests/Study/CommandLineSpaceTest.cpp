@@ -94,8 +94,7 @@ TEST(CommandLineSpaceTest, Values) {
        "maxnreg: min(32, 64), 128\nmaxnreg = maxnreg\n"},
       {"--maxnreg=65536 / recorded.block",
        "maxnreg = 65536 / recorded.block\n"},
-      {"--codegen-opt=2..3",
-       "codegen_opt: 2..3\ncodegen_opt = codegen_opt\n"},
+      {"--codegen-opt=2..3", "codegen_opt: 2..3\ncodegen_opt = codegen_opt\n"},
       {"--shared-mem=0,1024", "shared_mem: 0, 1024\nshared_mem = shared_mem\n"},
       {"--grid=100,200", "grid.x: 100, 200\ngrid.x = grid.x\n"},
       {"--grid-y=recorded.grid.y * 2", "grid.y = recorded.grid.y * 2\n"},
@@ -114,6 +113,9 @@ TEST(CommandLineSpaceTest, Values) {
       {"--ptxas-options=|-dlcm=cg | -O2 -v",
        "ptxas_options: \"\", \"-dlcm=cg\", \"-O2 -v\"\n"
        "ptxas_options = ptxas_options\n"},
+      {"--ptxas-controls=| a b.acf|a.acf|",
+       "ptxas_controls: \"\", \"a b.acf\", \"a.acf\"\n"
+       "ptxas_controls = ptxas_controls\n"},
       // Pipelines.
       {"--passes=default<{O1|O2}>",
        "passes: 'default<{O1|O2}>'\npasses = passes\n"},

@@ -247,6 +247,7 @@ struct AssembleOptions {
   PTXCompiler Compiler = PTXCompiler::Auto;
   std::string CudaPath;
   std::string Ptxas;      ///< Path of ptxas; empty: from CudaPath.
+  std::string Controls;   ///< As loadControls() returns them; may be empty.
   double ToolSeconds = 0; ///< Time limit; 0: none.
 };
 
@@ -260,9 +261,10 @@ Expected<SmallVector<char, 0>> assemblePTX(StringRef PTX,
 /// Returns true if Mneme was built with nvPTXCompiler.
 bool hasPTXCompilerLibrary();
 
-/// Returns an error if \p Compiler is unavailable.
+/// Returns an error if \p Compiler is unavailable, or, with \p NeedsControls,
+/// does not take controls files.
 Error checkPTXCompiler(PTXCompiler Compiler, StringRef CudaPath,
-                       StringRef Ptxas = "");
+                       StringRef Ptxas = "", bool NeedsControls = false);
 
 /// Finds ptxas in \p CudaPath, then CUDA_HOME, CUDA_PATH, findCudaOfPip(),
 /// PATH, /usr/local/cuda.

@@ -42,19 +42,20 @@ struct ScratchFile {
   Expected<SmallVector<char, 0>> read() const;
 };
 
-/// Runs \p Args, with the program file first, and with empty standard input.
+/// Runs \p Args, with the program file first, and with the file \p In as
+/// standard input; without one, it is empty.
 /// Its process group is killed when this process ends or the time limit
 /// expires. The scratch files of this thread are then deleted, too.
 /// \param Log      receives the output.
 /// \param Seconds  the time limit; 0: none.
 /// \returns an Error with the program's message if it fails, or a ToolTimeout
 /// (ExternalTools.h) on timeout.
-Error runProgram(ArrayRef<StringRef> Args, std::string &Log,
-                 double Seconds = 0);
+Error runProgram(ArrayRef<StringRef> Args, std::string &Log, double Seconds = 0,
+                 StringRef In = "");
 /// The same with the file that receives the output, which another thread may
 /// read meanwhile.
 Error runProgram(ArrayRef<StringRef> Args, ScratchFile &Out, std::string &Log,
-                 double Seconds);
+                 double Seconds, StringRef In = "");
 
 /// Runs a program whose exit code is a result. Discards its standard error.
 /// \returns the exit code; unset if a signal killed the program.

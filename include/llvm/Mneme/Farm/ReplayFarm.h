@@ -16,6 +16,7 @@
 #define LLVM_MNEME_FARM_REPLAYFARM_H
 
 #include "llvm/ADT/DenseSet.h"
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Farm/Farm.h"
 #include "llvm/Mneme/Replay/Replayer.h"
 
@@ -82,6 +83,9 @@ struct FarmOptions : FarmResources {
   /// for the GPU if the host runs the kernel. Without Base.Execute, launches
   /// nothing and only determines metrics of the code. Base.Device is ignored.
   ReplayOptions Base;
+  /// Controls files that were read before the study, as loadControls() returns
+  /// them, by name. Others are read when a request names them.
+  StringMap<std::string> Controls;
   std::vector<WorkerCommand> Workers;
 };
 

@@ -15,6 +15,7 @@
 #ifndef LLVM_MNEME_REPORT_EXPORT_H
 #define LLVM_MNEME_REPORT_EXPORT_H
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/Mneme/Record/Database.h"
 #include "llvm/Mneme/Study/Outcome.h"
 #include <functional>
@@ -59,6 +60,7 @@ struct WinnerRecord {
   /// Launches that were made to test a source, by recorded launch: objects with
   /// "record_id", "launches" and "arguments".
   json::Array Tested = {};
+  StringMap<std::string> Controls = {}; ///< FarmOptions::Controls.
   bool IsJudgedByApp = false;  ///< Results were not compared with memory.
   /// The most lenient level at which results were compared.
   CompareLevel Level = CompareLevel::Exact;
@@ -69,6 +71,8 @@ struct WinnerRecord {
   const Trial *findTrial(uint64_t Number) const;
   /// Returns the settings of replays with the configuration of a trial.
   json::Object withBase(const json::Object &Config) const;
+  /// The same for a file, which contains the controls of ptxas.
+  json::Object withControls(const json::Object &Config) const;
   /// Returns the trial Outcome.winner(), or null.
   const Trial *winner() const;
 };
