@@ -154,8 +154,9 @@ Error ApplicationStudy::record() {
   RunSeconds = (steadySeconds() - Start) / 2;
   warnOfDifferences(Output);
   if (O.Budget && !O.Quiet)
-    printNote(formatv("after recording, {0:F0} s of --budget are left",
-                      std::max(0.0, secondsLeft())));
+    printNote(formatv("after recording, which took {0:F0} s, {1:F0} s of "
+                      "--budget are left",
+                      2 * RunSeconds, std::max(0.0, secondsLeft())));
   return Error::success();
 }
 
@@ -512,18 +513,19 @@ Error ApplicationStudy::divide(double Seconds, Step S) {
 }
 
 Error ApplicationStudy::tuneAll() {
-  if (!O.Budget ||
-      count_if(Kernels, [](const auto &K) { return K.Obstacle.empty(); }) < 2)
-    return divide(secondsForStudies(), Step::Finish);
-  if (Error E = divide(LookPart * secondsForStudies(), Step::Look))
-    return E;
-  double Starts = 0, Search = SearchPart * secondsForStudies();
-  for (const StudiedKernel &K : Kernels)
-    if (K.Study && !K.isExhausted())
-      Starts += K.StartSeconds;
-  if (Starts < MaxStartPart * Search)
-    if (Error E = divide(Search, Step::Search))
+  // A single kernel gets all at once.
+  if (O.Budget &&
+      count_if(Kernels, [](const auto &K) { return K.Obstacle.empty(); }) > 1) {
+    if (Error E = divide(LookPart * secondsForStudies(), Step::Look))
       return E;
+    double Starts = 0, Search = SearchPart * secondsForStudies();
+    for (const StudiedKernel &K : Kernels)
+      if (K.Study && !K.isExhausted())
+        Starts += K.StartSeconds;
+    if (Starts < MaxStartPart * Search)
+      if (Error E = divide(Search, Step::Search))
+        return E;
+  }
   if (Error E = divide(secondsForStudies(), Step::Finish))
     return E;
   if (hasPackage() || !ProofSeconds)
@@ -548,7 +550,7 @@ void ApplicationStudy::sayProgress(const StudiedKernel &K) const {
   else if (K.hasCandidate() && K.Study->Best)
     Text = formatv("{0:F3}x, not re-tested", *K.Study->Best);
   else
-    Text = "nothing faster";
+    Text = K.describeNothing();
   if (O.Budget)
     errs() << formatv("{0,6:F0} s left  ", std::max(0.0, secondsLeft()));
   errs() << formatv("{0,-32}  {1,5:F1} %  {2,5} trials  {3}\n",

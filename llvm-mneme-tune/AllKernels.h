@@ -61,6 +61,13 @@ struct StudiedKernel {
   bool isExhausted() const { return Study && Study->IsExhausted; }
   /// Returns true if a re-test may find a winner.
   bool hasCandidate() const { return Study && Study->Best.value_or(2) > 1; }
+  /// Says why its study found nothing: launches that take long, and their
+  /// re-test, may leave no time for a trial.
+  std::string describeNothing() const {
+    return Study->Trials || isExhausted()
+               ? "nothing faster"
+               : "not tuned: " + OutOfTime.str();
+  }
   /// Returns the fraction of the application's time that more trials may save.
   /// After N trials without success, the next one succeeds with a probability
   /// of 1/(N + 2).

@@ -225,7 +225,7 @@ std::string ApplicationStudy::command(StringRef Name) const {
 static std::string describeResult(const StudiedKernel &K) {
   return !K.Study              ? "not tuned: " + K.Obstacle
          : !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
-         : !K.Study->Speedup   ? "nothing faster"
+         : !K.Study->Speedup   ? K.describeNothing()
          : K.isPackaged()      ? "packaged"
                                : "no package: " + K.Study->NoPackage;
 }
