@@ -614,9 +614,8 @@ Expected<int> ApplicationStudy::run() {
     jsonOuts() << formatv("{0:2}\n", json::Value(describe()));
   else
     print(textOuts());
-  bool IsStudied =
-      any_of(Kernels, [](const auto &K) { return K.Study.has_value(); });
-  return IsStudied && NoProof.empty() && (!Proved || Proved->holds()) ? 0 : 2;
+  bool HasTried = any_of(Kernels, [](const auto &K) { return K.hasTried(); });
+  return HasTried && NoProof.empty() && (!Proved || Proved->holds()) ? 0 : 2;
 }
 
 Expected<int> mneme::tuneAllKernels(TuneOptions O) {

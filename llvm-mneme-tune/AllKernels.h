@@ -61,12 +61,16 @@ struct StudiedKernel {
   bool isExhausted() const { return Study && Study->IsExhausted; }
   /// Returns true if a re-test may find a winner.
   bool hasCandidate() const { return Study && Study->Best.value_or(2) > 1; }
-  /// Says why its study found nothing: launches that take long, and their
-  /// re-test, may leave no time for a trial.
+  /// Returns false if the time did not suffice for a trial: launches and their
+  /// re-test may take long.
+  bool hasTried() const {
+    return Study && (Study->Trials || Study->IsExhausted);
+  }
+  /// Says why its study found nothing.
   std::string describeNothing() const {
-    return Study->Trials || isExhausted()
-               ? "nothing faster"
-               : "not tuned: " + OutOfTime.str();
+    return hasTried()           ? "nothing faster"
+           : Study->IsOutOfTime ? "not tuned: " + OutOfTime.str()
+                                : "not tuned: no trial has ended";
   }
   /// Returns the fraction of the application's time that more trials may save.
   /// After N trials without success, the next one succeeds with a probability

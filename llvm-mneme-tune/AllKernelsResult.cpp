@@ -223,7 +223,8 @@ std::string ApplicationStudy::command(StringRef Name) const {
 }
 
 static std::string describeResult(const StudiedKernel &K) {
-  return !K.Study              ? "not tuned: " + K.Obstacle
+  return !K.Study || (!K.Obstacle.empty() && !K.hasTried())
+             ? "not tuned: " + K.Obstacle
          : !K.Obstacle.empty() ? "not re-tested: " + K.Obstacle
          : !K.Study->Speedup   ? K.describeNothing()
          : K.isPackaged()      ? "packaged"

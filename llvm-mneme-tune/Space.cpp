@@ -50,7 +50,9 @@ static void collectTexts(const Study &S, const Expr &E, StringSet<> &Seen,
     if (const auto *Text = std::get_if<std::string>(&E.value()))
       Texts.push_back(*Text);
   if (E.kind() == Expr::Op)
-    for (const Expr &Operand : E.operands())
+    // The condition of a selection is no result.
+    for (const Expr &Operand :
+         drop_begin(E.operands(), E.op() == ExprOp::Select ? 1 : 0))
       collectTexts(S, Operand, Seen, Texts);
   if (E.kind() != Expr::Parameter || !Seen.insert(E.name()).second)
     return;

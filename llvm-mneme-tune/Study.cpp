@@ -549,6 +549,7 @@ tune(TuneOptions &O, const TunedKernel &K, StringRef Dir, ReplayFarm &Farm,
   Result.Trials = Outcome->Complete + Outcome->Pruned + Outcome->Failed;
   Result.SearchSeconds = Outcome->SearchSeconds;
   Result.IsExhausted = Outcome->End == StudyEnd::Exhausted;
+  Result.IsOutOfTime = Outcome->End == StudyEnd::Budget;
   if (Outcome->TimeIsObjective)
     Result.Best = getBestSpeedup(T.trials(), *Outcome);
   if (Outcome->Final.isSignificant()) {

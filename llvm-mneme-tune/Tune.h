@@ -158,6 +158,7 @@ struct StudyResult {
   uint64_t Trials = 0;
   double SearchSeconds = 0;
   bool IsExhausted = false; ///< No trial is left.
+  bool IsOutOfTime = false; ///< Its time was used up.
   /// The search's estimate of the best trial's speed-up, 1 if nothing was
   /// faster; unset if time is no objective.
   std::optional<double> Best;

@@ -95,6 +95,8 @@ Expected<std::string> KernelBaker::runIsolated(ChildTask::WorkFn Work) const {
 Error KernelBaker::checkConfig() const {
   for (const auto &[Key, Value] : Tuned.Config) {
     const SettingInfo *S = findSetting(Key);
+    if (Value.getAsString() == "") // No file.
+      continue;
     bool IsUnknown = is_contained({"target_cpu", "target_features", "arch"},
                                   StringRef(Key)) ||
                      (S && (S->Reach == SettingReach::RunsPrograms ||

@@ -64,7 +64,11 @@ def _convert(key: str, value: object) -> LLVMValue:
             if isinstance(value, (bytes, bytearray)):
                 return f"hex:{value.hex()}"
             if isinstance(value, os.PathLike):
-                return os.fsdecode(value)
+                try:
+                    with open(value, "rb") as file:
+                        return f"hex:{file.read().hex()}"
+                except OSError as error:
+                    raise _refuse(key, f"{os.fsdecode(value)!r}: {error.strerror}") from None
         if key == "ptxas_options" and isinstance(value, (list, tuple)):
             import shlex
 

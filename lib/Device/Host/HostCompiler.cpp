@@ -349,10 +349,10 @@ static Expected<std::vector<uint32_t>> getClusterDim(const Function &Kernel) {
   std::vector<uint32_t> Dim;
   for (StringRef Size : split(Text, ','))
     if (!to_integer(Size.trim(), Dim.emplace_back()) || Dim.back() == 0)
-      return createStringError(
-          "kernel '" + Kernel.getName() +
-          "' must be launched in clusters (nvvm.cluster_dim=\"" + Text +
-          "\"), which the host device does not support: use a GPU");
+      return createStringError("kernel '" + Kernel.getName() +
+                               "': nvvm.cluster_dim: expected up to three "
+                               "positive numbers, got '" +
+                               Text + "'");
   Dim.resize(3, 1);
   return std::move(Dim);
 }

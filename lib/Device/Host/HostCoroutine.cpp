@@ -135,7 +135,7 @@ Function *host::findSyncInCallee(Function &Kernel) {
 static void storeSync(IRBuilderBase &B, const SyncCall &S, Value *Thread) {
   unsigned Op = S.getOp();
   storeField(B, B.getInt32(Op), Thread, ThreadOp);
-  if (Op == MNEME_OP_NONE)
+  if (Op == MNEME_OP_NONE || Op == MNEME_OP_PREEMPT)
     return;
   storeField(B, S.getMask(), Thread, ThreadMask);
   storeField(B, S.getB(), Thread, ThreadB);

@@ -304,6 +304,8 @@ bool RegionBuilder::checkSite(const SyncCall &Sync) {
   case MNEME_OP_CLUSTER_ARRIVE:
   case MNEME_OP_CLUSTER_WAIT:
     return fail("barrier of a cluster of blocks");
+  case MNEME_OP_PREEMPT: // mapa
+    return fail("shared memory of other blocks");
   case MNEME_OP_BARRIER:
   case MNEME_OP_BARRIER_RED: {
     auto *Count = dyn_cast<ConstantInt>(Sync.getB());

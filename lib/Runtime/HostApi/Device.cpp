@@ -684,24 +684,35 @@ unsigned Device::maxCluster(const HostKernel &K) {
   return K.AllowsLargeClusters ? MNEME_HOST_MAX_CLUSTER : MaxPortable;
 }
 
+/// Returns the size of clusters that the launch, the kernel or the function
+/// gives, in this order.
+static Dim3 clusterOf(const HostKernel &K, const LaunchShape &Shape) {
+  const uint32_t *Own = K.Host.ClusterDim[0] ? K.Host.ClusterDim : K.Cluster;
+  if (hasClusters(Shape) || !isCluster(Own))
+    return Shape.Cluster;
+  return {std::max(1u, Own[0]), std::max(1u, Own[1]), std::max(1u, Own[2])};
+}
+
 CudaError Device::validCluster(const HostKernel &K, const LaunchShape &Shape) {
-  const unsigned Size[] = {Shape.Cluster.X, Shape.Cluster.Y, Shape.Cluster.Z};
+  if (!Shape.Cluster.X || !Shape.Cluster.Y || !Shape.Cluster.Z)
+    return cudaErrorInvalidClusterSize;
+  const Dim3 Cluster = clusterOf(K, Shape);
+  const unsigned Size[] = {Cluster.X, Cluster.Y, Cluster.Z};
   const unsigned Grid[] = {Shape.Grid.X, Shape.Grid.Y, Shape.Grid.Z};
   const uint32_t *Required = K.Host.ClusterDim;
   uint64_t Blocks = 1;
   for (unsigned I = 0; I != 3; ++I) {
-    unsigned Asked = hasClusters(Shape) || !Required[I] ? Size[I] : Required[I];
-    if (!Asked || Asked > MNEME_HOST_MAX_CLUSTER || Grid[I] % Asked ||
-        (Required[I] && Asked != Required[I]))
+    if (Size[I] > MNEME_HOST_MAX_CLUSTER || Grid[I] % Size[I] ||
+        (Required[I] && Size[I] != Required[I]))
       return cudaErrorInvalidClusterSize;
-    Blocks *= Asked;
+    Blocks *= Size[I];
   }
   return Blocks > maxCluster(K) ? cudaErrorInvalidClusterSize : cudaSuccess;
 }
 
 unsigned Device::maxActiveClusters(const HostKernel &K,
                                    const LaunchShape &Shape) const {
-  const Dim3 &Block = Shape.Block, &Cluster = Shape.Cluster;
+  const Dim3 &Block = Shape.Block, Cluster = clusterOf(K, Shape);
   return Cores *
          maxActiveBlocks(K, Block.X * Block.Y * Block.Z, Shape.DynamicShared) /
          (Cluster.X * Cluster.Y * Cluster.Z);
@@ -764,9 +775,9 @@ CudaError Device::launch(const void *Stub, const LaunchShape &Given,
     return E;
   }
   LaunchShape Shape = Given;
-  if (!hasClusters(Shape) && isCluster(K->Cluster))
-    Shape.Cluster = {std::max(1u, K->Cluster[0]), std::max(1u, K->Cluster[1]),
-                     std::max(1u, K->Cluster[2])};
+  // As if the launch gave it, so that a recording has it.
+  if (!K->Host.ClusterDim[0])
+    Shape.Cluster = clusterOf(*K, Shape);
   if (CudaError E = validShape(Shape))
     return E;
   if (Shape.DynamicShared > K->MaxDynamicShared)

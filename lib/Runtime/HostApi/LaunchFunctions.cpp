@@ -557,7 +557,7 @@ MNEME_API rt_cudaOccupancyMaxActiveClusters(int *Clusters, const void *Stub,
   HostKernel *K;
   if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
-  if (!Clusters || !C)
+  if (!Clusters || !C || (C->NumAttributes && !C->Attributes))
     return done(cudaErrorInvalidValue);
   LaunchShape Shape = {C->Grid, C->Block, C->DynamicShared, false};
   for (uint32_t I = 0; I != C->NumAttributes; ++I)

@@ -39,34 +39,38 @@ BlockState *mneme::host::findOwner(Worker &W, const void *P) {
   return nullptr;
 }
 
-static BlockState &getOwner(Worker &W, const void *P, const char *What) {
-  BlockState *Owner = findOwner(W, P);
-  if (!Owner)
-    leaveKernel(W, MNEME_HOST_TRAP,
-                "kernel '%s' executed %s on %p, which is not in the shared "
-                "memory of the cluster",
-                W.Launch->Kernel->Name, What, P);
-  return *Owner;
+/// \returns the place of block \p Rank that \p P has in its own block, or null.
+static uint8_t *findInBlock(Worker &W, const void *P, uint32_t Rank) {
+  const BlockState *Owner = findOwner(W, P);
+  const BlockState *There =
+      Rank < W.Launch->ClusterSize ? W.Active->Cluster->Blocks[Rank] : nullptr;
+  return Owner && There
+             ? There->Block.Shared +
+                   (static_cast<const uint8_t *>(P) - Owner->Block.Shared)
+             : nullptr;
 }
 
 uint8_t *mneme::host::mapToBlock(Worker &W, const void *P, uint32_t Rank) {
-  const LaunchState &L = *W.Launch;
-  if (Rank >= L.ClusterSize)
-    leaveKernel(W, MNEME_HOST_TRAP,
-                "kernel '%s' asked for thread block %u of a cluster of %u",
-                L.Kernel->Name, Rank, L.ClusterSize);
-  const BlockState &Owner = getOwner(W, P, "mapa");
-  return W.Active->Cluster->Blocks[Rank]->Block.Shared +
-         (static_cast<const uint8_t *>(P) - Owner.Block.Shared);
+  if (uint8_t *There = findInBlock(W, P, Rank))
+    return There;
+  leaveKernel(
+      W, MNEME_HOST_TRAP,
+      "kernel '%s' copies to %p of thread block %u, which is not in the "
+      "shared memory of the cluster",
+      W.Launch->Kernel->Name, P, Rank);
 }
 
+/// Null if there is no such place: LLVM may move a mapa before the condition
+/// under which its result is used.
 extern "C" uint8_t *__mneme_host_mapa(const void *P, uint32_t Rank) {
-  return mapToBlock(*TheWorker, P, Rank);
+  return findInBlock(*TheWorker, P, Rank);
 }
 
+/// 0 if there is no such block, for the same reason.
 extern "C" uint32_t __mneme_host_cta_rank(const void *P) {
   Worker &W = *TheWorker;
-  return getRank(*W.Launch, getOwner(W, P, "getctarank"));
+  const BlockState *Owner = findOwner(W, P);
+  return Owner ? getRank(*W.Launch, *Owner) : 0;
 }
 
 /// \returns whether \p P is in shared memory of the cluster.

@@ -276,10 +276,13 @@ static void runScheduledBlocks(Worker &W) {
       continue;
     }
     NumSpinning = 0;
-    Last->Next = S.Next;
     finishCopies(S);
+    // Whoever leaves the launch walks the ring.
+    enterBusy(W);
+    Last->Next = S.Next;
     W.Active = --NumLive ? S.Next : nullptr;
     releaseBlock(W, &S);
+    leaveBusy(W);
   }
 }
 

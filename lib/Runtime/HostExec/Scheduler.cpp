@@ -714,13 +714,34 @@ static void checkMasks(Worker &W, const BlockState &S) {
   }
 }
 
+/// \returns whether threads may still come to the barrier of the cluster of
+/// \p S, whose own threads all wait.
+static bool mayReachCluster(const BlockState &S) {
+  for (const BlockState *Block : S.Cluster->Blocks) {
+    if (!Block)
+      continue;
+    if (Block->ClusterPhase != S.Cluster->Phase)
+      return true;
+    for (uint32_t K = 0; K != Block->NumWarps; ++K) {
+      const WarpState &P = Block->Warps[K];
+      if (P.Runnable || P.Yielded || (P.Waiting && Block != &S))
+        return true;
+    }
+  }
+  return false;
+}
+
 /// Nothing but spinning, or nothing at all: gives up waiting, first for lanes
 /// that spin, then for lanes that a mask names but that went elsewhere.
 static StepResult giveUpWaiting(Worker &W, BlockState &S) {
   const MnemeHostKernel &Kernel = *W.Launch->Kernel;
   bool Yielded = false;
-  for (uint32_t K = 0; K != S.NumWarps; ++K)
-    Yielded |= (S.Warps[K].Yielded | S.Warps[K].AtCluster) != 0;
+  uint32_t NumAtCluster = 0;
+  for (uint32_t K = 0; K != S.NumWarps; ++K) {
+    Yielded |= S.Warps[K].Yielded != 0;
+    NumAtCluster += __builtin_popcountll(S.Warps[K].AtCluster);
+  }
+  Yielded |= NumAtCluster != 0 && mayReachCluster(S);
   for (bool Any : {false, true}) {
     if (Any && W.Launch->Config->Random)
       checkMasks(W, S);
@@ -743,7 +764,7 @@ static StepResult giveUpWaiting(Worker &W, BlockState &S) {
       W, MNEME_HOST_DEADLOCK,
       "deadlock in kernel '%s', block (%u,%u,%u): %u of %u live threads "
       "wait at a barrier",
-      Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier, S.Live);
+      Kernel.Name, At[0], At[1], At[2], S.NumAtBarrier + NumAtCluster, S.Live);
 }
 
 StepResult mneme::host::stepBlock(Worker &W, BlockState &S) {

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import os
 import threading
 import time
 from collections import deque
@@ -117,7 +118,7 @@ class _Node:
 class ClusterExecutor(BaseExecutor):
     """Evaluates on all nodes of a cluster, also on those that join later.
 
-    Arguments are those of :class:`llvm_mneme.Executor`, and:
+    Arguments are those of :class:`llvm_mneme.Executor`, with files of the nodes, and:
 
     :param nodes: the largest number of actors; default: one for each GPU, or one for each node without GPUs
     :param poll: seconds between looks at the nodes of the cluster
@@ -140,11 +141,14 @@ class ClusterExecutor(BaseExecutor):
         wait: float = 60,
         backend: Union[None, str, Backend] = None,
         counters: Union[str, Sequence[str], None] = None,
+        ptxas: Union[None, str, os.PathLike[str]] = None,
+        ptxas_controls: Union[None, str, os.PathLike[str]] = None,
         **cluster: Any,
     ) -> None:
         super().__init__(instances)
         self._options = make_options(
-            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters
+            device, workers, compile_jobs, app, resources, compile_timeout, launch_timeout, options, counters, ptxas,
+            ptxas_controls,
         )
         self._most_nodes = nodes
         self._poll = poll

@@ -262,6 +262,34 @@ __global__ void stores(int *Out) {
 #endif
 }
 
+// A rank that is checked first, which LLVM may ask for before that; and more blocks than can be live, without any barrier
+
+__global__ void guarded(int *Out) {
+  __shared__ int Own[4];
+  cg::cluster_group C = cg::this_cluster();
+  unsigned Next = C.block_rank() + 1;
+  Own[threadIdx.x % 4] = 10 * blockIdx.x;
+  C.sync();
+  int Sum = 0;
+  for (int I = 0; I != 4; ++I)
+    if (Next < C.num_blocks())
+      Sum += C.map_shared_rank(Own, Next)[I];
+  Out[blockIdx.x] = Sum;
+  C.sync();
+}
+
+__global__ void histogram(int *Out) {
+  extern __shared__ int Bins[];
+  cg::cluster_group C = cg::this_cluster();
+  Bins[threadIdx.x] = 0;
+  C.sync();
+  for (int I = 0; I != 100; ++I)
+    atomicAdd(C.map_shared_rank(&Bins[(threadIdx.x + I) % 32], (blockIdx.x + I) % C.num_blocks()), 1);
+  C.sync();
+  if (C.thread_rank() == 0)
+    atomicAdd(Out, *C.map_shared_rank(&Bins[5], 1) + Bins[5]);
+}
+
 int main() {
   OK(cudaMalloc(&Device, sizeof(Host)));
   OK(cudaMemset(Device, 0, sizeof(Host)));
@@ -303,6 +331,23 @@ int main() {
   OK(launch(stores, dim3(4), dim3(32), dim3(2), Device));
   print("stores", 16);
   // CHECK: stores: 1015 1023 -1023 0 15 23 -23 0 3015 3023 -3023 0 2015 2023 -2023 0
+
+  OK(launch(guarded, dim3(4), dim3(4), dim3(4), Device));
+  print("guarded", 4);
+  // CHECK: guarded: 40 80 120 0
+  cudaLaunchAttribute A = {};
+  A.id = cudaLaunchAttributeClusterDimension;
+  A.val.clusterDim.x = 2;
+  A.val.clusterDim.y = A.val.clusterDim.z = 1;
+  cudaLaunchConfig_t C = {};
+  C.gridDim = 4000;
+  C.blockDim = 32;
+  C.dynamicSmemBytes = 48 << 10;
+  C.attrs = &A;
+  C.numAttrs = 1;
+  OK(cudaLaunchKernelEx(&C, histogram, Device));
+  print("histogram", 1);
+  // CHECK: histogram: 400000
 
   for (int I = 0; I != 64; ++I)
     Host[1024 + I] = I < 32 ? I : 100 + I;

@@ -63,7 +63,9 @@ enum MnemeHostOp {
   MNEME_OP_WAVE_FIRST = 22,     ///< readfirstlane.
   MNEME_OP_WAVE_READLANE = 23,  ///< readlane; B = lane.
   MNEME_OP_EXIT = 100,
-  MNEME_OP_PREEMPT = 101, ///< A random schedule stopped the thread.
+  /// The thread let others run, and goes on: a random schedule stopped it, or
+  /// it looked for the shared memory of another block.
+  MNEME_OP_PREEMPT = 101,
 };
 
 /// The special registers of a cluster that compiled kernels ask for.

@@ -50,7 +50,7 @@ u32 __mneme_host_cta_rank(const void *P);
 u32 __mneme_host_cluster(u32 Register, u32 Axis);
 
 void *NVVM(mapa)(const void *P, u32 Rank) {
-  mneme_host_sync(MNEME_OP_NONE, 0, 0, 0, 0, 0, 0);
+  mneme_host_sync(MNEME_OP_PREEMPT, 0, 0, 0, 0, 0, 0);
   return __mneme_host_mapa(P, Rank);
 }
 void *NVVM(mapa_shared_cluster)(const void *P, u32 Rank) {
