@@ -12,9 +12,10 @@ define void @copy(i32 %to, ptr %from) {
   ret void
 }
 
-; A multicast goes to other blocks.
+; A multicast has a mask of blocks.
 ; CHECK-LABEL: @multicast(
-; CHECK: call void @__mneme_host_unsupported(
+; CHECK: [[MASK:%.*]] = zext i16 %mask to i32
+; CHECK: call void @__mneme_host_async_multicast(ptr %{{.*}}, ptr %from, i32 16, ptr %{{.*}}, i32 [[MASK]])
 define void @multicast(i32 %to, ptr %from, i16 %mask) {
   call void asm sideeffect "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [$0], [$1], 16, [$0], $2;", "r,l,h"(i32 %to, ptr %from, i16 %mask)
   ret void

@@ -38,7 +38,7 @@ study = search(
     parameters={"threads": [32, 64]},
     derived=lambda p: mneme.Config(ptxas_controls=p["ptxas_controls"], block_x=p["threads"]),
 )
-print([t.config.block_x for t in study.trials], sorted(t.state for t in study.trials))
+print(sorted(t.config.block_x for t in study.trials), sorted(t.state for t in study.trials))
 told = dict(compileiq.ciq.Search.last.told)
 print(told["id0"][1] < 0 < told["id0"][0], told["id2"])
 
