@@ -57,13 +57,13 @@ for release in "${releases[@]}"; do
     echo "making $root, with the log $root.log"
     make_root "$release" "$root" >"$root.log" 2>&1
   fi
-  rm -rf "$root/work"
-  mkdir "$root/work"
-  cp "$wheel" "$root/work/"
+  rm -rf "$root/srv/wheel"
+  mkdir "$root/srv/wheel"
+  cp "$wheel" "$root/srv/wheel/"
   # shellcheck disable=SC2016 # the inner shell's
   in_root "$root" '
     set -euo pipefail
-    cd /work
+    cd /srv/wheel
     . /etc/os-release
     echo "== $PRETTY_NAME, $(clang++-19 --version | head -n 1), $(python3 --version)"
     timed() { # name, command...

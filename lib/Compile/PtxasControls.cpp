@@ -50,9 +50,16 @@ Expected<std::string> mneme::loadControls(StringRef Setting) {
   return (Prefix + toHex(Bytes, /*LowerCase=*/true)).str();
 }
 
-void mneme::loadControls(json::Object &Config) {
+void mneme::loadControls(json::Object &Config,
+                         const StringMap<std::string> &Known) {
   std::optional<StringRef> Setting = Config.getString(ControlsKey);
-  if (!Setting || hasControlsText(*Setting))
+  if (!Setting)
+    return;
+  if (auto It = Known.find(*Setting); It != Known.end()) {
+    Config[ControlsKey] = It->second;
+    return;
+  }
+  if (hasControlsText(*Setting))
     return;
   Expected<std::string> Loaded = loadControls(*Setting);
   if (Loaded)

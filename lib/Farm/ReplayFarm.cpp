@@ -32,10 +32,7 @@ static ReplayOptions makeBase(ReplayOptions O) {
 /// contents, so that the request keeps its meaning when the file changes, and
 /// has it on other machines.
 EvaluationRequest LocalFarm::withText(EvaluationRequest R) const {
-  if (std::optional<StringRef> Name = R.Config.getString(ControlsKey))
-    if (auto It = Controls.find(*Name); It != Controls.end())
-      R.Config[ControlsKey] = It->second;
-  loadControls(R.Config);
+  loadControls(R.Config, Controls);
   std::optional<StringRef> Source = R.Config.getString("source");
   if (plans().front()->options().SourceDir.empty() || !Source ||
       Source->contains('\n'))

@@ -60,10 +60,7 @@ json::Object WinnerRecord::withBase(const json::Object &Config) const {
 
 json::Object WinnerRecord::withControls(const json::Object &Config) const {
   json::Object Whole = withBase(Config);
-  if (std::optional<StringRef> Name = Whole.getString(ControlsKey))
-    if (auto It = Controls.find(*Name); It != Controls.end())
-      Whole[ControlsKey] = It->second;
-  loadControls(Whole);
+  loadControls(Whole, Controls);
   return Whole;
 }
 

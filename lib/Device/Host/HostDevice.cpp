@@ -358,8 +358,9 @@ Expected<LaunchOutcome> HostDevice::launch(DeviceKernel &Kernel,
   Launch.Block[2] = Config.Block.Z;
   Launch.DynamicShared = Config.DynamicShared;
   Launch.Cooperative = Config.Cooperative;
-  for (unsigned I = 0; Config.Cluster != Dim3() && I != 3; ++I)
-    Launch.Cluster[I] = Config.Cluster[I];
+  if (Config.Cluster != Dim3())
+    for (unsigned I = 0; I != 3; ++I)
+      Launch.Cluster[I] = Config.Cluster[I];
   Launch.TimeoutSeconds = Config.TimeoutSeconds;
   bool IsParallel = Config.Schedule.Order == HostSchedule::Parallel ||
                     Config.Schedule.Order == HostSchedule::Shuffled;

@@ -75,13 +75,9 @@ private:
   Value *lowerBulkStore(IRBuilder<> &B, CallInst &Call);
   Value *lowerBarrierArrive(IRBuilder<> &B, CallInst &Call);
   Value *lowerSharedSize(IRBuilder<> &B, CallInst &Call);
-  Value *lowerClusterArrive(IRBuilder<> &B, CallInst &Call);
-  Value *lowerClusterWait(IRBuilder<> &B, CallInst &Call);
   Value *lowerWarpSync(IRBuilder<> &B, CallInst &Call);
   Value *lowerActiveMask(IRBuilder<> &B, CallInst &Call);
   Value *lowerElect(IRBuilder<> &B, CallInst &Call);
-  Value *lowerExit(IRBuilder<> &B, CallInst &Call);
-  Value *lowerYield(IRBuilder<> &B, CallInst &Call);
   Value *lowerLoad(IRBuilder<> &B, CallInst &Call);
   Value *lowerAbsolute(IRBuilder<> &B, CallInst &Call);
   Value *lowerTrap(IRBuilder<> &B, CallInst &Call);
@@ -258,16 +254,6 @@ Value *Lowering::lowerSharedSize(IRBuilder<> &B, CallInst &) {
                      createPlaceholder(B, "dynsize"));
 }
 
-Value *Lowering::lowerClusterArrive(IRBuilder<> &B, CallInst &) {
-  createSync(B, MNEME_OP_CLUSTER_ARRIVE);
-  return nullptr;
-}
-
-Value *Lowering::lowerClusterWait(IRBuilder<> &B, CallInst &) {
-  createSync(B, MNEME_OP_CLUSTER_WAIT);
-  return nullptr;
-}
-
 Value *Lowering::lowerWarpSync(IRBuilder<> &B, CallInst &Call) {
   createSync(B, MNEME_OP_WARP_SYNC, 0, Call.getArgOperand(0));
   return nullptr;
@@ -285,17 +271,6 @@ Value *Lowering::lowerElect(IRBuilder<> &B, CallInst &Call) {
   Value *IsLeader = B.CreateICmpEQ(Leader, createPlaceholder(B, "laneid"));
   Value *R = B.CreateInsertValue(PoisonValue::get(Call.getType()), Leader, 0);
   return B.CreateInsertValue(R, IsLeader, 1);
-}
-
-Value *Lowering::lowerExit(IRBuilder<> &B, CallInst &) {
-  createSync(B, MNEME_OP_EXIT);
-  return nullptr;
-}
-
-/// Lets the other lanes run, because a spin loop may wait for them.
-Value *Lowering::lowerYield(IRBuilder<> &B, CallInst &) {
-  createSync(B, MNEME_OP_CONVERGE);
-  return nullptr;
 }
 
 Value *Lowering::lowerLoad(IRBuilder<> &B, CallInst &Call) {
@@ -558,6 +533,10 @@ Value *Lowering::lower(IRBuilder<> &B, CallInst &Call) {
 #define LANE_MASK(ID, KIND)                                                    \
   case Intrinsic::ID:                                                          \
     return lowerLaneMask(B, LaneMask::KIND);
+#define SYNC(ID, OP)                                                           \
+  case Intrinsic::ID:                                                          \
+    createSync(B, OP);                                                         \
+    return nullptr;
 #define BARRIER(ID)                                                            \
   case Intrinsic::ID:                                                          \
     return lowerBarrier(B, Call);

@@ -367,15 +367,22 @@ MNEME_API rt_cudaLaunchCooperativeKernel(const void *Stub, Dim3 Grid,
   return launch(Stub, {Grid, Block, DynamicShared, true}, Args, S);
 }
 
-MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
-                                 const void *Stub, void **Args) {
+/// \returns false if \p Config is invalid.
+static bool readShape(const CudaLaunchConfig *Config, LaunchShape &Shape) {
   if (!Config || (Config->NumAttributes && !Config->Attributes))
-    return done(cudaErrorInvalidValue);
-  LaunchShape Shape = {Config->Grid, Config->Block, Config->DynamicShared,
-                       false};
+    return false;
+  Shape = {Config->Grid, Config->Block, Config->DynamicShared, false};
   for (uint32_t I = 0; I != Config->NumAttributes; ++I)
     setShapeAttribute(Shape, Config->Attributes[I].Id,
                       Config->Attributes[I].Words);
+  return true;
+}
+
+MNEME_API rt_cudaLaunchKernelExC(const CudaLaunchConfig *Config,
+                                 const void *Stub, void **Args) {
+  LaunchShape Shape;
+  if (!readShape(Config, Shape))
+    return done(cudaErrorInvalidValue);
   return launch(Stub, Shape, Args, Config->Stream);
 }
 
@@ -557,11 +564,9 @@ MNEME_API rt_cudaOccupancyMaxActiveClusters(int *Clusters, const void *Stub,
   HostKernel *K;
   if (CudaError E = Device::get().findKernel(Stub, K))
     return done(E);
-  if (!Clusters || !C || (C->NumAttributes && !C->Attributes))
+  LaunchShape Shape;
+  if (!Clusters || !readShape(C, Shape))
     return done(cudaErrorInvalidValue);
-  LaunchShape Shape = {C->Grid, C->Block, C->DynamicShared, false};
-  for (uint32_t I = 0; I != C->NumAttributes; ++I)
-    setShapeAttribute(Shape, C->Attributes[I].Id, C->Attributes[I].Words);
   if (CudaError E = Device::validCluster(*K, Shape))
     return done(E);
   *Clusters = Device::get().maxActiveClusters(*K, Shape);

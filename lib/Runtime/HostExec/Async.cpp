@@ -83,6 +83,16 @@ static AsyncState &getState(Worker &W, BlockState &S) {
   return *S.Async;
 }
 
+/// \returns the state of the running block.
+static AsyncState &getState(Worker &W) { return getState(W, *W.Active); }
+
+/// \returns the block that has the mbarrier object \p P, to which the copies
+/// belong that the object tracks.
+static BlockState &getTracker(Worker &W, const uint64_t *P) {
+  BlockState *Owner = findOwner(W, P);
+  return Owner ? *Owner : *W.Active;
+}
+
 /// \returns the index of a copy that is not in use.
 static uint32_t take(Worker &W, BlockState &S) {
   AsyncState &A = getState(W, S);
@@ -163,16 +173,14 @@ extern "C" void __mneme_host_async_copy(uint32_t Thread, uint32_t IsBulk,
 }
 
 extern "C" void __mneme_host_async_commit(uint32_t Thread, uint32_t IsBulk) {
-  Worker &W = *TheWorker;
-  ++getState(W, *W.Active).Threads[IsBulk][Thread].Group;
+  ++getState(*TheWorker).Threads[IsBulk][Thread].Group;
 }
 
 /// Waits until at most the \p Pending latest groups of the thread are pending.
 extern "C" void __mneme_host_async_wait(uint32_t Thread, uint32_t IsBulk,
                                         uint32_t Pending) {
   __mneme_host_preempt(1);
-  Worker &W = *TheWorker;
-  AsyncState &A = getState(W, *W.Active);
+  AsyncState &A = getState(*TheWorker);
   Queue &Q = A.Threads[IsBulk][Thread];
   complete(A, Q, Q.Group - Pending);
 }
@@ -280,9 +288,7 @@ extern "C" uint32_t __mneme_host_mbarrier_pending(uint64_t State) {
 
 /// Makes the bulk copies that the barrier tracks.
 static void completeLoads(uint64_t *P) {
-  Worker &W = *TheWorker;
-  const BlockState *Owner = findOwner(W, P);
-  AsyncState *A = (Owner ? Owner : W.Active)->Async;
+  AsyncState *A = getTracker(*TheWorker, P).Async;
   if (!A)
     return;
   Queue &Q = A->Loads;
@@ -322,8 +328,7 @@ extern "C" uint32_t __mneme_host_mbarrier_test(uint64_t *P, uint64_t State,
 /// \p IsExpected, the barrier does not wait for this arrival.
 extern "C" void __mneme_host_async_arrive(uint32_t Thread, uint64_t *P,
                                           uint32_t IsExpected) {
-  Worker &W = *TheWorker;
-  AsyncState &A = getState(W, *W.Active);
+  AsyncState &A = getState(*TheWorker);
   Queue &Q = A.Threads[0][Thread];
   complete(A, Q, Q.Group + 1);
   if (IsExpected)
@@ -338,9 +343,7 @@ extern "C" void __mneme_host_async_load(uint8_t *To, const uint8_t *From,
                                         uint32_t Size, uint64_t *P) {
   readBarrier(P);
   Worker &W = *TheWorker;
-  BlockState *Owner = findOwner(W, P);
-  enqueue(W, Owner ? *Owner : *W.Active,
-          [](AsyncState &A) -> Queue & { return A.Loads; },
+  enqueue(W, getTracker(W, P), [](AsyncState &A) -> Queue & { return A.Loads; },
           {To, From, P, Size, Size, 0, 0});
 }
 

@@ -277,7 +277,7 @@ static void runScheduledBlocks(Worker &W) {
     }
     NumSpinning = 0;
     finishCopies(S);
-    // Whoever leaves the launch walks the ring.
+    // releaseActive() needs a complete ring when the launch is left.
     enterBusy(W);
     Last->Next = S.Next;
     W.Active = --NumLive ? S.Next : nullptr;

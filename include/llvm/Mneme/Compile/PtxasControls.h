@@ -19,6 +19,7 @@
 #ifndef LLVM_MNEME_COMPILE_PTXASCONTROLS_H
 #define LLVM_MNEME_COMPILE_PTXASCONTROLS_H
 
+#include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 #include "llvm/Support/JSON.h"
@@ -44,9 +45,10 @@ bool hasControlsText(StringRef Setting);
 /// in normal form. An empty setting remains empty. Errors name the file.
 Expected<std::string> loadControls(StringRef Setting);
 
-/// Replaces the name of a controls file in \p Config. Leaves a file that cannot
-/// be read to the compilation, which reports it.
-void loadControls(json::Object &Config);
+/// Replaces the name of a controls file in \p Config, by \p Known if that has
+/// it. Leaves a file that cannot be read to the compilation, which reports it.
+/// \param Known  settings that loadControls() returned, by name.
+void loadControls(json::Object &Config, const StringMap<std::string> &Known);
 
 /// Returns the contents in a setting that loadControls() returned.
 std::string getControlsBytes(StringRef Loaded);
