@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Compile/ExternalTools.h"
 #include "llvm/Mneme/Process/Child.h"
+#include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Process/Stream.h"
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Support/Errno.h"
@@ -128,8 +129,10 @@ static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
     return C.takeError();
   if (Seconds <= 0)
     return C->wait();
-  if (C->wait(Seconds))
-    return C->status();
+  StarvationClock Starved(C->pid());
+  for (double More = Seconds; More > 0; More = Starved.take())
+    if (C->wait(More))
+      return C->status();
   return make_error<ToolTimeout>(Args[0], Seconds); // The destructor kills it.
 }
 

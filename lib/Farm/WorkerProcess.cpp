@@ -24,9 +24,6 @@ static constexpr double GraceSeconds = 2;
 /// never ends.
 static constexpr double ExitSeconds = 2;
 
-/// A process that has been without a processor for less time is not given more.
-static constexpr double StarvedSeconds = 0.1;
-
 /// Interval in seconds between checks whether an ending process has exited.
 static constexpr double ReapSeconds = 0.001;
 
@@ -56,8 +53,7 @@ void WorkerProcess::kill() {
 void WorkerProcess::checkDeadline(Time Now) {
   if (!P || !Deadline || Now < *Deadline || Ending)
     return;
-  double More = Starved.take();
-  if (More >= StarvedSeconds) {
+  if (double More = Starved.take()) {
     Deadline = inSeconds(More);
     return;
   }

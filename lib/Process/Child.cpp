@@ -132,9 +132,7 @@ static void limitData(rlim_t Most) {
 
 void mneme::limitMemory(uint64_t Bytes) { limitData(getDataBytes() + Bytes); }
 
-/// Starts a timer whose signal ends the process, whatever it is doing and even
-/// if the parent is busy.
-static void startTimer(double Seconds) {
+static void setTimer(double Seconds) {
   constexpr double Longest = 1e9;
   double Whole, Rest = std::modf(std::min(Seconds, Longest), &Whole);
   itimerval Timer = {};
@@ -142,6 +140,33 @@ static void startTimer(double Seconds) {
   Timer.it_value.tv_usec =
       std::max<suseconds_t>(static_cast<suseconds_t>(Rest * 1e6), 1);
   ::setitimer(ITIMER_REAL, &Timer, nullptr);
+}
+
+static ThreadTimes TimerStart;
+
+static void handleTimer(int Signal) {
+  int SavedErrno = errno;
+  ThreadTimes Now = readThreadTimes();
+  double More = getStarvation(TimerStart, Now);
+  TimerStart = Now;
+  if (More > 0) {
+    setTimer(More);
+  } else {
+    ::signal(Signal, SIG_DFL);
+    ::raise(Signal);
+  }
+  errno = SavedErrno;
+}
+
+/// Starts a timer whose signal ends the process, whatever it is doing and even
+/// if the parent is busy. A function, unlike a program, is given the time
+/// during which it had no processor.
+static void startTimer(double Seconds, bool IsProgram) {
+  if (!IsProgram) {
+    TimerStart = readThreadTimes();
+    ::signal(SIGALRM, handleTimer);
+  }
+  setTimer(Seconds);
 }
 
 //===----------------------------------------------------------------------===//
@@ -256,7 +281,7 @@ void Start::applyLimits() const {
   if (!Limits.Cores.empty())
     ::sched_setaffinity(0, sizeof(Cores), &Cores);
   if (Limits.Seconds > 0)
-    startTimer(Limits.Seconds);
+    startTimer(Limits.Seconds, IsProgram);
 }
 
 static void closeRange(unsigned First, unsigned Last) {

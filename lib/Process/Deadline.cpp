@@ -8,10 +8,13 @@
 
 #include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Mneme/Support/Clock.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include <algorithm>
 #include <cstdio>
 #include <thread>
+#include <utility>
 
 using namespace llvm;
 using namespace llvm::mneme;
@@ -34,32 +37,44 @@ int Deadline::milliseconds() const {
   return std::clamp<int64_t>(Left, 0, 1 << 30);
 }
 
-StarvationClock::Account StarvationClock::read() const {
-  Account A;
-  A.Wall = steadySeconds();
-  unsigned long long Running, Waiting;
-  // The file has no size, so it cannot be mapped.
-  FILE *F =
-      Pid ? ::fopen(formatv("/proc/{0}/schedstat", Pid).str().c_str(), "re")
-          : nullptr;
-  if (!F)
-    return A;
-  if (::fscanf(F, "%llu %llu", &Running, &Waiting) == 2) {
-    A.Running = Running * 1e-9;
-    A.Waiting = Waiting * 1e-9;
+StarvationClock::StarvationClock(pid_t Pid) : Pid(Pid) {
+  Start.Wall = steadySeconds();
+  if (Pid)
+    read(Pid, Last);
+}
+
+void StarvationClock::read(pid_t Pid, Times &T) {
+  std::error_code EC;
+  std::string Threads = formatv("/proc/{0}/task", Pid);
+  for (sys::fs::directory_iterator I(Threads, EC), End; I != End && !EC;
+       I.increment(EC)) {
+    pid_t Thread;
+    if (sys::path::filename(I->path()).getAsInteger(10, Thread))
+      continue;
+    T[Thread] = readThreadTimes((I->path() + "/schedstat").c_str());
+    // The file has no size, so it cannot be mapped.
+    if (FILE *F = ::fopen((I->path() + "/children").c_str(), "re")) {
+      pid_t Descendant;
+      while (::fscanf(F, "%d", &Descendant) == 1)
+        read(Descendant, T);
+      ::fclose(F);
+    }
   }
-  ::fclose(F);
-  return A;
 }
 
 double StarvationClock::take() {
-  Account Now = read();
-  // A limited share of a processor may be counted more than once.
-  double Starved =
-      std::min(Now.Waiting - Last.Waiting,
-               Now.Wall - Last.Wall - (Now.Running - Last.Running));
-  Last = Now;
-  return std::max(Starved, 0.0);
+  if (!Pid)
+    return 0;
+  Times Now;
+  read(Pid, Now);
+  double Starved = 0;
+  for (const auto &[Thread, T] : Now) {
+    auto Before = Last.try_emplace(Thread, Start).first->second;
+    Starved = std::max(Starved, getStarvation(Before, T));
+  }
+  Start.Wall = steadySeconds();
+  Last = std::move(Now);
+  return Starved;
 }
 
 bool mneme::waitUntil(function_ref<bool()> IsOver, double Seconds) {

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Process/ChildTask.h"
+#include "llvm/Mneme/Process/Deadline.h"
 #include "llvm/Support/Compiler.h"
 #include "llvm/Support/ErrorHandling.h"
 #include "llvm/Testing/Support/Error.h"
@@ -14,7 +15,9 @@
 #include "gtest/gtest.h"
 #include <csignal>
 #include <cstdlib>
+#include <sched.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -89,6 +92,46 @@ TEST(ChildTask, TimeIsLimited) {
             "the reader did not end within 0.01 s");
   ::sigprocmask(SIG_SETMASK, &Mask, nullptr);
   ::sigaction(SIGALRM, &Old, nullptr);
+}
+
+/// The first processor that this process may use.
+static unsigned getCore() {
+  cpu_set_t Cores;
+  unsigned Core = 0;
+  if (::sched_getaffinity(0, sizeof(Cores), &Cores) == 0)
+    while (!CPU_ISSET(Core, &Cores))
+      ++Core;
+  return Core;
+}
+
+static Expected<std::string> spin(double Seconds) {
+  auto Used = [] {
+    timespec T;
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &T);
+    return T.tv_sec + T.tv_nsec * 1e-9;
+  };
+  for (double End = Used() + Seconds; Used() < End;)
+    ;
+  return "result";
+}
+
+TEST(ChildTask, LoadOfTheMachineDoesNotCount) {
+  ChildLimits OnOneCore;
+  OnOneCore.Cores = {getCore()};
+  std::vector<ChildTask> Others;
+  StarvationClock Starved(::getpid());
+  for (int I = 0; I != 4; ++I) {
+    Expected<ChildTask> T =
+        ChildTask::start("the other", [] { return spin(1e9); }, OnOneCore);
+    ASSERT_THAT_EXPECTED(T, Succeeded());
+    Others.push_back(std::move(*T));
+  }
+  OnOneCore.Seconds = 0.4;
+  EXPECT_THAT_EXPECTED(runInChild(
+                           "the reader", [] { return spin(0.2); }, OnOneCore),
+                       HasValue("result"));
+  // Each of the others waited for the rest of them.
+  EXPECT_GT(Starved.take(), 0.1);
 }
 
 TEST(ChildTask, MemoryIsLimited) {

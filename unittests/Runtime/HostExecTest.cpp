@@ -23,11 +23,13 @@
 #include <cstring>
 #include <functional>
 #include <numeric>
+#include <sched.h>
 #include <set>
 #include <string>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <thread>
+#include <time.h>
 #include <unistd.h>
 #include <vector>
 
@@ -754,6 +756,40 @@ TEST(HostExecTest, EndlessLoopTimesOutOnEveryWorker) {
       8, 32, 32, 0.05);
   EXPECT_EQ(R.Status, MNEME_HOST_TIMEOUT);
   EXPECT_EQ(runLoop([](MnemeHostBlock &) {}, 8).Status, MNEME_HOST_OK);
+}
+
+TEST(HostExecTest, TheLimitDoesNotDependOnTheLoadOfTheMachine) {
+  cpu_set_t All, One;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof(All), &All), 0);
+  int Core = 0;
+  while (!CPU_ISSET(Core, &All))
+    ++Core;
+  CPU_ZERO(&One);
+  CPU_SET(Core, &One);
+  ASSERT_EQ(::sched_setaffinity(0, sizeof(One), &One), 0);
+  std::atomic<bool> IsOver{false};
+  std::vector<std::thread> Others; // They inherit the core.
+  for (int I = 0; I != 4; ++I)
+    Others.emplace_back([&] {
+      while (!IsOver)
+        ;
+    });
+  MnemeHostResult R = runLoop(
+      [](MnemeHostBlock &) {
+        auto Seconds = [] {
+          timespec T;
+          clock_gettime(CLOCK_THREAD_CPUTIME_ID, &T);
+          return T.tv_sec + T.tv_nsec * 1e-9;
+        };
+        for (double End = Seconds() + 0.2; Seconds() < End;)
+          ;
+      },
+      1, 1, /*Timeout=*/0.4);
+  IsOver = true;
+  for (std::thread &T : Others)
+    T.join();
+  ::sched_setaffinity(0, sizeof(All), &All);
+  EXPECT_EQ(R.Status, MNEME_HOST_OK) << R.Message;
 }
 
 TEST(HostExecTest, AFailureEndsTheOtherWorkersToo) {

@@ -18,6 +18,7 @@
 
 #include "Sanitizer.h"
 #include "llvm/Mneme/Runtime/HostExec.h"
+#include "llvm/Mneme/Runtime/ThreadTimes.h"
 #include <atomic>
 #include <initializer_list>
 #include <pthread.h>
@@ -253,15 +254,24 @@ void leaveBusy(Worker &W);
 /// Async-signal-safe.
 void interruptThread(pthread_t Thread);
 
-/// Ends the running launch after \p Seconds. Only one can exist at a time.
+/// Ends the running launch after \p Seconds, in which the time during which the
+/// launching thread had no processor does not count. Only one can exist at a
+/// time.
 class Deadline {
 public:
   Deadline(LaunchState &L, double Seconds);
   ~Deadline();
 
+  /// Fails the launch, or gives it more time. Async-signal-safe.
+  void pass();
+
 private:
+  LaunchState &Launch;
   timer_t Timer;
   bool Armed = false;
+  llvm::mneme::ThreadTimes Start;
+
+  void arm(double Seconds);
 };
 
 // Executor.cpp

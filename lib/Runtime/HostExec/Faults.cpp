@@ -35,7 +35,7 @@ static constexpr size_t SignalStackSize = 64u << 10;
 /// Set while this thread runs code whose faults Mneme handles.
 static thread_local FaultFrame *ActiveFrame
     __attribute__((tls_model("initial-exec")));
-static std::atomic<LaunchState *> TimedLaunch;
+static std::atomic<mneme::host::Deadline *> Limit;
 static std::atomic<int (*)(uint64_t)> FaultFilter;
 
 /// Clears the active frame before leaving: AddressSanitizer runs code before a
@@ -112,13 +112,10 @@ static void chain(int Signal, siginfo_t *Info, void *Context) {
 static void handleInterrupt(siginfo_t *Info, void *Context) {
   bool FromTimer = Info->si_code == SI_TIMER;
   if ((!FromTimer && Info->si_code != SI_QUEUE) ||
-      Info->si_value.sival_ptr != &TimedLaunch)
+      Info->si_value.sival_ptr != &Limit)
     return chain(SIGURG, Info, Context);
-  if (LaunchState *L = FromTimer ? TimedLaunch.load() : nullptr) {
-    failLaunch(*L, MNEME_HOST_TIMEOUT, "kernel '%s' ran longer than %g s",
-               L->Kernel->Name, L->Config->TimeoutSeconds);
-    interruptWorkers(TheWorker);
-  }
+  if (mneme::host::Deadline *D = FromTimer ? Limit.load() : nullptr)
+    D->pass();
   Worker *W = TheWorker;
   if (!W || ActiveFrame != &W->Fault ||
       W->Launch->Status.load() == MNEME_HOST_OK)
@@ -131,7 +128,7 @@ static void handleInterrupt(siginfo_t *Info, void *Context) {
 
 void mneme::host::interruptThread(pthread_t Thread) {
   sigval Value;
-  Value.sival_ptr = &TimedLaunch; // Identifies our own SIGURG.
+  Value.sival_ptr = &Limit; // Identifies our own SIGURG.
   pthread_sigqueue(Thread, SIGURG, Value);
 }
 
@@ -301,19 +298,24 @@ void mneme::host::leaveBusy(Worker &W) {
   }
 }
 
-mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) {
+mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) : Launch(L) {
   if (!(Seconds > 0))
     return;
   struct sigevent Event;
   memset(&Event, 0, sizeof(Event));
   Event.sigev_notify = SIGEV_THREAD_ID;
   Event.sigev_signo = SIGURG;
-  Event.sigev_value.sival_ptr = &TimedLaunch;
+  Event.sigev_value.sival_ptr = &Limit;
   Event._sigev_un._tid = syscall(SYS_gettid);
   if (timer_create(CLOCK_MONOTONIC, &Event, &Timer) != 0)
     return;
   Armed = true;
-  TimedLaunch.store(&L, std::memory_order_release);
+  Start = llvm::mneme::readThreadTimes();
+  Limit.store(this, std::memory_order_release);
+  arm(Seconds);
+}
+
+void mneme::host::Deadline::arm(double Seconds) {
   if (Seconds > 1e9)
     Seconds = 1e9; // Decades, effectively unlimited.
   struct itimerspec Spec;
@@ -327,11 +329,22 @@ mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) {
   timer_settime(Timer, 0, &Spec, nullptr);
 }
 
+void mneme::host::Deadline::pass() {
+  llvm::mneme::ThreadTimes Now = llvm::mneme::readThreadTimes();
+  double More = llvm::mneme::getStarvation(Start, Now);
+  Start = Now;
+  if (More > 0)
+    return arm(More);
+  failLaunch(Launch, MNEME_HOST_TIMEOUT, "kernel '%s' ran longer than %g s",
+             Launch.Kernel->Name, Launch.Config->TimeoutSeconds);
+  interruptWorkers(TheWorker);
+}
+
 mneme::host::Deadline::~Deadline() {
   if (!Armed)
     return;
+  Limit.store(nullptr, std::memory_order_release);
   timer_delete(Timer);
-  TimedLaunch.store(nullptr, std::memory_order_release);
 }
 
 namespace {

@@ -90,7 +90,9 @@ void limitMemory(uint64_t Bytes);
 
 /// Limits of a child process. 0: no limit.
 struct ChildLimits {
-  double Seconds = 0; ///< Wall clock. SIGALRM ends the child.
+  /// Wall clock; SIGALRM ends the child. A forked function is given the time
+  /// during which it had no processor.
+  double Seconds = 0;
   /// Private memory; of a forked function, in addition to that at its start.
   uint64_t Bytes = 0;
   uint64_t ProcessorSeconds = 0;

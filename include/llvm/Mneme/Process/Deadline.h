@@ -15,7 +15,9 @@
 #define LLVM_MNEME_PROCESS_DEADLINE_H
 
 #include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/Mneme/Runtime/ThreadTimes.h"
 #include <chrono>
+#include <map>
 #include <optional>
 #include <sys/types.h>
 
@@ -49,21 +51,20 @@ class StarvationClock {
 public:
   /// Measures nothing.
   StarvationClock() = default;
-  /// Starts now, for the main thread of a process.
-  explicit StarvationClock(pid_t Pid) : Pid(Pid), Last(read()) {}
+  /// Starts now, for the threads of a process and of its descendants.
+  explicit StarvationClock(pid_t Pid);
 
-  /// Returns the seconds since the start or the last call.
+  /// Returns the seconds since the start or the last call, of the thread that
+  /// waited longest. 0 if they are too few for a time limit to be extended.
   double take();
 
 private:
-  /// Seconds of the thread's life, by the scheduler's account.
-  struct Account {
-    double Running = 0, Waiting = 0, Wall = 0;
-  };
+  using Times = std::map<pid_t, ThreadTimes>;
   pid_t Pid = 0;
-  Account Last;
+  ThreadTimes Start; ///< Of a thread that did not exist then.
+  Times Last;
 
-  Account read() const;
+  static void read(pid_t Pid, Times &T);
 };
 
 /// Calls \p IsOver, at least once, until it returns true or \p Seconds have
