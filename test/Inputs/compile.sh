@@ -2,8 +2,8 @@
 # compile.sh FOLDER CLANG ARG...: compiles a program of a test. FOLDER lives as long as one run of lit and has
 # - the outputs of commands whose inputs are files of the sources: an equal command of another test copies them;
 # - precompiled headers, from the second command with the same options on: CUDA's headers are most of a compilation.
-# The output is that of the command with -fuse-ld=lld, byte for byte. A command with an option that is unknown here runs unchanged, as does one whose headers clang
-# refuses.
+# The output is that of the command with -fuse-ld=lld, byte for byte. A command with an option that is unknown here runs
+# unchanged, as does one whose headers clang refuses.
 folder=$1
 shift
 case " $* " in
@@ -11,10 +11,13 @@ case " $* " in
 # GNU ld reads all of LLVM to link a program with an emulated runtime.
 *) [ ! -x "${1%/*}/ld.lld" ] || set -- "$@" -fuse-ld=lld ;;
 esac
-command=("$@") key=("$1") options=("$1") sources=() precompiled=() language= output= keep=1 headers=1
+command=("$@") defines= key=("$1") options=("$1") sources=() precompiled=() withoutDefines=("$1") language= output= keep=1 headers=1
 plain() { exec "${command[@]}"; }
 [ -z "$MNEME_SOURCE" ] || plain
 shift
+# -D of a name of the test's own, which no header knows.
+isOwn() { [[ $1 == -D* && $1 != -D@(_|CUDA|NDEBUG)* ]]; }
+for argument; do isOwn "$argument" || withoutDefines+=("$argument"); done
 while [ $# != 0 ]; do
   key+=("$1")
   case $1 in
@@ -25,14 +28,21 @@ while [ $# != 0 ]; do
     case $output in - | /dev/*) plain ;; esac
     shift
     ;;
-  -c | -S | -emit-llvm | -fuse-ld=* | --cuda-device-only | --offload-device-only | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,*) ;;
+  -c | -S | -emit-llvm | -fuse-ld=* | --cuda-device-only | --offload-device-only | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,* | --offload-link | -cuid=*) ;;
   -fplugin=*) keep= ;;
   -mllvm)
     keep=
     shift
     ;;
   -W[alp],*) plain ;;
-  -no-pie | -shared | -O* | -std=* | -D* | -W* | -fPIC | -ffast-math | --driver-mode=* | --cuda-path=* | --offload-arch=*) options+=("$1") ;;
+  -no-pie | -shared | -O* | -std=* | -D_* | -DCUDA* | -DNDEBUG* | -W* | --driver-mode=* | --cuda-path=* | --offload-arch=*) options+=("$1") ;;
+  -fPIC | -fvisibility=* | -fno-discard-value-names | -ffast-math | -frounding-math | -fgpu-rdc) options+=("$1") ;;
+  # clang refuses precompiled headers beside it, but not beside a header.
+  -D*)
+    name=${1#-D} value=1
+    case $name in *=*) value=${name#*=} name=${name%%=*} ;; esac
+    defines+="#define $name $value"$'\n'
+    ;;
   -I/*)
     options+=("$1")
     case $1 in -I"${folder%/*}"/*) keep= ;; esac
@@ -57,6 +67,8 @@ while [ $# != 0 ]; do
     "${folder%/*}"/* | [!/]*) keep= ;;
     esac
     ;;
+  # Inputs of the linker may change.
+  *.o | *.a | *.so) keep= ;;
   *) plain ;;
   esac
   shift
@@ -86,9 +98,20 @@ if [ -n "$headers" ]; then
     done
   fi
   exec 8>&-
-  [ -e "$group/device" ] && [ -e "$group/host" ] && precompiled=(-Xclang -include-pch -Xclang "$group")
+  if [ -e "$group/device" ] && [ -e "$group/host" ]; then
+    precompiled=(-Xclang -include-pch -Xclang "$group")
+    if [ -n "$defines" ]; then
+      header=$folder/$(name "$defines").h
+      printf %s "$defines" > "$header.$$" && mv "$header.$$" "$header"
+      precompiled+=(-include "$header")
+    fi
+  fi
 fi
-printed=$("${command[@]}" "${precompiled[@]}" 2>&1 9>&-)
+if [ ${#precompiled[@]} = 0 ]; then
+  printed=$("${command[@]}" 2>&1 9>&-)
+else
+  printed=$("${withoutDefines[@]}" "${precompiled[@]}" 2>&1 9>&-)
+fi
 status=$?
 case $printed in
 '') [ $status != 0 ] || [ -z "$keep" ] || cp "$output" "$kept" ;;
