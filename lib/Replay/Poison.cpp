@@ -10,6 +10,7 @@
 #include "InstrumentedKernel.h"
 #include "llvm/ADT/bit.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
 #include <functional>
@@ -74,13 +75,6 @@ bool PoisonMask::any(size_t Region, uint64_t Begin, uint64_t End) const {
       return true;
     }
   return false;
-}
-
-/// The finalizer of splitmix64.
-static uint64_t scramble(uint64_t Z) {
-  Z = (Z ^ Z >> 30) * 0xbf58476d1ce4e5b9u;
-  Z = (Z ^ Z >> 27) * 0x94d049bb133111ebu;
-  return Z ^ Z >> 31;
 }
 
 static uint64_t drawWord(const PoisonDraw &D, uint64_t Stream, uint64_t Index) {

@@ -10,6 +10,7 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Runtime/CompareElement.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/Endian.h"
 #include "llvm/Support/FormatVariadic.h"
@@ -82,12 +83,6 @@ CompareLevel ComparePlan::level() const {
 //===----------------------------------------------------------------------===//
 // Sums of hashes
 //===----------------------------------------------------------------------===//
-
-static uint64_t scramble(uint64_t Z) {
-  Z = (Z ^ Z >> 30) * 0xbf58476d1ce4e5b9u;
-  Z = (Z ^ Z >> 27) * 0x94d049bb133111ebu;
-  return Z ^ Z >> 31;
-}
 
 void RecordSum::add(ArrayRef<char> Bytes) {
   uint64_t Key = 0;

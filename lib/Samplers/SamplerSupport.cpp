@@ -8,6 +8,7 @@
 
 #include "SamplerSupport.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 #include <cmath>
 #include <limits>
 #include <map>
@@ -29,11 +30,7 @@ double mneme::randomUnit(RandomEngine &Random) {
 }
 
 uint64_t mneme::mixSeed(uint64_t Seed, uint64_t Number) {
-  // SplitMix64.
-  uint64_t Z = Seed * 0xd1342543de82ef95 + Number * 0x9e3779b97f4a7c15 + 1;
-  Z = (Z ^ (Z >> 30)) * 0xbf58476d1ce4e5b9;
-  Z = (Z ^ (Z >> 27)) * 0x94d049bb133111eb;
-  return Z ^ (Z >> 31);
+  return scramble(Seed * 0xd1342543de82ef95 + Number * 0x9e3779b97f4a7c15 + 1);
 }
 
 //===----------------------------------------------------------------------===//

@@ -9,6 +9,7 @@
 #include "llvm/Mneme/Support/Statistics.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallVector.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
 #include <algorithm>
@@ -90,12 +91,7 @@ public:
 private:
   uint64_t State = 0x6d6e656d65; // "mneme"
 
-  uint64_t next() {
-    uint64_t Z = (State += 0x9e3779b97f4a7c15);
-    Z = (Z ^ (Z >> 30)) * 0xbf58476d1ce4e5b9;
-    Z = (Z ^ (Z >> 27)) * 0x94d049bb133111eb;
-    return Z ^ (Z >> 31);
-  }
+  uint64_t next() { return scramble(State += 0x9e3779b97f4a7c15); }
 };
 } // namespace
 

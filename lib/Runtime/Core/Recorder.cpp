@@ -14,6 +14,7 @@
 #include "Message.h"
 #include "Shortage.h"
 #include "llvm/Mneme/Runtime/LaunchHash.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -130,10 +131,8 @@ static uint64_t hashLaunch(const Kernel &K, const LaunchShape &S, void **Args) {
 
 /// Returns a random number in [0, 1) (splitmix64).
 static double random(uint64_t &State) {
-  uint64_t V = State += 0x9e3779b97f4a7c15;
-  V = (V ^ V >> 30) * 0xbf58476d1ce4e5b9;
-  V = (V ^ V >> 27) * 0x94d049bb133111eb;
-  return double((V ^ V >> 31) >> 11) * 0x1p-53;
+  State += 0x9e3779b97f4a7c15;
+  return double(llvm::mneme::scramble(State) >> 11) * 0x1p-53;
 }
 
 KernelRecords &Recorder::recordsOf(const Kernel &K,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Verification.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 
 #include <algorithm>
 #include <chrono>
@@ -254,11 +255,9 @@ bool VerifyPolicy::picks() const {
   if (!(Rate > 0))
     return false;
   static std::atomic<uint64_t> Count{0};
-  // SplitMix64.
-  uint64_t X = Count.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed);
-  X = (X ^ X >> 30) * 0xbf58476d1ce4e5b9;
-  X = (X ^ X >> 27) * 0x94d049bb133111eb;
-  return double((X ^ X >> 31) >> 11) * 0x1p-53 < Rate;
+  uint64_t X = llvm::mneme::scramble(
+      Count.fetch_add(0x9e3779b97f4a7c15, std::memory_order_relaxed));
+  return double(X >> 11) * 0x1p-53 < Rate;
 }
 
 uint64_t VerifyPolicy::limit() const {

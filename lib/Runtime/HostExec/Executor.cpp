@@ -14,6 +14,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Executor.h"
+#include "llvm/Mneme/Runtime/Scramble.h"
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
@@ -55,11 +56,7 @@ uint64_t mneme::host::nanoseconds() {
 // Random schedules
 //===----------------------------------------------------------------------===//
 
-static uint64_t scramble(uint64_t Z) {
-  Z = (Z ^ Z >> 30) * 0xbf58476d1ce4e5b9u;
-  Z = (Z ^ Z >> 27) * 0x94d049bb133111ebu;
-  return Z ^ Z >> 31;
-}
+using llvm::mneme::scramble;
 
 uint64_t RandomSource::next() {
   State += 0x9e3779b97f4a7c15u;
@@ -622,7 +619,7 @@ extern "C" int mneme_host_launch(const MnemeHostKernel *Kernel,
       sigset_t Old;
       unblockSignals(Old);
       {
-        Deadline Limit(L, Launch->TimeoutSeconds);
+        Deadline D(L, Launch->TimeoutSeconds);
         runOnPool(*P, L);
       }
       restoreSignals(Old);
