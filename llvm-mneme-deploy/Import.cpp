@@ -22,20 +22,20 @@ using namespace llvm::mneme;
 cl::SubCommand mneme::ImportCommand(
     "import", "Compile the entries of a file for Proteus into a package");
 
-static cl::opt<std::string> Input(cl::Positional, cl::Required,
-                                  cl::desc("<file of PROTEUS_TUNED_KERNELS>"),
-                                  cl::sub(ImportCommand),
-                                  cl::cat(CommandCategory));
-static cl::opt<std::string> App("app",
-                                cl::desc("The application, which contains the "
-                                         "IR of its kernels"),
-                                cl::value_desc("file"), cl::Required,
-                                cl::sub(ImportCommand),
-                                cl::cat(CommandCategory));
 static cl::opt<std::string>
-    Output("o", cl::desc("Package to write, or to add to if it exists"),
-           cl::value_desc("file"), cl::Required, cl::sub(ImportCommand),
-           cl::cat(CommandCategory));
+    ImportInput(cl::Positional, cl::Required,
+                cl::desc("<file of PROTEUS_TUNED_KERNELS>"),
+                cl::sub(ImportCommand), cl::cat(CommandCategory));
+static cl::opt<std::string>
+    ImportApp("app",
+              cl::desc("The application, which contains the "
+                       "IR of its kernels"),
+              cl::value_desc("file"), cl::Required, cl::sub(ImportCommand),
+              cl::cat(CommandCategory));
+static cl::opt<std::string>
+    ImportOutput("o", cl::desc("Package to write, or to add to if it exists"),
+                 cl::value_desc("file"), cl::Required, cl::sub(ImportCommand),
+                 cl::cat(CommandCategory));
 static cl::opt<std::string> LaunchShape(
     "launch-shape",
     cl::desc("unproven: import entries that change the launch (GridDim, "
@@ -97,7 +97,7 @@ static Error importEntry(ProteusEntry &E, ArrayRef<Payload> Payloads,
     Found.push_back(std::move(*K));
   }
   if (!HasKernel)
-    return createStringError("'" + App + "' has no such kernel");
+    return createStringError("'" + ImportApp + "' has no such kernel");
   if (Found.empty())
     return createStringError("it was tuned for other code: its static hash "
                              "is " +
@@ -111,29 +111,31 @@ Expected<int> mneme::runImport(ToolArgs) {
   PackOptions Pack;
   if (Error E = parseLaunchShape(LaunchShape, Pack))
     return std::move(E);
-  Expected<std::vector<ProteusEntry>> Entries = readProteusFile(Input);
+  Expected<std::vector<ProteusEntry>> Entries = readProteusFile(ImportInput);
   if (!Entries)
     return Entries.takeError();
-  Expected<std::vector<Payload>> Payloads = readPayloads(App);
+  Expected<std::vector<Payload>> Payloads = readPayloads(ImportApp);
   if (!Payloads)
     return Payloads.takeError();
   TunedPackage P;
   size_t NumImported = 0;
   for (ProteusEntry &E : *Entries) {
     for (const std::string &Text : E.Warnings)
-      printWarning("'" + Input + "': kernel '" + E.Kernel + "': " + Text);
+      printWarning("'" + ImportInput + "': kernel '" + E.Kernel + "': " + Text);
     if (Error Why = importEntry(E, *Payloads, Pack, P))
-      printNote("'" + Input + "': kernel '" + E.Kernel +
+      printNote("'" + ImportInput + "': kernel '" + E.Kernel +
                 "' is not imported: " + toString(std::move(Why)));
     else
       ++NumImported;
   }
   if (!NumImported)
     return 2;
-  Expected<size_t> NumKernels = addToPackage(Output, std::move(P.Kernels), App);
+  Expected<size_t> NumKernels =
+      addToPackage(ImportOutput, std::move(P.Kernels), ImportApp);
   if (!NumKernels)
     return NumKernels.takeError();
   textOuts() << "imported " << formatCount(NumImported, "kernel") << "; "
-             << Output << " has " << formatCount(*NumKernels, "kernel") << '\n';
+             << ImportOutput << " has " << formatCount(*NumKernels, "kernel")
+             << '\n';
   return NumImported == Entries->size() ? 0 : 2;
 }

@@ -31,14 +31,14 @@ static cl::list<std::string> Studies(cl::Positional, cl::OneOrMore,
                                      cl::sub(PackCommand),
                                      cl::cat(CommandCategory));
 static cl::opt<std::string>
-    Output("o", cl::desc("Package to write, or to add to if it exists"),
-           cl::value_desc("file"), cl::Required, cl::sub(PackCommand),
-           cl::cat(CommandCategory));
-static cl::opt<std::string>
-    App("app",
-        cl::desc("The application, if it is linked with -fgpu-rdc: its kernels "
-                 "can only be recognized by their device link"),
-        cl::value_desc("file"), cl::sub(PackCommand), cl::cat(CommandCategory));
+    PackOutput("o", cl::desc("Package to write, or to add to if it exists"),
+               cl::value_desc("file"), cl::Required, cl::sub(PackCommand),
+               cl::cat(CommandCategory));
+static cl::opt<std::string> PackApp(
+    "app",
+    cl::desc("The application, if it is linked with -fgpu-rdc: its kernels "
+             "can only be recognized by their device link"),
+    cl::value_desc("file"), cl::sub(PackCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
     Scope("scope",
           cl::desc("Launches to serve: recorded (with the recorded grid and "
@@ -46,7 +46,7 @@ static cl::opt<std::string>
                    "correct)"),
           cl::value_desc("recorded|kernel"), cl::init("recorded"),
           cl::sub(PackCommand), cl::cat(CommandCategory));
-static cl::opt<std::string> LaunchShape(
+static cl::opt<std::string> PackShape(
     "launch-shape",
     cl::desc("Changed launches to pack: proven correct for all data (default), "
              "verified for the recorded shape and scalars, or unproven"),
@@ -79,7 +79,7 @@ static cl::opt<std::string>
                cl::value_desc("O3|O1|min|none"), cl::sub(PackCommand),
                cl::cat(CommandCategory));
 static cl::opt<std::string>
-    CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
+    PackCuda("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
              cl::value_desc("dir"), cl::sub(PackCommand),
              cl::cat(CommandCategory));
 static cl::opt<bool>
@@ -91,7 +91,7 @@ static Expected<PackOptions> readPackOptions() {
   PackOptions O;
   if (Error E = parseScope(Scope, O))
     return std::move(E);
-  if (Error E = parseLaunchShape(LaunchShape, O))
+  if (Error E = parseLaunchShape(PackShape, O))
     return std::move(E);
   if (Error E = parseCode(Code, O))
     return std::move(E);
@@ -114,7 +114,7 @@ static Expected<PackagedKernel> packStudy(StringRef Path,
       if (Error E = refuseSideEffects(Path, findSideEffects(Own.Config)))
         return std::move(E);
   ReplayOptions Replay;
-  Replay.CudaPath = CudaPath;
+  Replay.CudaPath = PackCuda;
   // The default of a study.
   Replay.Host.Finish = HostFinish::None;
   if (Error E = applyResultOptions(Best->Options, Replay))
@@ -159,10 +159,12 @@ Expected<int> mneme::runPack(ToolArgs) {
   if (Kernels.empty())
     return 2;
   size_t NumPacked = Kernels.size();
-  Expected<size_t> NumKernels = addToPackage(Output, std::move(Kernels), App);
+  Expected<size_t> NumKernels =
+      addToPackage(PackOutput, std::move(Kernels), PackApp);
   if (!NumKernels)
     return NumKernels.takeError();
-  textOuts() << "packed " << formatCount(NumPacked, "kernel") << "; " << Output
-             << " has " << formatCount(*NumKernels, "kernel") << '\n';
+  textOuts() << "packed " << formatCount(NumPacked, "kernel") << "; "
+             << PackOutput << " has " << formatCount(*NumKernels, "kernel")
+             << '\n';
   return NumPacked == Studies.size() ? 0 : 2;
 }

@@ -60,12 +60,12 @@ static cl::opt<double>
                      "and ten seconds more"),
             cl::value_desc("seconds"), cl::init(600), cl::sub(ProveCommand),
             cl::cat(CommandCategory));
-static cl::opt<std::string>
-    FinishName("host-finish",
-               cl::desc("--host-finish of the application's own kernels on the "
-                        "host device (default: that of the studies)"),
-               cl::value_desc("O3|O1|min|none"), cl::sub(ProveCommand),
-               cl::cat(CommandCategory));
+static cl::opt<std::string> ProveFinish(
+    "host-finish",
+    cl::desc("--host-finish of the application's own kernels on the "
+             "host device (default: that of the studies)"),
+    cl::value_desc("O3|O1|min|none"), cl::sub(ProveCommand),
+    cl::cat(CommandCategory));
 static FormatOption Format(ProveCommand);
 
 static Expected<ProveOptions> readProveOptions(ToolArgs Args) {
@@ -82,8 +82,8 @@ static Expected<ProveOptions> readProveOptions(ToolArgs Args) {
     if (is_contained(make_range(V->Packages.begin(), I), *I))
       return createStringError("package '" + *I + "' is given twice");
   ProveOptions O;
-  if (!FinishName.empty()) {
-    Expected<HostFinish> Finish = parseHostFinish(FinishName);
+  if (!ProveFinish.empty()) {
+    Expected<HostFinish> Finish = parseHostFinish(ProveFinish);
     if (!Finish)
       return Finish.takeError();
     O.Finish = *Finish;

@@ -18,35 +18,36 @@ cl::SubCommand
     mneme::RebaseCommand("rebase",
                          "Update a package for a rebuilt application");
 
-static cl::opt<std::string> Input(cl::Positional, cl::Required,
-                                  cl::desc("<package>"), cl::sub(RebaseCommand),
-                                  cl::cat(CommandCategory));
+static cl::opt<std::string> RebaseInput(cl::Positional, cl::Required,
+                                        cl::desc("<package>"),
+                                        cl::sub(RebaseCommand),
+                                        cl::cat(CommandCategory));
 static cl::list<std::string>
     Files("app",
           cl::desc("The rebuilt application; once for each file with kernels "
                    "of the package, such as a library"),
           cl::value_desc("file"), cl::OneOrMore, cl::sub(RebaseCommand),
           cl::cat(CommandCategory));
-static cl::opt<std::string> Output("o", cl::desc("Package to write"),
-                                   cl::value_desc("file"), cl::Required,
-                                   cl::sub(RebaseCommand),
-                                   cl::cat(CommandCategory));
+static cl::opt<std::string> RebaseOutput("o", cl::desc("Package to write"),
+                                         cl::value_desc("file"), cl::Required,
+                                         cl::sub(RebaseCommand),
+                                         cl::cat(CommandCategory));
 static cl::opt<std::string>
-    FinishName("host-finish",
-               cl::desc("--host-finish of the studies (default: none)"),
-               cl::value_desc("O3|O1|min|none"), cl::init("none"),
-               cl::sub(RebaseCommand), cl::cat(CommandCategory));
+    RebaseFinish("host-finish",
+                 cl::desc("--host-finish of the studies (default: none)"),
+                 cl::value_desc("O3|O1|min|none"), cl::init("none"),
+                 cl::sub(RebaseCommand), cl::cat(CommandCategory));
 static cl::opt<std::string>
-    CudaPath("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
-             cl::value_desc("dir"), cl::sub(RebaseCommand),
-             cl::cat(CommandCategory));
+    RebaseCuda("cuda-path", cl::desc("CUDA toolkit to take ptxas from"),
+               cl::value_desc("dir"), cl::sub(RebaseCommand),
+               cl::cat(CommandCategory));
 
 Expected<int> mneme::runRebase(ToolArgs) {
   AheadOptions O;
-  O.CudaPath = CudaPath;
-  if (Error E = parseHostFinish(FinishName).moveInto(O.Finish))
+  O.CudaPath = RebaseCuda;
+  if (Error E = parseHostFinish(RebaseFinish).moveInto(O.Finish))
     return std::move(E);
-  Expected<TunedPackage> P = readPackage(Input);
+  Expected<TunedPackage> P = readPackage(RebaseInput);
   if (!P)
     return P.takeError();
   bool LosesVariants = false;
@@ -58,14 +59,14 @@ Expected<int> mneme::runRebase(ToolArgs) {
   if (!Counts)
     return Counts.takeError();
   if (P->Kernels.empty()) {
-    printNote("no kernel is left, so '" + Output + "' is not written");
+    printNote("no kernel is left, so '" + RebaseOutput + "' is not written");
     return 2;
   }
-  if (Error E = writePackage(Output, *P))
+  if (Error E = writePackage(RebaseOutput, *P))
     return std::move(E);
   textOuts() << Counts->Unchanged << " unchanged, " << Counts->Recompiled
              << " recompiled to the same code, " << Counts->Dropped
-             << " dropped; " << Output << " has "
+             << " dropped; " << RebaseOutput << " has "
              << formatCount(P->Kernels.size(), "kernel") << '\n';
   return LosesVariants ? 2 : 0;
 }

@@ -28,7 +28,7 @@ static constexpr int Differs = 2;
 
 cl::SubCommand mneme::RunCommand("run", "Run an application with packages");
 
-static RunFlags Flags(RunCommand);
+static RunFlags ServedFlags(RunCommand);
 static cl::opt<std::string>
     Report("report",
            cl::desc("Write to a file, as JSON, which launches were served, and "
@@ -102,7 +102,7 @@ static Expected<int> runApplication(const std::vector<std::string> &Command) {
 }
 
 Expected<int> mneme::runRun(ToolArgs Args) {
-  Expected<RunFlags::Values> V = Flags.read(Args);
+  Expected<RunFlags::Values> V = ServedFlags.read(Args);
   if (!V)
     return V.takeError();
   double Rate = 0;

@@ -24,11 +24,11 @@ cl::SubCommand &mneme::getShowCommand() {
   return Command;
 }
 
-static cl::opt<std::string> Input(cl::Positional, cl::Required,
-                                  cl::desc("<package>"),
-                                  cl::sub(getShowCommand()),
-                                  cl::cat(CommandCategory));
-static FormatOption Format(getShowCommand());
+static cl::opt<std::string> ShowInput(cl::Positional, cl::Required,
+                                      cl::desc("<package>"),
+                                      cl::sub(getShowCommand()),
+                                      cl::cat(CommandCategory));
+static FormatOption ShowFormat(getShowCommand());
 
 //===----------------------------------------------------------------------===//
 // Names
@@ -350,10 +350,10 @@ static void printVariant(const PackagedVariant &V, unsigned Number) {
 }
 
 Expected<int> mneme::runShow(ToolArgs) {
-  Expected<TunedPackage> P = readPackage(Input);
+  Expected<TunedPackage> P = readPackage(ShowInput);
   if (!P)
     return P.takeError();
-  if (Format == OutputFormat::JSON) {
+  if (ShowFormat == OutputFormat::JSON) {
     jsonOuts() << formatv("{0:2}\n", makePackage(*P));
     return 0;
   }

@@ -48,9 +48,9 @@ static EnumOption<SourceEdit>
                     clEnumValN(SourceEdit::Anywhere, "anywhere", "all text")),
          cl::init(SourceEdit::Blocks), cl::sub(CompileSourceCommand),
          cl::cat(CommandCategory));
-static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(CompileSourceCommand),
-                               cl::cat(CommandCategory));
+static cl::opt<bool> CompileJSON("json", cl::desc("Print JSON"),
+                                 cl::sub(CompileSourceCommand),
+                                 cl::cat(CommandCategory));
 
 static Expected<SourceDefines> parseDefines() {
   SourceDefines All;
@@ -63,9 +63,9 @@ static Expected<SourceDefines> parseDefines() {
   return std::move(All);
 }
 
-static void print(ArrayRef<SourceDiagnostic> Diagnostics, StringRef Version,
-                  const FrontEndResult *Code) {
-  if (PrintJSON) {
+static void printDiagnostics(ArrayRef<SourceDiagnostic> Diagnostics,
+                             StringRef Version, const FrontEndResult *Code) {
+  if (CompileJSON) {
     json::Array List;
     for (const SourceDiagnostic &D : Diagnostics)
       List.push_back(toJSON(D));
@@ -110,12 +110,14 @@ Expected<int> mneme::runCompileSource(ToolArgs Args) {
   if (Code) {
     if (Error E = writeFileAtomically(Output, toStringRef(Code->Bitcode)))
       return std::move(E);
-    print(Code->Warnings, Version, &*Code);
+    printDiagnostics(Code->Warnings, Version, &*Code);
     return 0;
   }
   Error Others = handleErrors(
       Code.takeError(),
-      [&](const SourceError &E) { print(E.Diagnostics, Version, nullptr); },
+      [&](const SourceError &E) {
+        printDiagnostics(E.Diagnostics, Version, nullptr);
+      },
       [&](std::unique_ptr<TextError> E) {
         return quoteText(Source, Version, Error(std::move(E)));
       });

@@ -27,13 +27,13 @@ cl::SubCommand &mneme::getListCommand() {
   return Command;
 }
 
-static cl::opt<std::string> Dir(cl::Positional, cl::Required,
-                                cl::desc("<folder or static hash.json>"),
-                                cl::sub(getListCommand()),
-                                cl::cat(CommandCategory));
-static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(getListCommand()),
-                               cl::cat(CommandCategory));
+static cl::opt<std::string> ListDir(cl::Positional, cl::Required,
+                                    cl::desc("<folder or static hash.json>"),
+                                    cl::sub(getListCommand()),
+                                    cl::cat(CommandCategory));
+static cl::opt<bool> ListJSON("json", cl::desc("Print JSON"),
+                              cl::sub(getListCommand()),
+                              cl::cat(CommandCategory));
 
 /// Returns the size on disk of a file next to \p KernelFile; 0 if it is
 /// missing.
@@ -44,7 +44,7 @@ static uint64_t sizeBeside(StringRef KernelFile, StringRef Name) {
   return sys::fs::file_size(Path, Size) ? 0 : Size;
 }
 
-static void print(StringRef File, const RecordedKernel &K) {
+static void printRow(StringRef File, const RecordedKernel &K) {
   textOuts() << K.displayName() << '\n'
              << "  static hash " << K.StaticHash << ", " << K.Arch << ", -O"
              << K.OptLevel << ", recorded on " << K.Device << '\n';
@@ -81,17 +81,17 @@ static void printPages(StringRef Folder) {
 Expected<int> mneme::runList(ToolArgs) {
   json::Array All;
   Expected<int> ExitCode =
-      forEachKernel(Dir, [&](StringRef File, const RecordedKernel &K) {
-        if (PrintJSON)
+      forEachKernel(ListDir, [&](StringRef File, const RecordedKernel &K) {
+        if (ListJSON)
           All.push_back(toJSON(K));
         else
-          print(File, K);
+          printRow(File, K);
       });
   if (!ExitCode)
     return ExitCode;
-  if (PrintJSON)
+  if (ListJSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
-  else if (sys::fs::is_directory(Dir))
-    printPages(Dir);
+  else if (sys::fs::is_directory(ListDir))
+    printPages(ListDir);
   return ExitCode;
 }

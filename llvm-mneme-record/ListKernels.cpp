@@ -44,9 +44,9 @@ static cl::opt<bool> StaticHash(
              "its static hash, or why it cannot be recorded. Without, only the "
              "hashes that the file contains are printed"),
     cl::sub(ListKernelsCommand), cl::cat(CommandCategory));
-static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(ListKernelsCommand),
-                               cl::cat(CommandCategory));
+static cl::opt<bool> KernelsJSON("json", cl::desc("Print JSON"),
+                                 cl::sub(ListKernelsCommand),
+                                 cl::cat(CommandCategory));
 
 /// Returns the kernels of all \p Payloads, in order.
 static std::vector<KernelHash> findCode(ArrayRef<Payload> Payloads) {
@@ -135,7 +135,7 @@ Expected<int> mneme::runListKernels(ToolArgs) {
     size_t Count = 0;
     for (const Payload &P : *Payloads)
       Count += P.Kernels.size();
-    if (!PrintJSON)
+    if (!KernelsJSON)
       textOuts() << File << ": " << formatCount(Count, "kernel") << '\n';
     std::vector<KernelHash> Code;
     if (StaticHash)
@@ -143,7 +143,7 @@ Expected<int> mneme::runListKernels(ToolArgs) {
     const KernelHash *Next = StaticHash ? Code.data() : nullptr;
     for (const Payload &P : *Payloads) {
       for (const PayloadKernel &K : P.Kernels) {
-        if (PrintJSON)
+        if (KernelsJSON)
           All.push_back(makeJSON(File, P, K, Next));
         else
           printKernel(P, K, Next);
@@ -155,7 +155,7 @@ Expected<int> mneme::runListKernels(ToolArgs) {
           return std::move(E);
     }
   }
-  if (PrintJSON)
+  if (KernelsJSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   return ExitCode;
 }

@@ -35,11 +35,11 @@ cl::SubCommand
 // Options
 //===----------------------------------------------------------------------===//
 
-static cl::opt<std::string> Source(cl::Positional, cl::Required,
-                                   cl::desc("<folder or static hash.json>"),
-                                   cl::sub(CopyCommand), cl::sub(MoveCommand),
-                                   cl::sub(ExportCommand),
-                                   cl::cat(CommandCategory));
+static cl::opt<std::string> Managed(cl::Positional, cl::Required,
+                                    cl::desc("<folder or static hash.json>"),
+                                    cl::sub(CopyCommand), cl::sub(MoveCommand),
+                                    cl::sub(ExportCommand),
+                                    cl::cat(CommandCategory));
 static cl::opt<std::string> Target(cl::Positional, cl::Required,
                                    cl::desc("<target folder>"),
                                    cl::sub(CopyCommand), cl::sub(MoveCommand),
@@ -63,11 +63,11 @@ static cl::opt<bool> DryRun("dry-run",
                             cl::desc("Print what would be removed, and "
                                      "remove nothing"),
                             cl::sub(PruneCommand), cl::cat(CommandCategory));
-static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(CopyCommand), cl::sub(MoveCommand),
-                               cl::sub(PruneCommand), cl::sub(ExportCommand),
-                               cl::sub(ImportCommand),
-                               cl::cat(CommandCategory));
+static cl::opt<bool> ManageJSON("json", cl::desc("Print JSON"),
+                                cl::sub(CopyCommand), cl::sub(MoveCommand),
+                                cl::sub(PruneCommand), cl::sub(ExportCommand),
+                                cl::sub(ImportCommand),
+                                cl::cat(CommandCategory));
 
 // Selection of recordings
 static cl::opt<std::string>
@@ -150,7 +150,7 @@ static void printJSON(const ManageStats &Stats) {
 static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
   if (!Stats)
     return Stats.takeError();
-  if (PrintJSON) {
+  if (ManageJSON) {
     printJSON(*Stats);
     return 0;
   }
@@ -167,11 +167,11 @@ static Expected<int> report(StringRef What, Expected<ManageStats> Stats) {
 }
 
 Expected<int> mneme::runCopy(ToolArgs) {
-  return report("copied", copyRecordings(Source, getFilter(), Target));
+  return report("copied", copyRecordings(Managed, getFilter(), Target));
 }
 
 Expected<int> mneme::runMove(ToolArgs) {
-  return report("moved", moveRecordings(Source, getFilter(), Target));
+  return report("moved", moveRecordings(Managed, getFilter(), Target));
 }
 
 Expected<int> mneme::runPrune(ToolArgs) {
@@ -180,7 +180,7 @@ Expected<int> mneme::runPrune(ToolArgs) {
 }
 
 Expected<int> mneme::runExport(ToolArgs) {
-  return report("exported", exportRecordings(Source, getFilter(), ExportFile));
+  return report("exported", exportRecordings(Managed, getFilter(), ExportFile));
 }
 
 Expected<int> mneme::runImport(ToolArgs) {

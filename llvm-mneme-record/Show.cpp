@@ -36,9 +36,9 @@ static cl::opt<std::string> Input(cl::Positional, cl::Required,
                                   cl::desc("<folder or static hash.json>"),
                                   cl::sub(getShowCommand()),
                                   cl::cat(CommandCategory));
-static cl::opt<bool> PrintJSON("json", cl::desc("Print JSON"),
-                               cl::sub(getShowCommand()),
-                               cl::cat(CommandCategory));
+static cl::opt<bool> ShowJSON("json", cl::desc("Print JSON"),
+                              cl::sub(getShowCommand()),
+                              cl::cat(CommandCategory));
 
 //===----------------------------------------------------------------------===//
 // Analysis
@@ -328,7 +328,7 @@ Expected<int> mneme::runShow(ToolArgs) {
   json::Array All;
   Expected<int> ExitCode =
       forEachKernel(Input, [&](StringRef File, const RecordedKernel &K) {
-        if (!PrintJSON)
+        if (!ShowJSON)
           print(K);
         json::Array Launches;
         for (const RecordedInstance &I : K.Instances) {
@@ -336,18 +336,18 @@ Expected<int> mneme::runShow(ToolArgs) {
           IsWhole &= bool(L);
           if (!L)
             printError(L.takeError());
-          else if (PrintJSON)
+          else if (ShowJSON)
             Launches.push_back(makeJSON(K, *L));
           else
             print(K, *L);
         }
-        if (PrintJSON)
+        if (ShowJSON)
           All.push_back(json::Object{{"Kernel", toJSON(K)},
                                      {"Launches", std::move(Launches)}});
       });
   if (!ExitCode)
     return ExitCode;
-  if (PrintJSON)
+  if (ShowJSON)
     jsonOuts() << formatv("{0:2}\n", json::Value(std::move(All)));
   return IsWhole ? *ExitCode : 1;
 }

@@ -38,10 +38,10 @@ static cl::opt<std::string>
                  "MNEME_SOURCE=1 in the environment"),
         cl::value_desc("file"), cl::sub(SourceCommand),
         cl::cat(CommandCategory));
-static cl::opt<std::string> Output("o", cl::desc("Output folder"),
-                                   cl::value_desc("folder"), cl::Required,
-                                   cl::sub(SourceCommand),
-                                   cl::cat(CommandCategory));
+static cl::opt<std::string> SourceOutput("o", cl::desc("Output folder"),
+                                         cl::value_desc("folder"), cl::Required,
+                                         cl::sub(SourceCommand),
+                                         cl::cat(CommandCategory));
 
 static Expected<SourceUnit> findUnit(const RecordedKernel &K,
                                      const std::string &Tools) {
@@ -83,7 +83,7 @@ Expected<int> mneme::runSource(ToolArgs Args) {
       findUnit(*K, getInstallPrefix(Args.front()) + "/bin");
   if (!Unit)
     return Unit.takeError();
-  if (Error E = Unit->save(Output))
+  if (Error E = Unit->save(SourceOutput))
     return std::move(E);
   const SourceInfo &Info = Unit->info();
   textOuts() << formatv("{0}: {1} of '{2}'\n", K->displayName(),

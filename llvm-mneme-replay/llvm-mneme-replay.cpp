@@ -34,7 +34,7 @@ cl::OptionCategory &mneme::getReplayCategory() {
   return Category;
 }
 
-static cl::OptionCategory &Cat = getReplayCategory();
+static cl::OptionCategory &Category = getReplayCategory();
 static cl::OptionCategory &CompilationCat =
     getCategory(OptionGroup::Compilation);
 static cl::OptionCategory &DeviceCat = getCategory(OptionGroup::Device);
@@ -48,7 +48,7 @@ static ReplayFlags CommonFlags;
 /// Returns the categories of the tool's options.
 static std::vector<const cl::OptionCategory *> getToolCategories() {
   std::vector<const cl::OptionCategory *> All = getCategories();
-  All.push_back(&Cat);
+  All.push_back(&Category);
   return All;
 }
 
@@ -71,25 +71,25 @@ static cl::list<std::string>
                cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
                cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
                cl::sub(getListPassesCommand()), cl::sub(getReduceCommand()),
-               cl::sub(getServeCommand()), cl::cat(Cat));
+               cl::sub(getServeCommand()), cl::cat(Category));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
         "Kernel's JSON file, or a folder that holds one (also positional)"),
-    cl::value_desc("path"), OfAll, cl::cat(Cat));
+    cl::value_desc("path"), OfAll, cl::cat(Category));
 static cl::opt<std::string>
     RecordId("record-id",
              cl::desc("Dynamic hash of the launch to replay; optional if "
                       "there is only one. serve takes several, separated by "
                       "commas, or all"),
-             cl::value_desc("id"), OfAll, cl::cat(Cat));
+             cl::value_desc("id"), OfAll, cl::cat(Category));
 static cl::alias RecordIdShort("rid", cl::desc("Alias for --record-id"),
-                               cl::aliasopt(RecordId), cl::cat(Cat));
+                               cl::aliasopt(RecordId), cl::cat(Category));
 static cl::opt<std::string>
     Config("config",
            cl::desc("Replay the configuration in a file, as llvm-mneme-tune "
                     "writes it; command-line options take precedence"),
-           cl::value_desc("file"), OfAll, cl::cat(Cat));
+           cl::value_desc("file"), OfAll, cl::cat(Category));
 
 //===----------------------------------------------------------------------===//
 // Compilation
@@ -163,20 +163,20 @@ static cl::opt<double>
             cl::desc("Limit for reading the IR, for each step of the "
                      "compilation and for each launch; 0 for none (default "
                      "300)"),
-            cl::value_desc("seconds"), cl::init(300), OfAll, cl::cat(Cat));
+            cl::value_desc("seconds"), cl::init(300), OfAll, cl::cat(Category));
 static cl::opt<double>
     LaunchTimeout("launch-timeout",
                   cl::desc("Limit for each launch; default: --timeout"),
-                  cl::value_desc("seconds"), OfAll, cl::cat(Cat));
+                  cl::value_desc("seconds"), OfAll, cl::cat(Category));
 static cl::opt<bool> NoExecute("no-execute",
                                cl::desc("Compile for the GPU only"),
                                cl::sub(cl::SubCommand::getTopLevel()),
                                cl::sub(getBisectCommand()),
-                               cl::sub(getGuardCommand()), cl::cat(Cat));
+                               cl::sub(getGuardCommand()), cl::cat(Category));
 static cl::opt<bool>
     NoIsolation("no-isolation",
                 cl::desc("Compile and run in this process, for debuggers"),
-                OfAll, cl::cat(Cat));
+                OfAll, cl::cat(Category));
 static cl::opt<bool>
     ListDevices("list-devices",
                 cl::desc("Print the devices of this machine and exit"),

@@ -71,11 +71,11 @@ static cl::list<std::string>
 //===----------------------------------------------------------------------===//
 
 static cl::opt<std::string>
-    Preset("preset",
-           cl::desc("Built-in search space (--list-presets), which other "
-                    "options modify. Default: standard, unless another "
-                    "option defines the space"),
-           cl::value_desc("name"), cl::cat(SpaceCat));
+    PresetName("preset",
+               cl::desc("Built-in search space (--list-presets), which other "
+                        "options modify. Default: standard, unless another "
+                        "option defines the space"),
+               cl::value_desc("name"), cl::cat(SpaceCat));
 static cl::opt<std::string>
     StudyFile("study",
               cl::desc("File with the search space, in the dialect "
@@ -403,7 +403,7 @@ static Error readPositional(TuneOptions &O) {
 }
 
 static void readSpace(TuneOptions &O) {
-  O.Preset = Preset;
+  O.Preset = PresetName;
   O.StudyFile = StudyFile;
   for (const SpaceFlag &Flag : getSpaceFlags())
     for (const std::string &Text : *Flag.Values)

@@ -11,7 +11,9 @@ endfunction()
 
 macro(add_mneme_tool name)
   add_llvm_executable(${name} ${ARGN})
-  set_target_properties(${name} PROPERTIES FOLDER "Mneme/Tools")
+  set_target_properties(${name} PROPERTIES
+    FOLDER "Mneme/Tools"
+    UNITY_BUILD ${MNEME_UNITY_BUILD})
   if(MNEME_STANDALONE_BUILD AND LLVM_LINK_LLVM_DYLIB)
     # LLVM's function knows only of libraries that are installed beside the tool.
     set_property(TARGET ${name} APPEND PROPERTY INSTALL_RPATH ${LLVM_LIBRARY_DIR})

@@ -37,7 +37,7 @@ static constexpr size_t MaxElements = 24;
 
 /// Limit of combinations to try if the pipeline contains passes with different
 /// parameters.
-static constexpr unsigned MaxTries = 32;
+static constexpr unsigned MaxCombinations = 32;
 
 /// Time limit of one run of opt or llc.
 static constexpr double ProgramSeconds = 60;
@@ -553,7 +553,7 @@ Expected<std::vector<std::string>> PlainSearch::run() {
   }
   // Count through all combinations.
   std::vector<size_t> Digits(Choices.size());
-  for (unsigned Try = 0; Try != MaxTries; ++Try) {
+  for (unsigned Try = 0; Try != MaxCombinations; ++Try) {
     std::vector<Element> Elements;
     for (auto [C, D] : zip_equal(Choices, Digits))
       Elements.push_back(C[D]);

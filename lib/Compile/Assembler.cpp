@@ -28,7 +28,7 @@
 using namespace llvm;
 using namespace llvm::mneme;
 
-static Expected<std::string> findProgram(StringRef Name, StringRef CudaPath) {
+static Expected<std::string> findInToolkit(StringRef Name, StringRef CudaPath) {
   auto In = [&](StringRef Root) -> std::optional<std::string> {
     SmallString<128> Path(Root);
     sys::path::append(Path, "bin", Name);
@@ -59,11 +59,11 @@ static Expected<std::string> findProgram(StringRef Name, StringRef CudaPath) {
 }
 
 Expected<std::string> mneme::findPtxas(StringRef CudaPath) {
-  return findProgram("ptxas", CudaPath);
+  return findInToolkit("ptxas", CudaPath);
 }
 
 Expected<std::string> mneme::findNvdisasm(StringRef CudaPath) {
-  return findProgram("nvdisasm", CudaPath);
+  return findInToolkit("nvdisasm", CudaPath);
 }
 
 /// Returns the options that clang's driver passes to ptxas, followed by the

@@ -19,7 +19,7 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::support::endian;
 
-static Error damaged(const Twine &What) {
+static Error damagedImage(const Twine &What) {
   return createStringError("damaged GPU image: " + What);
 }
 
@@ -87,14 +87,14 @@ Expected<Cubin> Cubin::create(StringRef Image) {
   C.SM = getSMNumber(*File);
   auto Headers = File->sections();
   if (!Headers)
-    return damaged(toString(Headers.takeError()));
+    return damagedImage(toString(Headers.takeError()));
   for (const Elf::Elf_Shdr &Header : *Headers) {
     Expected<StringRef> Name = File->getSectionName(Header);
     if (!Name)
-      return damaged(toString(Name.takeError()));
+      return damagedImage(toString(Name.takeError()));
     Expected<StringRef> Bytes = getContents(*File, Header);
     if (!Bytes)
-      return damaged(toString(Bytes.takeError()));
+      return damagedImage(toString(Bytes.takeError()));
     C.Sections.push_back({*Name, *Bytes, {}});
   }
   Error E = forEachSymbol(
@@ -105,7 +105,7 @@ Expected<Cubin> Cubin::create(StringRef Image) {
                              S.getBinding() == ELF::STB_LOCAL});
       });
   if (E)
-    return damaged(toString(std::move(E)));
+    return damagedImage(toString(std::move(E)));
   for (const Elf::Elf_Shdr &Header : *Headers)
     if (Error E = C.readRelocations(*File, Header))
       return std::move(E);
@@ -116,7 +116,7 @@ Error Cubin::readRelocations(const Elf &File, const Elf::Elf_Shdr &Header) {
   if (Header.sh_type != ELF::SHT_RELA && Header.sh_type != ELF::SHT_REL)
     return Error::success();
   if (Header.sh_info >= Sections.size())
-    return damaged("relocations of no section");
+    return damagedImage("relocations of no section");
   auto &Out = Sections[Header.sh_info].Relocations;
   auto Add = [&](const auto &R, int64_t Addend) {
     Out[R.r_offset] = {R.getType(false), R.getSymbol(false), Addend};
@@ -124,14 +124,14 @@ Error Cubin::readRelocations(const Elf &File, const Elf::Elf_Shdr &Header) {
   if (Header.sh_type == ELF::SHT_RELA) {
     auto Relas = File.relas(Header);
     if (!Relas)
-      return damaged(toString(Relas.takeError()));
+      return damagedImage(toString(Relas.takeError()));
     for (const Elf::Elf_Rela &R : *Relas)
       Add(R, R.r_addend);
     return Error::success();
   }
   auto Rels = File.rels(Header);
   if (!Rels)
-    return damaged(toString(Rels.takeError()));
+    return damagedImage(toString(Rels.takeError()));
   for (const Elf::Elf_Rel &R : *Rels)
     Add(R, 0);
   return Error::success();

@@ -33,7 +33,7 @@ static constexpr unsigned ProbeLaunches = 3;
 static constexpr unsigned MaxConfirming = 5;
 static constexpr double ConfirmingShare = 0.25;
 /// Time after which no more than EnvelopeRule::MinReplays launches are made.
-static constexpr double MaxSeconds = 20;
+static constexpr double MaxEnvelopeSeconds = 20;
 /// Limit of the outcomes that are kept.
 static constexpr uint64_t MaxOutcomeBytes = uint64_t(1) << 30;
 /// Counters are looked for in parts of at most this size.
@@ -528,7 +528,8 @@ Expected<bool> EnvelopeMeter::noteOutcome(const ComparePlan &Rules) {
 /// Returns the wanted number of launches, or fewer of long or large ones.
 unsigned EnvelopeMeter::chooseReplays() const {
   unsigned Wanted = Plan.options().Envelope.replays();
-  double InTime = LaunchSeconds > 0 ? MaxSeconds / LaunchSeconds : Wanted;
+  double InTime =
+      LaunchSeconds > 0 ? MaxEnvelopeSeconds / LaunchSeconds : Wanted;
   uint64_t PerLaunch = NumLaunches ? OutcomeBytes / NumLaunches : 0;
   double InMemory = PerLaunch ? double(MaxOutcomeBytes) / PerLaunch : Wanted;
   double Most = std::max<double>(EnvelopeRule::MinReplays,

@@ -31,7 +31,7 @@ using namespace llvm::mneme;
 
 /// Returns "b.h:3:5 @ a.cu:12:7" for an instruction of a function in b.h that
 /// was inlined.
-static std::string describe(const DILocation *L) {
+static std::string formatLocation(const DILocation *L) {
   std::string Text;
   raw_string_ostream OS(Text);
   ListSeparator At(" @ ");
@@ -48,7 +48,7 @@ std::vector<NumberedInstruction> mneme::listInstructions(Module &M) {
     NumberedInstruction N;
     N.Function = I.getFunction()->getName().str();
     if (const DILocation *L = I.getDebugLoc().get(); L && L->getLine())
-      N.Source = describe(L);
+      N.Source = formatLocation(L);
     I.dropUnknownNonDebugMetadata();
     I.setDebugLoc(DebugLoc());
     Slots.incorporateFunction(*I.getFunction());

@@ -35,10 +35,10 @@ using namespace llvm::mneme;
 /// Attempts to draw an input. Each one is more timid than the one before.
 static constexpr unsigned Attempts = 3;
 /// No further input is drawn after this time.
-static constexpr double MaxSeconds = 20;
+static constexpr double MaxPerturbSeconds = 20;
 /// Limit of a launch with drawn inputs, as a multiple of the recorded launch,
 /// but at least this many seconds.
-static constexpr double SlowerThan = 20, MinSeconds = 1;
+static constexpr double MaxSlowdown = 20, MinLimit = 1;
 
 /// On a GPU, a second launch is in another order, too.
 static constexpr HostSchedule OtherOrder = {HostSchedule::Shuffled, 1};
@@ -233,7 +233,7 @@ Expected<std::string> Perturber::launch(const Memory &From,
   LaunchConfig Config = Plan.launch();
   Config.Schedule = Order;
   if (LaunchSeconds > 0) {
-    double Limit = std::max(MinSeconds, SlowerThan * LaunchSeconds);
+    double Limit = std::max(MinLimit, MaxSlowdown * LaunchSeconds);
     Config.TimeoutSeconds = Config.TimeoutSeconds > 0
                                 ? std::min(Limit, Config.TimeoutSeconds)
                                 : Limit;
@@ -317,7 +317,7 @@ Expected<Outcome> Perturber::tryInput(
   Memory GoodBefore, GoodAfter;
   std::vector<std::string> GoodArgs;
   for (unsigned Attempt = 0; Attempt != Attempts; ++Attempt) {
-    if (secondsSince(Begin) > MaxSeconds) {
+    if (secondsSince(Begin) > MaxPerturbSeconds) {
       Best.Why = "no time was left";
       break;
     }

@@ -41,9 +41,6 @@ static constexpr double SetupSeconds = 300;
 /// Compile times of kernels with more bitcode may be proportionally longer.
 static constexpr double UsualBytes = 256 << 10;
 
-/// A child that has been without a processor for less time is not given more.
-static constexpr double StarvedSeconds = 0.1;
-
 /// Seconds until a child must have exited after its last message or after it
 /// was killed: a driver may wait for a kernel that never ends.
 static constexpr double ExitSeconds = 2;
@@ -246,7 +243,7 @@ WorkerMonitor::End WorkerMonitor::wait() {
         },
         [](const ErrorInfoBase &) {});
     double More = Result == End::TimedOut ? Starved.take() : 0;
-    if (More < StarvedSeconds)
+    if (More == 0)
       return Result;
     Until = Deadline::after(More);
   }
@@ -268,9 +265,10 @@ static ReplayResult makeDeadResult(const ReplayPlan &Plan,
 }
 
 /// Sets \p Last to the stage in which the process ended.
-static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
-                                         ReplayBody Body, ReplayStage &Last,
-                                         ArrayRef<int> Kept = {}) {
+static Expected<ReplayResult> runReplayInChild(const ReplayPlan &Plan,
+                                               ReplayBody Body,
+                                               ReplayStage &Last,
+                                               ArrayRef<int> Kept = {}) {
   double Start = epochSeconds();
   Expected<Pipe> Messages = Pipe::create();
   if (!Messages)
@@ -327,12 +325,12 @@ static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
   return std::move(R);
 }
 
-static Expected<ReplayResult> runInChild(const ReplayPlan &Plan,
-                                         ReplayStage &Last) {
+static Expected<ReplayResult> runReplayInChild(const ReplayPlan &Plan,
+                                               ReplayStage &Last) {
   auto Body = [&](function_ref<void(ReplayStage)> Report) {
     return runReplay(Plan, Report);
   };
-  return runInChild(Plan, Body, Last);
+  return runReplayInChild(Plan, Body, Last);
 }
 
 /// Replays without the baseline whose compilation killed the process.
@@ -345,7 +343,7 @@ static Expected<ReplayResult> runAlone(const ReplayPlan &Plan,
   if (!Alone)
     return Alone.takeError();
   ReplayStage Last;
-  Expected<ReplayResult> R = runInChild(**Alone, Last);
+  Expected<ReplayResult> R = runReplayInChild(**Alone, Last);
   if (!R)
     return R;
   R->Compared.emplace();
@@ -366,7 +364,7 @@ static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
       Plan.vary(std::move(Options));
   if (!Unpoisoned)
     return Unpoisoned.takeError();
-  Expected<ReplayResult> R = runInChild(**Unpoisoned, Last);
+  Expected<ReplayResult> R = runReplayInChild(**Unpoisoned, Last);
   if (R) {
     R->Power.PoisonedBytes = 0;
     R->Power.NoPoison = R->Power.NoEnvelope = Why.str();
@@ -376,7 +374,7 @@ static Expected<ReplayResult> runUnpoisoned(const ReplayPlan &Plan,
 
 Expected<ReplayResult> mneme::runIsolatedReplay(const ReplayPlan &Plan) {
   ReplayStage Last = ReplayStage::Open;
-  Expected<ReplayResult> R = runInChild(Plan, Last);
+  Expected<ReplayResult> R = runReplayInChild(Plan, Last);
   bool IsOfRecorded =
       Last == ReplayStage::Poison || Last == ReplayStage::Envelope;
   if (IsOfRecorded && (!R || R->failed()))
@@ -452,7 +450,7 @@ mneme::prepareIsolated(const ReplayPlan &Plan, StringRef Device,
   };
   ReplayStage Last = ReplayStage::Open;
   Expected<ReplayResult> R =
-      runInChild(**There, Body, Last, ::fileno(File.get()));
+      runReplayInChild(**There, Body, Last, ::fileno(File.get()));
   if (R && !R->failed()) {
     Power = R->Power;
     std::unique_ptr<ReplayPlan> Prepared = Plan.withPoison(std::move(Mask));
@@ -480,7 +478,7 @@ mneme::prepareIsolated(const ReplayPlan &Plan, StringRef Device,
 Expected<ReplayResult> mneme::runIsolated(const ReplayPlan &Plan,
                                           ReplayBody Body, ArrayRef<int> Kept) {
   ReplayStage Last = ReplayStage::Open;
-  return runInChild(Plan, Body, Last, Kept);
+  return runReplayInChild(Plan, Body, Last, Kept);
 }
 
 Expected<ReplayResult> mneme::replayScheduled(const ReplayPlan &Plan,

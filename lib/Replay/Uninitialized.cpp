@@ -21,7 +21,7 @@ using namespace llvm::mneme;
 
 /// As floating-point numbers 0 and about 0.75: neither NaN nor so small that a
 /// sum would absorb it.
-static constexpr uint8_t Fills[] = {0x00, 0x3f};
+static constexpr uint8_t FillBytes[] = {0x00, 0x3f};
 
 /// A different loop bound may make a kernel run forever. Limit a launch to this
 /// multiple of the replay's launch time, but to no less than this many seconds.
@@ -67,10 +67,10 @@ static std::optional<ReplayResult> replayFilled(const ReplayPlan &Plan,
 void mneme::checkInitialization(const ReplayPlan &Plan, ReplayResult &Result) {
   if (Plan.options().Fill)
     return;
-  std::optional<ReplayResult> One = replayFilled(Plan, Result, Fills[0]);
+  std::optional<ReplayResult> One = replayFilled(Plan, Result, FillBytes[0]);
   if (!One)
     return;
-  std::optional<ReplayResult> Other = replayFilled(Plan, Result, Fills[1]);
+  std::optional<ReplayResult> Other = replayFilled(Plan, Result, FillBytes[1]);
   if (!Other || One->Buffers.size() != Other->Buffers.size())
     return;
   // A buffer that matches has no digest.
@@ -82,6 +82,6 @@ void mneme::checkInitialization(const ReplayPlan &Plan, ReplayResult &Result) {
     Result.Error += formatv("; the recorded kernel reads local or shared "
                             "memory that it has not written: filled with "
                             "0x{0:x-2} and with 0x{1:x-2}, the results differ",
-                            Fills[0], Fills[1])
+                            FillBytes[0], FillBytes[1])
                         .str();
 }

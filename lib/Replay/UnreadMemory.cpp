@@ -39,7 +39,7 @@ static constexpr unsigned MixedDraws = 24;
 /// Constants of a version that are tried. More of them are chosen at random.
 static constexpr size_t MaxConstants = 192;
 /// No further launch begins after this time.
-static constexpr double MaxSeconds = 10;
+static constexpr double MaxDrawSeconds = 10;
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -284,7 +284,8 @@ Expected<bool> UnreadTest::isRight() {
 Error UnreadTest::run(DeviceKernel &Kernel, ReplayResult &R) {
   R.V = Verdict::Match;
   auto Begin = std::chrono::steady_clock::now();
-  for (; Number != NumUniform + MixedDraws && secondsSince(Begin) < MaxSeconds;
+  for (; Number != NumUniform + MixedDraws &&
+         secondsSince(Begin) < MaxDrawSeconds;
        ++Number) {
     // Memory whose accesses are not traced, for example by assembly.
     bool IsFirst = Number == 0 || Number == NumUniform;

@@ -29,7 +29,7 @@ static constexpr unsigned NumRandomTrials = 10;
 static constexpr unsigned NumCandidates = 24; ///< Valid and unseen.
 /// Maximum number of draws to find them; fewer candidates have to do then.
 static constexpr unsigned MaxDraws = 20 * NumCandidates;
-static constexpr double GoodShare = 0.1;
+static constexpr double BestShare = 0.1;
 static constexpr size_t MaxGood = 25;
 static constexpr double PriorWeight = 1;
 /// Densities are not cached for dimensions with more values.
@@ -311,8 +311,8 @@ Expected<std::vector<Point>> TPESampler::ask(unsigned N) {
   History.thin();
   std::vector<size_t> Ranked = History.ranked();
   if (History.Done.size() >= NumRandomTrials && !Ranked.empty()) {
-    size_t NumGood = std::min<size_t>(
-        std::ceil(GoodShare * History.Done.size()), MaxGood);
+    size_t NumGood =
+        std::min<size_t>(std::ceil(BestShare * History.Done.size()), MaxGood);
     Ranked.resize(std::min(Ranked.size(), NumGood));
     // Order by trial number: later trials weigh more.
     llvm::sort(Ranked);

@@ -318,8 +318,6 @@ Value *host::fromBits64(IRBuilderBase &B, Value *Bits, Type *Ty) {
 // Memory
 //===----------------------------------------------------------------------===//
 
-static constexpr unsigned SharedAS = 3;
-
 /// \returns the variable, allocation or call that a pointer is based on. Casts
 /// between address spaces may hide which space it is in.
 static const Value *findObject(const Value *Ptr) {

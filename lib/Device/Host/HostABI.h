@@ -36,6 +36,9 @@ class Module;
 namespace mneme {
 namespace host {
 
+/// The address space of shared memory, on NVPTX and AMDGPU.
+inline constexpr unsigned SharedAS = 3;
+
 //===----------------------------------------------------------------------===//
 // Layouts
 //===----------------------------------------------------------------------===//

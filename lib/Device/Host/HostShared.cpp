@@ -28,8 +28,6 @@ using namespace llvm;
 using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
-static constexpr unsigned SharedAS = 3;
-
 /// Inserts a sync before every volatile access that may be to shared memory.
 /// Such an exchange is meaningful only between lanes at the same access.
 static void convergeVolatile(Function &F) {
