@@ -22,6 +22,7 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
@@ -41,6 +42,10 @@ static constexpr unsigned MaxTries = 32;
 
 /// Time limit of one run of opt or llc.
 static constexpr double ProgramSeconds = 60;
+
+/// Options of opt and llc that run only passes that cannot be skipped.
+static constexpr StringLiteral NoPasses[] = {"-opt-bisect-limit=0",
+                                             "-opt-bisect-verbose=0"};
 
 //===----------------------------------------------------------------------===//
 // Pipelines as text
@@ -167,8 +172,7 @@ Error mneme::writeReadableIR(const ReplayPlan &Plan, const Module &M,
   return writeFileAtomically(Path, Text);
 }
 
-/// Writes the IR before the pipeline.
-static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
+Error mneme::writePlainInput(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   FunctionAnalysisManager NotUsed;
@@ -196,8 +200,9 @@ public:
   /// Returns opt's options for a plan of the smallest configuration. The error
   /// is the reason why there is no command.
   Expected<std::vector<std::string>> run();
-  /// Returns opt's options for the plan's whole pipeline.
-  Expected<std::vector<std::string>> runPipeline();
+  /// Returns opt's options for the plan's whole pipeline, which Mneme's
+  /// compiler runs on the IR in \p Named.
+  Expected<std::vector<std::string>> runPipeline(StringRef Named);
   /// For a plan of the smallest configuration whose pipeline another opt runs.
   Expected<std::vector<std::string>> runExternal();
   /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
@@ -206,6 +211,10 @@ public:
   /// Returns the command, with " | llc ..." if llc compiles opt's output.
   /// \param Name  name of the input in the command; empty: its path.
   std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
+  /// The program and options of opt, and of the llc that makes the plan's code
+  /// of opt's output.
+  std::vector<std::string> printOpt(ArrayRef<std::string> Words) const;
+  Expected<std::vector<std::string>> findLlc() const;
   /// Returns the IR of a configuration as readComparableIR() does.
   Expected<std::string> emitWanted(ReplayOptions Options) const;
 
@@ -459,10 +468,10 @@ Error PlainSearch::findOpt() {
   return Error::success();
 }
 
-Expected<std::vector<std::string>> PlainSearch::runPipeline() {
+Expected<std::vector<std::string>> PlainSearch::runPipeline(StringRef Named) {
   if (Error E = findOpt())
     return std::move(E);
-  NamedIR = Input;
+  NamedIR = Named.str();
   if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
     return std::move(E);
   Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
@@ -472,6 +481,8 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   for (const std::string &Passes :
        {Plan.compiler().pipeline().str(), *Expanded}) {
     std::vector<std::string> Words = makeWords(Passes);
+    if (Plan.options().RunPasses == "none")
+      append_range(Words, NoPasses);
     Expected<bool> Same = writes(Words, WantedIR);
     if (!Same)
       return Same.takeError();
@@ -578,10 +589,69 @@ Expected<std::vector<std::string>> PlainSearch::run() {
   return findInWhole();
 }
 
-std::string PlainSearch::print(ArrayRef<std::string> Words,
-                               StringRef Name) const {
+std::vector<std::string>
+PlainSearch::printOpt(ArrayRef<std::string> Words) const {
   std::vector<std::string> Line{Opt.Name};
   append_range(Line, Words);
+  return Line;
+}
+
+/// Comments have the names of basic blocks, which differ.
+static std::string stripComments(StringRef Assembly, StringRef Comment) {
+  std::string Text;
+  for (StringRef Line : split(Assembly, '\n'))
+    if (StringRef Code = Line.split(Comment).first.rtrim(); !Code.empty())
+      Text += (Code + "\n").str();
+  return Text;
+}
+
+/// Compares assembly, which is what the plan's settings of passes of the code
+/// generator change.
+Expected<std::vector<std::string>> PlainSearch::findLlc() const {
+  std::string Assembly = Work.pathOf("wanted.s"), Output = Work.pathOf("llc.s"),
+              Log;
+  Expected<std::string> Wanted = emitCode(Plan, Plan.options(), NamedIR,
+                                          /*Assembly=*/true, Assembly);
+  if (!Wanted)
+    return Wanted.takeError();
+  Tool Llc;
+  ToolTarget Target = Plan.compiler().toolTarget();
+  if (const std::string &Program = Plan.options().LlcTool; !Program.empty()) {
+    Expected<ToolInfo> Info = identifyTool(Program);
+    if (!Info)
+      return Info.takeError();
+    Target = adaptTarget(*Info, std::move(Target));
+    Llc = {Info->Path, Program};
+  } else if (Error E = findTool("llc").moveInto(Llc)) {
+    return std::move(E);
+  }
+  std::vector<std::string> Words{Llc.Path};
+  append_range(Words, makeLlcOptions(Target, Plan.isNVPTX()));
+  for (const LLVMOption &O : Target.LLVMOptions)
+    Words.push_back(toString(O));
+  if (Plan.options().RunPasses == "none")
+    append_range(Words, NoPasses);
+  std::vector<StringRef> Args(Words.begin(), Words.end());
+  std::string IR = Work.pathOf("opt.ll");
+  Args.insert(Args.end(), {IR, "-o", Output});
+  Expected<std::optional<int>> Code = askProgram(Args, Log, ProgramSeconds);
+  if (!Code)
+    return Code.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Output);
+  if (!Text)
+    consumeError(Text.takeError());
+  StringRef Comment = Plan.isNVPTX() ? "//" : ";";
+  if (*Code != 0 || !Text ||
+      stripComments((*Text)->getBuffer(), Comment) !=
+          stripComments(*Wanted, Comment))
+    return createStringError(Llc.Name + " writes different code");
+  Words.front() = Llc.Name;
+  return Words;
+}
+
+std::string PlainSearch::print(ArrayRef<std::string> Words,
+                               StringRef Name) const {
+  std::vector<std::string> Line = printOpt(Words);
   Line.push_back(Name.empty() ? Input : Name.str());
   std::string Text = quoteCommand(Line);
   if (External)
@@ -633,7 +703,7 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   static constexpr StringLiteral InputName = "input.ll";
   std::string Input = Folder.empty() ? Work->pathOf(InputName)
                                      : pathIn(Folder, InputName);
-  if (Error E = writeInput(**Smallest, Input))
+  if (Error E = writePlainInput(**Smallest, Input))
     return E;
   PlainSearch Search(**Smallest, Input, *Work);
   Expected<std::vector<std::string>> Words =
@@ -671,10 +741,46 @@ Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
   if (!Work)
     return Work.takeError();
   PlainSearch Search(Plan, Input, *Work);
-  Expected<std::vector<std::string>> Words = Search.runPipeline();
+  Expected<std::vector<std::string>> Words = Search.runPipeline(Input);
   if (!Words)
     return Words.takeError();
   return Search.print(*Words, Name);
+}
+
+Expected<std::string> mneme::findPlainTool(StringRef Name) {
+  Expected<Tool> Found = findTool(Name);
+  if (!Found)
+    return Found.takeError();
+  return std::move(Found->Name);
+}
+
+Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
+                                           StringRef Input, StringRef Output) {
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  std::string Named = Work->pathOf("named.bc");
+  if (Error E = writeNamedIR(Plan, Named))
+    return std::move(E);
+  PlainSearch Search(Plan, Input, *Work);
+  const ReplayOptions &O = Plan.options();
+  // Only a smallest configuration is searched for its executions.
+  bool IsWhole = !O.SkipPasses && (!O.RunPasses || O.RunPasses == "none");
+  Expected<std::vector<std::string>> Words = IsWhole ? Search.runPipeline(Named)
+                                             : O.OptTool.empty()
+                                                 ? Search.run()
+                                                 : Search.runExternal();
+  if (!Words)
+    return Words.takeError();
+  PlainSteps Steps;
+  Steps.Opt = Search.printOpt(*Words);
+  if (std::error_code EC = sys::fs::copy_file(Work->pathOf("opt.ll"), Output))
+    return createStringError(EC, "cannot write '" + Output + "'");
+  if (Expected<std::vector<std::string>> Llc = Search.findLlc())
+    Steps.Llc = std::move(*Llc);
+  else
+    Steps.NoLlc = toString(Llc.takeError());
+  return Steps;
 }
 
 PlainCommand mneme::makePlainCommand(const ReplayPlan &Plan,

@@ -7,7 +7,7 @@
 //===----------------------------------------------------------------------===//
 ///
 /// \file
-/// A command of LLVM's opt for a pipeline of Mneme's compiler.
+/// Commands of LLVM's opt and llc for what Mneme's compiler does.
 ///
 //===----------------------------------------------------------------------===//
 
@@ -25,6 +25,29 @@ namespace mneme {
 /// \param Name   of that file in the command.
 Expected<std::string> makeOptCommand(const ReplayPlan &Plan, StringRef Input,
                                      StringRef Name);
+
+/// The commands of LLVM's own programs for a compilation, as program and
+/// options without files.
+struct PlainSteps {
+  std::vector<std::string> Opt, Llc;
+  std::string NoLlc; ///< Why Llc is empty.
+};
+
+/// Writes the IR before the pipeline of \p Plan, with names, as its opt reads
+/// it.
+Error writePlainInput(const ReplayPlan &Plan, StringRef Path);
+
+/// Returns the commands for \p Plan. Runs both programs: fails unless opt
+/// writes the IR that Mneme's compiler makes; Llc is empty if llc writes other
+/// assembly.
+/// \param Input   file of writePlainInput().
+/// \param Output  receives opt's output.
+Expected<PlainSteps> makePlainSteps(const ReplayPlan &Plan, StringRef Input,
+                                    StringRef Output);
+
+/// Returns the name of a program of Mneme's own LLVM for commands, or its path
+/// if it is not in PATH.
+Expected<std::string> findPlainTool(StringRef Name);
 
 /// Writes \p M as text that the plan's opt can read, which may be of an older
 /// LLVM.
