@@ -172,13 +172,25 @@ Error mneme::writeReadableIR(const ReplayPlan &Plan, const Module &M,
   return writeFileAtomically(Path, Text);
 }
 
+static void nameValues(Module &M) {
+  FunctionAnalysisManager NotUsed;
+  for (Function &F : M)
+    InstructionNamerPass().run(F, NotUsed);
+}
+
+Error mneme::writeNamedText(const ReplayPlan &Plan, StringRef Path) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  nameValues(*M);
+  return writeReadableIR(Plan, *M, Path);
+}
+
 Error mneme::writePlainInput(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
-  FunctionAnalysisManager NotUsed;
-  for (Function &F : *M)
-    InstructionNamerPass().run(F, NotUsed);
+  nameValues(*M);
   Plan.compiler().preprocess(*M);
+  M->setModuleIdentifier("kernel.ll"); // no path of this machine
   return writeReadableIR(Plan, *M, Path);
 }
 
@@ -610,7 +622,9 @@ static std::string stripComments(StringRef Assembly, StringRef Comment) {
 Expected<std::vector<std::string>> PlainSearch::findLlc() const {
   std::string Assembly = Work.pathOf("wanted.s"), Output = Work.pathOf("llc.s"),
               Log;
-  Expected<std::string> Wanted = emitCode(Plan, Plan.options(), NamedIR,
+  ReplayOptions Options = Plan.options();
+  Options.IRFile = NamedIR;
+  Expected<std::string> Wanted = emitCode(Plan, std::move(Options), NamedIR,
                                           /*Assembly=*/true, Assembly);
   if (!Wanted)
     return Wanted.takeError();
@@ -759,8 +773,8 @@ Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
   Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
   if (!Work)
     return Work.takeError();
-  std::string Named = Work->pathOf("named.bc");
-  if (Error E = writeNamedIR(Plan, Named))
+  std::string Named = Work->pathOf("named.ll");
+  if (Error E = writeNamedText(Plan, Named))
     return std::move(E);
   PlainSearch Search(Plan, Input, *Work);
   const ReplayOptions &O = Plan.options();

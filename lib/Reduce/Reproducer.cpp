@@ -54,6 +54,7 @@ struct Side {
   std::string Input;                 ///< Name of the IR before the pipeline.
   std::vector<std::string> Commands; ///< From Input to the image.
   std::string NoCommands;            ///< Why they are not complete.
+  ReplayResult Result;
 };
 
 class ReproducerWriter {
@@ -69,6 +70,7 @@ private:
   const DifferentialResult &D;
   const ReproducerOptions &O;
   std::unique_ptr<ReplayPlan> Expecting;
+  PrivateFolder Work;
   Side Sides[2];
   WrittenReproducer Out;
   std::string BuildGPU, ImageSuffix, Llc;
@@ -154,30 +156,38 @@ Error ReproducerWriter::check() const {
 // Code
 //===----------------------------------------------------------------------===//
 
-static ReplayOptions compileOptions(ReplayOptions Options) {
-  Options.Verify = Options.Poison = false;
+/// One launch suffices. The programs have neither poison nor an envelope.
+static ReplayOptions makeOptions(ReplayOptions Options, StringRef IR) {
+  Options.IRFile = IR.str();
+  Options.Verify = Options.Execute = true;
+  Options.Poison = Options.Adaptive = false;
   Options.Envelope.Replays = 0;
+  Options.Iterations = 1;
+  Options.Warmup = 0;
   Options.Compared = Baseline::None;
+  Options.App.clear();
+  Options.CompareWithApp.clear();
   Options.OutputIR.clear();
   Options.OutputAsm.clear();
   Options.OutputObject.clear();
-  Options.CompareWithApp.clear();
   Options.Instruments = InstrumentOptions();
   return Options;
 }
 
+/// The plans of the sides compile the kernel's text, as the programs do.
 Error ReproducerWriter::makeSides(const ReplayOptions &Good) {
+  if (Error E = PrivateFolder::createTemporary().moveInto(Work))
+    return E;
+  std::string Text = Work.pathOf("kernel.ll");
+  if (Error E = writeNamedText(Bad, Text))
+    return E;
   Sides[0].Name = "good";
   Sides[1].Name = "bad";
-  for (auto [S, Options] :
-       zip_equal(Sides, std::initializer_list<const ReplayOptions *>{
-                            &Good, &Bad.options()})) {
-    ReplayOptions Own = compileOptions(*Options);
-    Own.IRFile = Bad.options().IRFile;
-    if (Error E = Bad.vary(std::move(Own)).moveInto(S.Plan))
-      return E;
-  }
-  return Error::success();
+  if (Error E =
+          Expecting->vary(makeOptions(Good, Text)).moveInto(Sides[0].Plan))
+    return E;
+  return Expecting->vary(makeOptions(Bad.options(), Text))
+      .moveInto(Sides[1].Plan);
 }
 
 /// The input of both sides is the same file, unless their settings change the
@@ -245,7 +255,8 @@ void ReproducerWriter::addMachineSteps(Side &S, const PlainSteps &Steps) const {
       makeCommand(Ptxas, {Name + ".ptx", "-o", Name + ImageSuffix}));
 }
 
-/// Writes the side's IR and, if wanted, its assembly and image.
+/// Writes the side's IR and, if wanted, its assembly and image. Replays it once
+/// more, as the comparison before did not compile the text.
 Error ReproducerWriter::compileSide(Side &S, bool WithImage) {
   std::string Name = S.Name.str(), IR = path(Name + ".ll");
   ReplayOptions Options = S.Plan->options();
@@ -254,16 +265,16 @@ Error ReproducerWriter::compileSide(Side &S, bool WithImage) {
     Options.OutputAsm = path(Name + (isHip() ? ".s" : ".ptx"));
     Options.OutputObject = path(Name + ImageSuffix);
   }
-  Options.Execute = !WithImage;
   Expected<std::unique_ptr<ReplayPlan>> Variant =
       S.Plan->vary(std::move(Options));
   if (!Variant)
     return Variant.takeError();
-  Expected<ReplayResult> R = runIsolatedReplay(**Variant);
-  if (!R)
-    return R.takeError();
-  if (R->V == Verdict::CompileError)
-    return createStringError("the " + S.Name + " side: " + R->Error);
+  if (Error E = runIsolatedReplay(**Variant).moveInto(S.Result))
+    return E;
+  bool IsGood = &S == &Sides[0];
+  if (S.Result.V == Verdict::CompileError || S.Result.verified() != IsGood)
+    return createStringError("the " + S.Name + " side of the kernel as text: " +
+                             describeResult(S.Result));
   if (!S.Commands.empty() || !S.NoCommands.empty())
     return Error::success();
   std::string Plain = path(Name + "-opt.ll");
@@ -368,7 +379,7 @@ static std::string printDims(const Dim3 &D) {
 uint32_t ReproducerWriter::findType(const ComparePart &P) const {
   uint64_t Address =
       Expecting->state().regions()[P.Region].Info.Address + P.Offset;
-  for (const BufferReport &B : D.Bad.Buffers)
+  for (const BufferReport &B : Sides[1].Result.Buffers)
     if (B.Address == Address && B.Size == P.Size)
       return B.Rule.DType;
   return P.Rule.DType;
@@ -420,6 +431,8 @@ Error ReproducerWriter::writeGPU() {
   for (Side &S : Sides)
     if (Error E = compileSide(S, /*WithImage=*/true))
       return E;
+  if (Error E = writeFilled("memory.h", ReproducerMemory))
+    return E;
   std::string Text = ReproducerGPU;
   // More than the default needs the program's consent.
   constexpr uint64_t DefaultShared = 48 << 10;
@@ -503,6 +516,8 @@ Error ReproducerWriter::writeCPU() {
         return createStringError("variable '" + R.Info.Name +
                                  "' is local to the module");
   }
+  if (Error E = writeFilled("memory.h", ReproducerMemory))
+    return E;
   std::vector<uint64_t> Offsets;
   for (const KernelArg &A : Bad.kernel().Args)
     Offsets.push_back(A.Offset);
@@ -604,10 +619,10 @@ static std::string codeBlock(StringRef Text) {
 
 /// Returns what the program for the GPU prints, but for digits.
 std::string ReproducerWriter::describeObserved() const {
-  if (D.Bad.V != Verdict::Mismatch)
-    return describeResult(D.Bad);
+  if (Sides[1].Result.V != Verdict::Mismatch)
+    return describeResult(Sides[1].Result);
   std::string Text;
-  for (const BufferReport &B : D.Bad.Buffers)
+  for (const BufferReport &B : Sides[1].Result.Buffers)
     if (!B.Stats.Pass && B.Stats.First)
       Text += formatv("buffer {0}: {1} of {2} {3} elements differ, first at "
                       "{4}: {5} instead of {6}\n",
@@ -615,7 +630,7 @@ std::string ReproducerWriter::describeObserved() const {
                       getDTypeName(B.Rule.DType), *B.Stats.First,
                       B.Stats.Actual, B.Stats.Expected)
                   .str();
-  return Text.empty() ? describeResult(D.Bad) : Text;
+  return Text.empty() ? describeResult(Sides[1].Result) : Text;
 }
 
 Error ReproducerWriter::writeReadme() {
@@ -636,12 +651,13 @@ Error ReproducerWriter::writeReadme() {
                              : "nvcc -std=c++17 main.cu -lcuda -o main"))
        << codeBlock("./main good" + ImageSuffix)
        << codeBlock("./main bad" + ImageSuffix) << "\nExpected:\n\n"
-       << codeBlock("ok") << "\nObserved (`bad`; device: " << D.Bad.Device;
-    if (D.Bad.GPU)
-      OS << ", " << D.Bad.GPU->Info.Name << ", driver "
-         << D.Bad.GPU->Info.Driver;
+       << codeBlock("ok")
+       << "\nObserved (`bad`; device: " << Sides[1].Result.Device;
+    if (Sides[1].Result.GPU)
+      OS << ", " << Sides[1].Result.GPU->Info.Name << ", driver "
+         << Sides[1].Result.GPU->Info.Driver;
     OS << "):\n\n" << codeBlock(describeObserved()) << '\n';
-    if (!D.Bad.GPU)
+    if (!Sides[1].Result.GPU)
       OS << "That was observed without a GPU, on code of the CPU made of "
             "`bad.ll`.\n\n";
   }
@@ -689,7 +705,7 @@ Error ReproducerWriter::writeReadme() {
                 formatDims(Bad.grid()), formatDims(Bad.block()),
                 Bad.sharedMem());
   OS << "\n## Versions\n\n```\n";
-  printVersions(OS, Bad, D.Bad);
+  printVersions(OS, Bad, Sides[1].Result);
   OS << "```\n";
   return write("README.md", Text);
 }
@@ -704,8 +720,6 @@ Expected<WrittenReproducer> ReproducerWriter::run(const ReplayOptions &Good) {
   if (Error E = writeInputs())
     return std::move(E);
   if (Error E = writeData())
-    return std::move(E);
-  if (Error E = writeFilled("memory.h", ReproducerMemory))
     return std::move(E);
   using WriteFn = Error (ReproducerWriter::*)();
   static constexpr std::pair<ReproducerKind, WriteFn> Kinds[] = {

@@ -33,6 +33,11 @@ struct PlainSteps {
   std::string NoLlc; ///< Why Llc is empty.
 };
 
+/// Writes the plan's IR as text, with names. Passes depend on the order of
+/// uses, which text does not keep: compilations of the text are equal to each
+/// other.
+Error writeNamedText(const ReplayPlan &Plan, StringRef Path);
+
 /// Writes the IR before the pipeline of \p Plan, with names, as its opt reads
 /// it.
 Error writePlainInput(const ReplayPlan &Plan, StringRef Path);
