@@ -608,12 +608,15 @@ PlainSearch::printOpt(ArrayRef<std::string> Words) const {
   return Line;
 }
 
-/// Comments have the names of basic blocks, which differ.
-static std::string stripComments(StringRef Assembly, StringRef Comment) {
+/// Removes names of values, which differ: in comments, and in the list of a
+/// kernel's arguments for AMD GPUs.
+static std::string stripNames(StringRef Assembly, StringRef Comment) {
   std::string Text;
-  for (StringRef Line : split(Assembly, '\n'))
-    if (StringRef Code = Line.split(Comment).first.rtrim(); !Code.empty())
+  for (StringRef Line : split(Assembly, '\n')) {
+    StringRef Code = Line.split(Comment).first.trim(" \t-");
+    if (!Code.empty() && !Code.starts_with(".name:"))
       Text += (Code + "\n").str();
+  }
   return Text;
 }
 
@@ -656,8 +659,7 @@ Expected<std::vector<std::string>> PlainSearch::findLlc() const {
     consumeError(Text.takeError());
   StringRef Comment = Plan.isNVPTX() ? "//" : ";";
   if (*Code != 0 || !Text ||
-      stripComments((*Text)->getBuffer(), Comment) !=
-          stripComments(*Wanted, Comment))
+      stripNames((*Text)->getBuffer(), Comment) != stripNames(*Wanted, Comment))
     return createStringError(Llc.Name + " writes different code");
   Words.front() = Llc.Name;
   return Words;

@@ -586,7 +586,9 @@ Error ReproducerWriter::writeMakefile() {
   if (!BuildCPU.empty())
     OS << "LLC = " << Llc << '\n';
   OS << '\n';
+  std::string Targets;
   auto Print = [&](StringRef Target, ArrayRef<std::string> Commands) {
+    Targets += (" " + Target).str();
     OS << Target << ":\n";
     for (StringRef Command : Commands)
       OS << '\t' << Command << '\n';
@@ -606,7 +608,7 @@ Error ReproducerWriter::writeMakefile() {
       Code.push_back(replaceAll(Command, "$", "$$"));
   if (!Code.empty())
     Print("code", Code);
-  OS << ".PHONY: gpu cpu code\n";
+  OS << ".PHONY:" << Targets << '\n';
   return write("Makefile", Text);
 }
 

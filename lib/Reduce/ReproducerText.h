@@ -367,6 +367,7 @@ inline constexpr char ReproducerSed[] =
     R"sed(/^target (triple|datalayout)/d
 s/@llvm\.nvvm\./@@PREFIX@/g
 s/ptx_kernel //g
+s/ externally_initialized constant / externally_initialized global /
 s/"(target-cpu|target-features)"="[^"]*"//g
 :flags
 s/ (fast|reassoc|contract|arcp|afn) / /

@@ -280,16 +280,17 @@ void SupportBuilder::defineRunThread(ArrayRef<uint64_t> Offsets) {
   for (auto [Param, Offset] : zip_equal(Kernel.args(), Offsets)) {
     Value *At =
         B.CreateConstInBoundsGEP1_64(B.getInt8Ty(), Run->getArg(0), Offset);
-    unsigned I = Param.getArgNo();
-    if (!Param.hasByValAttr()) {
+    if (Param.hasByValAttr())
+      Args.push_back(At);
+    else
       Args.push_back(B.CreateAlignedLoad(Param.getType(), At, Align(1)));
-      continue;
-    }
-    Args.push_back(At);
-    for (Attribute::AttrKind Kind : {Attribute::ByVal, Attribute::Alignment})
-      if (Attribute A = Kernel.getAttributes().getParamAttr(I, Kind);
+    // Those that decide how an argument is passed.
+    for (Attribute::AttrKind Kind : {Attribute::ByVal, Attribute::Alignment,
+                                     Attribute::SExt, Attribute::ZExt})
+      if (Attribute A =
+              Kernel.getAttributes().getParamAttr(Param.getArgNo(), Kind);
           A.isValid())
-        Callee->addParamAttr(I, A);
+        Callee->addParamAttr(Param.getArgNo(), A);
   }
   CallInst *Call = B.CreateCall(Callee, Args);
   Call->setAttributes(Callee->getAttributes());
