@@ -22,8 +22,8 @@
 #include "llvm/Mneme/Support/FileUtils.h"
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Words.h"
-#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
@@ -172,7 +172,10 @@ Error mneme::writeReadableIR(const ReplayPlan &Plan, const Module &M,
   return writeFileAtomically(Path, Text);
 }
 
+/// Names all values, and the module by no path of this machine.
 static void nameValues(Module &M) {
+  M.setModuleIdentifier("kernel.ll");
+  M.setSourceFileName("kernel.ll");
   FunctionAnalysisManager NotUsed;
   for (Function &F : M)
     InstructionNamerPass().run(F, NotUsed);
@@ -190,7 +193,6 @@ Error mneme::writePlainInput(const ReplayPlan &Plan, StringRef Path) {
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   nameValues(*M);
   Plan.compiler().preprocess(*M);
-  M->setModuleIdentifier("kernel.ll"); // no path of this machine
   return writeReadableIR(Plan, *M, Path);
 }
 
@@ -771,7 +773,8 @@ Expected<std::string> mneme::findPlainTool(StringRef Name) {
 }
 
 Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
-                                           StringRef Input, StringRef Output) {
+                                           StringRef Input, StringRef IR,
+                                           StringRef Assembly) {
   Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
   if (!Work)
     return Work.takeError();
@@ -790,12 +793,29 @@ Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
     return Words.takeError();
   PlainSteps Steps;
   Steps.Opt = Search.printOpt(*Words);
-  if (std::error_code EC = sys::fs::copy_file(Work->pathOf("opt.ll"), Output))
-    return createStringError(EC, "cannot write '" + Output + "'");
-  if (Expected<std::vector<std::string>> Llc = Search.findLlc())
-    Steps.Llc = std::move(*Llc);
-  else
+  Expected<std::unique_ptr<MemoryBuffer>> Written =
+      readFile(Work->pathOf("opt.ll"));
+  if (!Written)
+    return Written.takeError();
+  // The first line has the path of the input.
+  std::string Text = (*Written)->getBuffer().str();
+  if (size_t At = Text.find(Input); At < Text.find('\n'))
+    Text.replace(At, Input.size(), sys::path::filename(Input));
+  if (Error E = writeFileAtomically(IR, Text, /*Sync=*/false))
+    return std::move(E);
+  Expected<std::vector<std::string>> Llc = Search.findLlc();
+  if (!Llc) {
     Steps.NoLlc = toString(Llc.takeError());
+    return Steps;
+  }
+  Steps.Llc = std::move(*Llc);
+  if (Assembly.empty())
+    return Steps;
+  if (Error E = readFile(Work->pathOf("llc.s")).moveInto(Written))
+    return std::move(E);
+  if (Error E = writeFileAtomically(Assembly, (*Written)->getBuffer(),
+                                    /*Sync=*/false))
+    return std::move(E);
   return Steps;
 }
 

@@ -95,6 +95,8 @@ private:
   Error writeGPU();
   Error writeCPU();
   Error runCPU(StringRef Command, std::string &Output, bool MayFail);
+  void removeFiles(ArrayRef<StringLiteral> Names) const;
+  void removeProgram(ReproducerKind Kind);
   std::string listVariables() const;
   std::string describeObserved() const;
   Error writeMakefile();
@@ -258,11 +260,12 @@ void ReproducerWriter::addMachineSteps(Side &S, const PlainSteps &Steps) const {
 /// Writes the side's IR and, if wanted, its assembly and image. Replays it once
 /// more, as the comparison before did not compile the text.
 Error ReproducerWriter::compileSide(Side &S, bool WithImage) {
-  std::string Name = S.Name.str(), IR = path(Name + ".ll");
+  std::string Name = S.Name.str(), IR = path(Name + ".ll"),
+              Assembly = path(Name + (isHip() ? ".s" : ".ptx"));
   ReplayOptions Options = S.Plan->options();
   Options.OutputIR = IR;
   if (WithImage) {
-    Options.OutputAsm = path(Name + (isHip() ? ".s" : ".ptx"));
+    Options.OutputAsm = Assembly;
     Options.OutputObject = path(Name + ImageSuffix);
   }
   Expected<std::unique_ptr<ReplayPlan>> Variant =
@@ -277,14 +280,12 @@ Error ReproducerWriter::compileSide(Side &S, bool WithImage) {
                              describeResult(S.Result));
   if (!S.Commands.empty() || !S.NoCommands.empty())
     return Error::success();
-  std::string Plain = path(Name + "-opt.ll");
-  Expected<PlainSteps> Steps = makePlainSteps(*S.Plan, path(S.Input), Plain);
+  Expected<PlainSteps> Steps =
+      makePlainSteps(*S.Plan, path(S.Input), IR, WithImage ? Assembly : "");
   if (!Steps) {
     S.NoCommands = toString(Steps.takeError());
     return Error::success();
   }
-  if (std::error_code EC = sys::fs::rename(Plain, IR))
-    return createFileError(IR, EC);
   S.Commands.push_back(makeCommand(Steps->Opt, {S.Input, "-o", Name + ".ll"}));
   addMachineSteps(S, *Steps);
   return Error::success();
@@ -493,6 +494,29 @@ Error ReproducerWriter::runCPU(StringRef Command, std::string &Output,
       "'" + Command + "' fails: " + StringRef(Output).trim().split('\n').first);
 }
 
+/// What the commands for the CPU make.
+static constexpr StringLiteral BuiltForCPU[] = {
+    "support.o", "main.o",     "cpu-good.ll", "cpu-good.o",
+    "cpu-good",  "cpu-bad.ll", "cpu-bad.o",   "cpu-bad"};
+
+void ReproducerWriter::removeFiles(ArrayRef<StringLiteral> Names) const {
+  for (StringRef Name : Names)
+    sys::fs::remove(path(Name));
+}
+
+/// Removes what belongs to a program that turned out to be impossible.
+void ReproducerWriter::removeProgram(ReproducerKind Kind) {
+  if (Kind == ReproducerKind::CPU) {
+    removeFiles(BuiltForCPU);
+    removeFiles({"main.cpp", "support.ll", "cpu.sed"});
+    BuildCPU.clear();
+    return;
+  }
+  removeFiles({"main.cu", "main.hip", "good.ptx", "bad.ptx", "good.cubin",
+               "bad.cubin", "good.s", "bad.s", "good.hsaco", "bad.hsaco"});
+  BuildGPU.clear();
+}
+
 Error ReproducerWriter::writeCPU() {
   if (!Bad.isNVPTX())
     return createStringError("the kernel is not for an NVIDIA GPU");
@@ -551,19 +575,12 @@ Error ReproducerWriter::writeCPU() {
     return E;
   if (Error E = runCPU("./cpu-bad", BadText, /*MayFail=*/true))
     return E;
-  // What was only built to check it.
-  for (StringRef Name : {"cpu-good", "cpu-bad", "main", "support"})
-    for (StringRef Suffix : {"", ".o", ".ll"})
-      if (Name != "main" && Name != "support")
-        sys::fs::remove(path(Name + Suffix));
-      else
-        sys::fs::remove(path(Name + ".o"));
   if (GoodText != "ok\n")
     return createStringError("its good side is wrong on the CPU: " +
                              StringRef(GoodText).trim().split('\n').first);
   if (BadText == "ok\n")
-    return createStringError(
-        "the program is right on the CPU, with both sides");
+    return createStringError("its bad side is right on the CPU");
+  removeFiles(BuiltForCPU);
   Out.Programs.push_back("main.cpp");
   return Error::success();
 }
@@ -731,12 +748,13 @@ Expected<WrittenReproducer> ReproducerWriter::run(const ReplayOptions &Good) {
   for (auto [Kind, Write] : Kinds) {
     if (O.Only && *O.Only != Kind)
       continue;
-    if (Error E = (this->*Write)())
-      Out.Notes.push_back(
-          ("no program for the " +
-           Twine(Kind == ReproducerKind::GPU ? "GPU: " : "CPU: ") +
-           toString(std::move(E)))
-              .str());
+    if (Error E = (this->*Write)()) {
+      removeProgram(Kind);
+      Out.Notes.push_back(formatv("no program for the {0}: {1}",
+                                  Kind == ReproducerKind::GPU ? "GPU" : "CPU",
+                                  toString(std::move(E)))
+                              .str());
+    }
   }
   if (Out.Programs.empty())
     return createStringError(join(Out.Notes, "; "));

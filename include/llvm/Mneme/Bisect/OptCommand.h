@@ -45,10 +45,11 @@ Error writePlainInput(const ReplayPlan &Plan, StringRef Path);
 /// Returns the commands for \p Plan. Runs both programs: fails unless opt
 /// writes the IR that Mneme's compiler makes; Llc is empty if llc writes other
 /// assembly.
-/// \param Input   file of writePlainInput().
-/// \param Output  receives opt's output.
+/// \param Input     file of writePlainInput().
+/// \param IR        receives opt's output.
+/// \param Assembly  receives that of the Llc; empty: it is not wanted.
 Expected<PlainSteps> makePlainSteps(const ReplayPlan &Plan, StringRef Input,
-                                    StringRef Output);
+                                    StringRef IR, StringRef Assembly);
 
 /// Returns the name of a program of Mneme's own LLVM for commands, or its path
 /// if it is not in PATH.
