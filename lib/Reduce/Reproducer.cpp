@@ -478,20 +478,21 @@ std::string ReproducerWriter::listVariables() const {
 /// Runs a command in the folder.
 Error ReproducerWriter::runCPU(StringRef Command, std::string &Output,
                                bool MayFail) {
-  std::string Script =
-      formatv("cd {0} && {1} 2>&1", quoteWord(O.Output), Command).str();
+  std::string Expanded = Command.str();
   for (auto [Variable, Program] :
        {std::pair<StringRef, StringRef>("$(LLC)", Llc),
         std::pair<StringRef, StringRef>("$(CXX)", "c++")})
-    Script = replaceAll(std::move(Script), Variable, Program);
+    Expanded = replaceAll(std::move(Expanded), Variable, Program);
+  std::string Script =
+      formatv("cd {0} && {1} 2>&1", quoteWord(O.Output), Expanded).str();
   Expected<std::optional<int>> Code =
       askProgram({"/bin/sh", "-c", Script}, Output, CommandSeconds);
   if (!Code)
     return Code.takeError();
   if (*Code == 0 || (MayFail && (!*Code || **Code != 2)))
     return Error::success();
-  return createStringError(
-      "'" + Command + "' fails: " + StringRef(Output).trim().split('\n').first);
+  return createStringError("'" + Expanded + "' fails: " +
+                           StringRef(Output).trim().split('\n').first);
 }
 
 /// What the commands for the CPU make.

@@ -368,7 +368,7 @@ inline constexpr char ReproducerSed[] =
 s/@llvm\.nvvm\./@@PREFIX@/g
 s/ptx_kernel //g
 s/ externally_initialized constant / externally_initialized global /
-s/"(target-cpu|target-features)"="[^"]*"//g
+s/"(target-cpu|target-features)"="[^"]*"/"gpu-\1"/g
 :flags
 s/ (fast|reassoc|contract|arcp|afn) / /
 t flags
