@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Bisect/OptCommand.h"
 #include "llvm/Mneme/Compile/OlderIR.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -185,6 +186,10 @@ Error mneme::writeNamedText(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
   nameValues(*M);
+  // Of the rest of the application's image, which llc does not add.
+  for (StringRef Name : {ImageVariablesMetadata, OtherKernelsMetadata})
+    if (NamedMDNode *Node = M->getNamedMetadata(Name))
+      Node->eraseFromParent();
   return writeReadableIR(Plan, *M, Path);
 }
 
@@ -228,7 +233,10 @@ public:
   /// The program and options of opt, and of the llc that makes the plan's code
   /// of opt's output.
   std::vector<std::string> printOpt(ArrayRef<std::string> Words) const;
-  Expected<std::vector<std::string>> findLlc() const;
+  /// \param Named  the IR that Mneme's compiler reads.
+  /// \param IR     opt's output.
+  Expected<std::vector<std::string>> findLlc(StringRef Named,
+                                             StringRef IR) const;
   /// Returns the IR of a configuration as readComparableIR() does.
   Expected<std::string> emitWanted(ReplayOptions Options) const;
 
@@ -624,12 +632,13 @@ static std::string stripNames(StringRef Assembly, StringRef Comment) {
 
 /// Compares assembly, which is what the plan's settings of passes of the code
 /// generator change.
-Expected<std::vector<std::string>> PlainSearch::findLlc() const {
+Expected<std::vector<std::string>> PlainSearch::findLlc(StringRef Named,
+                                                        StringRef IR) const {
   std::string Assembly = Work.pathOf("wanted.s"), Output = Work.pathOf("llc.s"),
               Log;
   ReplayOptions Options = Plan.options();
-  Options.IRFile = NamedIR;
-  Expected<std::string> Wanted = emitCode(Plan, std::move(Options), NamedIR,
+  Options.IRFile = Named.str();
+  Expected<std::string> Wanted = emitCode(Plan, std::move(Options), Named,
                                           /*Assembly=*/true, Assembly);
   if (!Wanted)
     return Wanted.takeError();
@@ -651,7 +660,6 @@ Expected<std::vector<std::string>> PlainSearch::findLlc() const {
   if (Plan.options().RunPasses == "none")
     append_range(Words, NoPasses);
   std::vector<StringRef> Args(Words.begin(), Words.end());
-  std::string IR = Work.pathOf("opt.ll");
   Args.insert(Args.end(), {IR, "-o", Output});
   Expected<std::optional<int>> Code = askProgram(Args, Log, ProgramSeconds);
   if (!Code)
@@ -789,21 +797,28 @@ Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
                                              : O.OptTool.empty()
                                                  ? Search.run()
                                                  : Search.runExternal();
-  if (!Words)
-    return Words.takeError();
   PlainSteps Steps;
-  Steps.Opt = Search.printOpt(*Words);
-  Expected<std::unique_ptr<MemoryBuffer>> Written =
-      readFile(Work->pathOf("opt.ll"));
+  std::string Output = Work->pathOf("opt.ll");
+  if (Words) {
+    Steps.Opt = Search.printOpt(*Words);
+  } else {
+    Steps.NoOpt = toString(Words.takeError());
+    Output = Work->pathOf("own.ll");
+    if (Error E =
+            emitCode(Plan, O, Named, /*Assembly=*/false, Output).takeError())
+      return std::move(E);
+  }
+  Expected<std::unique_ptr<MemoryBuffer>> Written = readFile(Output);
   if (!Written)
     return Written.takeError();
   // The first line has the path of the input.
   std::string Text = (*Written)->getBuffer().str();
-  if (size_t At = Text.find(Input); At < Text.find('\n'))
-    Text.replace(At, Input.size(), sys::path::filename(Input));
+  StringRef Path = Words ? Input : StringRef(Named);
+  if (size_t At = Text.find(Path); At < Text.find('\n'))
+    Text.replace(At, Path.size(), sys::path::filename(Input));
   if (Error E = writeFileAtomically(IR, Text, /*Sync=*/false))
     return std::move(E);
-  Expected<std::vector<std::string>> Llc = Search.findLlc();
+  Expected<std::vector<std::string>> Llc = Search.findLlc(Named, Output);
   if (!Llc) {
     Steps.NoLlc = toString(Llc.takeError());
     return Steps;

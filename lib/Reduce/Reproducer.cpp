@@ -52,8 +52,10 @@ struct Side {
   StringRef Name; ///< "good", "bad"
   std::unique_ptr<ReplayPlan> Plan;
   std::string Input;                 ///< Name of the IR before the pipeline.
-  std::vector<std::string> Commands; ///< From Input to the image.
-  std::string NoCommands;            ///< Why they are not complete.
+  bool IsCompiled = false;
+  std::string IRCommand;                 ///< From Input to IR; may be empty.
+  std::vector<std::string> CodeCommands; ///< From there to the image.
+  std::vector<std::string> Missing;      ///< Why commands are missing.
   ReplayResult Result;
 };
 
@@ -225,22 +227,23 @@ static std::string makeCommand(std::vector<std::string> Words,
 void ReproducerWriter::addMachineSteps(Side &S, const PlainSteps &Steps) const {
   const KernelCompiler &C = S.Plan->compiler();
   std::string Name = S.Name.str();
-  if (Steps.Llc.empty()) {
-    S.NoCommands = Steps.NoLlc;
-    return;
-  }
   std::vector<std::string> Llc = Steps.Llc;
-  if (isHip()) {
+  if (Llc.empty())
+    S.Missing.push_back(Steps.NoLlc);
+  else if (isHip())
     Llc.push_back("-filetype=obj");
-    S.Commands.push_back(makeCommand(Llc, {Name + ".ll", "-o", Name + ".o"}));
-    S.Commands.push_back(makeCommand(
-        {"ld.lld", "-m", "elf64_amdgpu", "--no-undefined", "-shared"},
-        {Name + ".o", "-o", Name + ImageSuffix}));
+  if (!Llc.empty())
+    S.CodeCommands.push_back(makeCommand(
+        Llc, {Name + ".ll", "-o", Name + (isHip() ? ".o" : ".ptx")}));
+  if (isHip()) {
+    if (!Llc.empty())
+      S.CodeCommands.push_back(makeCommand(
+          {"ld.lld", "-m", "elf64_amdgpu", "--no-undefined", "-shared"},
+          {Name + ".o", "-o", Name + ImageSuffix}));
     return;
   }
-  S.Commands.push_back(makeCommand(Llc, {Name + ".ll", "-o", Name + ".ptx"}));
   if (!C.options().PtxasControls.empty()) {
-    S.NoCommands = "ptxas needs the file of --ptxas-controls";
+    S.Missing.push_back("ptxas needs the file of --ptxas-controls");
     return;
   }
   AssembleOptions A;
@@ -253,7 +256,7 @@ void ReproducerWriter::addMachineSteps(Side &S, const PlainSteps &Steps) const {
   llvm::erase(Ptxas, "-v");
   Ptxas.insert(Ptxas.begin(),
                C.options().Ptxas.empty() ? "ptxas" : C.options().Ptxas);
-  S.Commands.push_back(
+  S.CodeCommands.push_back(
       makeCommand(Ptxas, {Name + ".ptx", "-o", Name + ImageSuffix}));
 }
 
@@ -278,16 +281,18 @@ Error ReproducerWriter::compileSide(Side &S, bool WithImage) {
   if (S.Result.V == Verdict::CompileError || S.Result.verified() != IsGood)
     return createStringError("the " + S.Name + " side of the kernel as text: " +
                              describeResult(S.Result));
-  if (!S.Commands.empty() || !S.NoCommands.empty())
-    return Error::success();
   Expected<PlainSteps> Steps =
       makePlainSteps(*S.Plan, path(S.Input), IR, WithImage ? Assembly : "");
-  if (!Steps) {
-    S.NoCommands = toString(Steps.takeError());
-    return Error::success();
-  }
-  S.Commands.push_back(makeCommand(Steps->Opt, {S.Input, "-o", Name + ".ll"}));
-  addMachineSteps(S, *Steps);
+  if (!Steps)
+    return Steps.takeError();
+  S.Missing.clear();
+  if (Steps->Opt.empty())
+    S.Missing.push_back(Steps->NoOpt);
+  else
+    S.IRCommand = makeCommand(Steps->Opt, {S.Input, "-o", Name + ".ll"});
+  if (WithImage)
+    addMachineSteps(S, *Steps);
+  S.IsCompiled = true;
   return Error::success();
 }
 
@@ -516,6 +521,8 @@ void ReproducerWriter::removeProgram(ReproducerKind Kind) {
   removeFiles({"main.cu", "main.hip", "good.ptx", "bad.ptx", "good.cubin",
                "bad.cubin", "good.s", "bad.s", "good.hsaco", "bad.hsaco"});
   BuildGPU.clear();
+  for (Side &S : Sides)
+    S.CodeCommands.clear();
 }
 
 Error ReproducerWriter::writeCPU() {
@@ -526,7 +533,7 @@ Error ReproducerWriter::writeCPU() {
   LLVMContext Context;
   std::unique_ptr<Module> Modules[2];
   for (auto [S, M] : zip_equal(Sides, Modules)) {
-    if (S.Commands.empty() && S.NoCommands.empty())
+    if (!S.IsCompiled)
       if (Error E = compileSide(S, /*WithImage=*/false))
         return E;
     Expected<std::unique_ptr<MemoryBuffer>> IR = readFile(path(S.Name + ".ll"));
@@ -598,7 +605,21 @@ Error ReproducerWriter::writeMakefile() {
      << ": runs the good side, then the bad one, which fails\n";
   if (HasGPU && !BuildCPU.empty())
     OS << "# make cpu     the same on the CPU\n";
-  OS << "# make code    compiles the kernel again, from IR\n\n";
+  std::vector<std::string> IR, Code;
+  for (const Side &S : Sides) {
+    auto Add = [](std::vector<std::string> &To, const std::string &Command) {
+      To.push_back(replaceAll(Command, "$", "$$"));
+    };
+    if (!S.IRCommand.empty())
+      Add(IR, S.IRCommand);
+    for (const std::string &Command : S.CodeCommands)
+      Add(Code, Command);
+  }
+  if (!IR.empty())
+    OS << "# make ir      runs the passes again\n";
+  if (!Code.empty())
+    OS << "# make code    generates the GPU's code again, from IR\n";
+  OS << '\n';
   if (HasGPU)
     OS << (isHip() ? "HIPCC = hipcc\n" : "NVCC = nvcc\n");
   if (!BuildCPU.empty())
@@ -620,10 +641,8 @@ Error ReproducerWriter::writeMakefile() {
     Commands.insert(Commands.end(), {"./cpu-good", "./cpu-bad"});
     Print("cpu", Commands);
   }
-  std::vector<std::string> Code;
-  for (const Side &S : Sides)
-    for (const std::string &Command : S.Commands)
-      Code.push_back(replaceAll(Command, "$", "$$"));
+  if (!IR.empty())
+    Print("ir", IR);
   if (!Code.empty())
     Print("code", Code);
   OS << ".PHONY:" << Targets << '\n';
@@ -691,12 +710,11 @@ Error ReproducerWriter::writeReadme() {
   OS << "## Compiling it\n\n";
   for (const Side &S : Sides) {
     OS << "`" << S.Name << "`:\n\n";
-    for (const std::string &Command : S.Commands)
+    OS << (S.IRCommand.empty() ? "" : codeBlock(S.IRCommand));
+    for (const std::string &Command : S.CodeCommands)
       OS << codeBlock(Command);
-    if (!S.NoCommands.empty())
-      OS << (S.Commands.empty() ? "" : "\n") << "There are no plain commands"
-         << (S.Commands.empty() ? "" : " beyond") << ": " << S.NoCommands
-         << ".\n";
+    for (const std::string &Reason : S.Missing)
+      OS << "\nA command is missing: " << Reason << ".\n";
     OS << '\n';
   }
   printCode(OS, O.Output, Sides[1].Input);

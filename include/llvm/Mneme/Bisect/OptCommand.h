@@ -27,10 +27,11 @@ Expected<std::string> makeOptCommand(const ReplayPlan &Plan, StringRef Input,
                                      StringRef Name);
 
 /// The commands of LLVM's own programs for a compilation, as program and
-/// options without files.
+/// options without files. A command that does not write what Mneme's compiler
+/// writes is empty; then the other member has the reason.
 struct PlainSteps {
   std::vector<std::string> Opt, Llc;
-  std::string NoLlc; ///< Why Llc is empty.
+  std::string NoOpt, NoLlc;
 };
 
 /// Writes the plan's IR as text, with names. Passes depend on the order of
@@ -42,12 +43,11 @@ Error writeNamedText(const ReplayPlan &Plan, StringRef Path);
 /// it.
 Error writePlainInput(const ReplayPlan &Plan, StringRef Path);
 
-/// Returns the commands for \p Plan. Runs both programs: fails unless opt
-/// writes the IR that Mneme's compiler makes; Llc is empty if llc writes other
-/// assembly.
+/// Returns the commands for \p Plan. Runs both programs.
 /// \param Input     file of writePlainInput().
-/// \param IR        receives opt's output.
-/// \param Assembly  receives that of the Llc; empty: it is not wanted.
+/// \param IR        receives the IR after the pipeline: opt's, or Mneme's.
+/// \param Assembly  receives llc's assembly if there is a command; empty: it is
+///                  not wanted.
 Expected<PlainSteps> makePlainSteps(const ReplayPlan &Plan, StringRef Input,
                                     StringRef IR, StringRef Assembly);
 
