@@ -75,10 +75,16 @@ static Bytes readFile(const std::string &Path) {
 }
 
 static Bytes readContents(const Buffer &B, bool After) {
-  std::string Path = "data/" + std::to_string(B.Number);
-  if (After && B.HasAfter)
-    return readFile(Path + ".after");
-  return B.HasBefore ? readFile(Path + ".before") : Bytes(B.Size);
+  bool IsAfter = After && B.HasAfter;
+  if (!IsAfter && !B.HasBefore)
+    return Bytes(B.Size);
+  std::string Path =
+      "data/" + std::to_string(B.Number) + (IsAfter ? ".after" : ".before");
+  Bytes Contents = readFile(Path);
+  if (Contents.size() == B.Size)
+    return Contents;
+  std::printf("%s has another size than its buffer\n", Path.c_str());
+  std::exit(2);
 }
 
 static double toDouble(uint64_t Bits, const Part &P) {
