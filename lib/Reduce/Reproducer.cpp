@@ -86,7 +86,7 @@ private:
     return writeFileAtomically(path(Name), Text, /*Sync=*/false);
   }
 
-  Error check() const;
+  Error check(const ReplayOptions &Good) const;
   Error makeSides(const ReplayOptions &Good);
   Error writeInputs();
   Error compileSide(Side &S, bool WithImage);
@@ -103,8 +103,6 @@ private:
   std::string describeObserved() const;
   Error writeMakefile();
   Error writeReadme();
-  void describeProgram(raw_ostream &OS, StringRef Make, StringRef GoodCommand,
-                       StringRef BadCommand) const;
 };
 } // namespace
 
@@ -126,7 +124,7 @@ static Error checkRule(const ComparePart &P) {
       "relative tolerance: other rules need Mneme");
 }
 
-Error ReproducerWriter::check() const {
+Error ReproducerWriter::check(const ReplayOptions &Good) const {
   const RecordedInstance &I = Bad.instance();
   if (D.D != Difference::Present)
     return createStringError("nothing to reproduce: " + D.Reason);
@@ -134,8 +132,7 @@ Error ReproducerWriter::check() const {
     return createStringError("the bad side has no code to run: " + D.Bad.Error);
   if (!Bad.hasIR())
     return createStringError("the recording has no IR of the kernel");
-  if (!Bad.options().PTXFile.empty() ||
-      !Sides[0].Plan->options().PTXFile.empty())
+  if (!Bad.options().PTXFile.empty() || !Good.PTXFile.empty())
     return createStringError("a reproducer begins with IR: leave out --ptx");
   if (!Bad.state().handles().empty())
     return createStringError(
@@ -434,6 +431,8 @@ Error ReproducerWriter::writeFilled(StringRef Name, std::string Text) {
 //===----------------------------------------------------------------------===//
 
 Error ReproducerWriter::writeGPU() {
+  if (isHip() && !findLld())
+    return createStringError("no ld.lld in PATH, which links code objects");
   for (Side &S : Sides)
     if (Error E = compileSide(S, /*WithImage=*/true))
       return E;
@@ -751,9 +750,9 @@ Error ReproducerWriter::writeReadme() {
 Expected<WrittenReproducer> ReproducerWriter::run(const ReplayOptions &Good) {
   ImageSuffix = isHip() ? ".hsaco" : ".cubin";
   Expecting = Bad.withOutcome(D.Expectation);
-  if (Error E = makeSides(Good))
+  if (Error E = check(Good))
     return std::move(E);
-  if (Error E = check())
+  if (Error E = makeSides(Good))
     return std::move(E);
   if (Error E = writeInputs())
     return std::move(E);
