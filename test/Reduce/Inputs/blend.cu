@@ -34,6 +34,8 @@ extern "C" __global__ void stop(float *Out, const float *In) {
 
 extern "C" __global__ void together(float *Out, const float *In) { Out[threadIdx.x] = In[threadIdx.x] + 1; }
 
+extern "C" __global__ void grouped(float *Out, const float *In) { Out[threadIdx.x] = In[threadIdx.x] + 1; }
+
 int main() {
   const int N = 300;
   float Values[N], W[40];
@@ -61,5 +63,15 @@ int main() {
   stop<<<1, 64>>>(Floats, Rows[1]);
   void *Args[] = {&Floats, &In};
   cudaLaunchCooperativeKernel((const void *)together, dim3(1), dim3(64), Args, 0, 0);
+  cudaLaunchAttribute Cluster = {};
+  Cluster.id = cudaLaunchAttributeClusterDimension;
+  Cluster.val.clusterDim.x = 2;
+  Cluster.val.clusterDim.y = Cluster.val.clusterDim.z = 1;
+  cudaLaunchConfig_t Config = {};
+  Config.gridDim = 2;
+  Config.blockDim = 64;
+  Config.attrs = &Cluster;
+  Config.numAttrs = 1;
+  cudaLaunchKernelExC(&Config, (const void *)grouped, Args);
   return cudaDeviceSynchronize();
 }
