@@ -90,6 +90,13 @@ static constexpr CommandHelp Commands[] = {
      "llvm-mneme-replay serve --describe\n",
      "0    the client has closed the connection\n"
      "1    error: wrong recording or socket\n"},
+    {"write-reproducer",
+     "llvm-mneme-replay write-reproducer rec --passes='default<O3>' "
+     "--output=reproducer\n"
+     "llvm-mneme-replay write-reproducer report/recording "
+     "--passes='default<O3>' --program=cpu --output=reproducer\n",
+     "0    the reproducer was written\n"
+     "1    error, or the sides do not differ: no reproducer\n"},
 };
 
 ArrayRef<CommandHelp> mneme::getHelp() { return Commands; }

@@ -25,6 +25,7 @@ enum class Difference;
 struct DifferentialOptions;
 struct DifferentialResult;
 struct FarmResources;
+struct ReproducerOptions;
 class JudgeFlags;
 
 /// Category of the tool's general options. Other options are in an OptionGroup
@@ -40,6 +41,7 @@ cl::SubCommand &getGuardCommand();
 cl::SubCommand &getListPassesCommand();
 cl::SubCommand &getReduceCommand();
 cl::SubCommand &getServeCommand();
+cl::SubCommand &getWriteReproducerCommand();
 
 /// The good side: a text for parseSide() (Bisect/Settings.h), applied on top of
 /// the command line. Empty: the bad side without any pass that can be skipped.
@@ -96,6 +98,9 @@ Expected<int> runBisect(const Invocation &I);
 Expected<int> runCompare(const Invocation &I);
 Expected<int> runListPasses(const Invocation &I);
 Expected<int> runReduce(const Invocation &I);
+Expected<int> runWriteReproducer(const Invocation &I);
+/// Reads the options of a reproducer, besides its folder.
+Error readReproducer(ReproducerOptions &O);
 /// Compares the sides of all kernels at \p Paths.
 Expected<int> runGuard(ArrayRef<std::string> Paths, ReplayOptions Base,
                        ToolArgs Args);

@@ -47,6 +47,29 @@ static cl::opt<double>
           cl::value_desc("seconds"), cl::sub(getReduceCommand()),
           cl::cat(ReduceCat));
 
+static cl::opt<bool>
+    WithReproducer("write-reproducer",
+                   cl::desc("Also write a program that shows the difference "
+                            "without Mneme"),
+                   cl::sub(getReduceCommand()), cl::cat(ReduceCat));
+
+/// Adds the reproducer that the command line asks for.
+static Error addReproducer(ReduceOptions &O) {
+  ReproducerOptions Options;
+  if (Error E = readReproducer(Options))
+    return E;
+  if (!WithReproducer) {
+    if (Options.Only)
+      return createStringError("--program needs --write-reproducer");
+    return Error::success();
+  }
+  if (O.Difference.By != "verify")
+    return createStringError("--write-reproducer needs --criterion=verify: a "
+                             "reproducer shows a wrong result");
+  O.Reproducer = std::move(Options);
+  return Error::success();
+}
+
 static json::Value toJSON(const ReducedSize &S) {
   auto Dim = [](const Dim3 &D) { return json::Array{D.X, D.Y, D.Z}; };
   return json::Object{{"kernel_instructions", S.KernelInstructions},
@@ -156,6 +179,8 @@ Expected<int> mneme::runReduce(const Invocation &I) {
     return D.takeError();
   O.Difference = std::move(*D);
   O.Output = OutputFolder;
+  if (Error E = addReproducer(O))
+    return std::move(E);
   O.LLVMReduce = LLVMReduce;
   if (Culprit.getNumOccurrences())
     if (Error E = namePasses(Plan, Culprit).moveInto(O.Culprit))

@@ -32,7 +32,8 @@ cl::opt<std::string> mneme::GoodSide(
              "--run-passes=none"),
     cl::value_desc("side"), cl::sub(getBisectCommand()),
     cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
-    cl::sub(getReduceCommand()), cl::cat(SharedCat));
+    cl::sub(getReduceCommand()), cl::sub(getWriteReproducerCommand()),
+    cl::cat(SharedCat));
 cl::opt<std::string> mneme::CriterionText(
     "criterion",
     cl::desc("Criterion for a bad replay: verify (default), or a metric worse "
@@ -52,23 +53,27 @@ static cl::opt<std::string>
                 cl::desc("Verdict that the bad side must get. Default: "
                          "Mismatch, Crash or Timeout"),
                 cl::value_desc("verdict"), cl::sub(getCompareCommand()),
-                cl::sub(getReduceCommand()), cl::cat(SharedCat));
+                cl::sub(getReduceCommand()),
+                cl::sub(getWriteReproducerCommand()), cl::cat(SharedCat));
 cl::opt<std::string> mneme::Culprit(
     "culprit",
     cl::desc("Pass executions without which the bad side must be good, in "
              "the syntax of --skip-passes"),
     cl::value_desc("set"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(SharedCat));
+    cl::sub(getReduceCommand()), cl::sub(getWriteReproducerCommand()),
+    cl::cat(SharedCat));
 cl::opt<std::string> mneme::CrossChecks(
     "cross-checks",
     cl::desc("Variations under which the good side must be unchanged: fill0, "
              "fill255, no-passes, O1, finish (default: all), or none"),
     cl::value_desc("list"), cl::sub(getCompareCommand()),
-    cl::sub(getReduceCommand()), cl::cat(SharedCat));
+    cl::sub(getReduceCommand()), cl::sub(getWriteReproducerCommand()),
+    cl::cat(SharedCat));
 cl::opt<std::string>
     mneme::OutputFolder("output", cl::desc("Folder for a report"),
                         cl::value_desc("dir"), cl::sub(getBisectCommand()),
                         cl::sub(getGuardCommand()), cl::sub(getReduceCommand()),
+                        cl::sub(getWriteReproducerCommand()),
                         cl::cat(SharedCat));
 cl::opt<std::string> mneme::BadSide(
     "bad",

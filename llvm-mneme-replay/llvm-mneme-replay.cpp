@@ -71,7 +71,8 @@ static cl::list<std::string>
                cl::sub(getAssessCommand()), cl::sub(getBisectCommand()),
                cl::sub(getCompareCommand()), cl::sub(getGuardCommand()),
                cl::sub(getListPassesCommand()), cl::sub(getReduceCommand()),
-               cl::sub(getServeCommand()), cl::cat(Category));
+               cl::sub(getServeCommand()), cl::sub(getWriteReproducerCommand()),
+               cl::cat(Category));
 static cl::opt<std::string> Database(
     "rdb",
     cl::desc(
@@ -615,6 +616,7 @@ int main(int argc, char **argv) {
       {&getListPassesCommand(), runPlanned<runListPasses>},
       {&getReduceCommand(), runPlanned<runReduce>},
       {&getServeCommand(), runServeCommand},
+      {&getWriteReproducerCommand(), runPlanned<runWriteReproducer>},
   };
   Tool T = {"llvm-mneme-replay",
             "Mneme: replay a recorded kernel launch under any pass pipeline\n",

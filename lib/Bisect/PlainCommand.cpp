@@ -16,6 +16,7 @@
 #include "llvm/Mneme/Bisect/OptCommand.h"
 #include "llvm/Mneme/Compile/OlderIR.h"
 #include "llvm/Mneme/Compile/Programs.h"
+#include "llvm/Mneme/IRUtils/ImageVariables.h"
 #include "llvm/Mneme/Replay/CodeText.h"
 #include "llvm/Mneme/Replay/CompiledKernel.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -23,6 +24,7 @@
 #include "llvm/Mneme/Support/Folders.h"
 #include "llvm/Mneme/Support/Words.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/SourceMgr.h"
@@ -41,6 +43,10 @@ static constexpr unsigned MaxCombinations = 32;
 
 /// Time limit of one run of opt or llc.
 static constexpr double ProgramSeconds = 60;
+
+/// Options of opt and llc that run only passes that cannot be skipped.
+static constexpr StringLiteral NoPasses[] = {"-opt-bisect-limit=0",
+                                             "-opt-bisect-verbose=0"};
 
 //===----------------------------------------------------------------------===//
 // Pipelines as text
@@ -167,13 +173,30 @@ Error mneme::writeReadableIR(const ReplayPlan &Plan, const Module &M,
   return writeFileAtomically(Path, Text);
 }
 
-/// Writes the IR before the pipeline.
-static Error writeInput(const ReplayPlan &Plan, StringRef Path) {
+/// Names all values, and the module by no path of this machine.
+static void nameValues(Module &M) {
+  M.setModuleIdentifier("kernel.ll");
+  M.setSourceFileName("kernel.ll");
+  FunctionAnalysisManager NotUsed;
+  for (Function &F : M)
+    InstructionNamerPass().run(F, NotUsed);
+}
+
+Error mneme::writeNamedText(const ReplayPlan &Plan, StringRef Path) {
   LLVMContext Context;
   std::unique_ptr<Module> M = Plan.cloneModule(Context);
-  FunctionAnalysisManager NotUsed;
-  for (Function &F : *M)
-    InstructionNamerPass().run(F, NotUsed);
+  nameValues(*M);
+  // Of the rest of the application's image, which llc does not add.
+  for (StringRef Name : {ImageVariablesMetadata, OtherKernelsMetadata})
+    if (NamedMDNode *Node = M->getNamedMetadata(Name))
+      Node->eraseFromParent();
+  return writeReadableIR(Plan, *M, Path);
+}
+
+Error mneme::writePlainInput(const ReplayPlan &Plan, StringRef Path) {
+  LLVMContext Context;
+  std::unique_ptr<Module> M = Plan.cloneModule(Context);
+  nameValues(*M);
   Plan.compiler().preprocess(*M);
   return writeReadableIR(Plan, *M, Path);
 }
@@ -196,8 +219,9 @@ public:
   /// Returns opt's options for a plan of the smallest configuration. The error
   /// is the reason why there is no command.
   Expected<std::vector<std::string>> run();
-  /// Returns opt's options for the plan's whole pipeline.
-  Expected<std::vector<std::string>> runPipeline();
+  /// Returns opt's options for the plan's whole pipeline, which Mneme's
+  /// compiler runs on the IR in \p Named.
+  Expected<std::vector<std::string>> runPipeline(StringRef Named);
   /// For a plan of the smallest configuration whose pipeline another opt runs.
   Expected<std::vector<std::string>> runExternal();
   /// Returns true if opt writes the IR \p Wanted, or dies as Mneme's compiler
@@ -206,6 +230,13 @@ public:
   /// Returns the command, with " | llc ..." if llc compiles opt's output.
   /// \param Name  name of the input in the command; empty: its path.
   std::string print(ArrayRef<std::string> Words, StringRef Name = "") const;
+  /// The program and options of opt, and of the llc that makes the plan's code
+  /// of opt's output.
+  std::vector<std::string> printOpt(ArrayRef<std::string> Words) const;
+  /// \param Named  the IR that Mneme's compiler reads.
+  /// \param IR     opt's output.
+  Expected<std::vector<std::string>> findLlc(StringRef Named,
+                                             StringRef IR) const;
   /// Returns the IR of a configuration as readComparableIR() does.
   Expected<std::string> emitWanted(ReplayOptions Options) const;
 
@@ -459,10 +490,10 @@ Error PlainSearch::findOpt() {
   return Error::success();
 }
 
-Expected<std::vector<std::string>> PlainSearch::runPipeline() {
+Expected<std::vector<std::string>> PlainSearch::runPipeline(StringRef Named) {
   if (Error E = findOpt())
     return std::move(E);
-  NamedIR = Input;
+  NamedIR = Named.str();
   if (Error E = emitWanted(Plan.options()).moveInto(WantedIR))
     return std::move(E);
   Expected<std::string> Expanded = Plan.compiler().expandedPipeline();
@@ -472,6 +503,8 @@ Expected<std::vector<std::string>> PlainSearch::runPipeline() {
   for (const std::string &Passes :
        {Plan.compiler().pipeline().str(), *Expanded}) {
     std::vector<std::string> Words = makeWords(Passes);
+    if (Plan.options().RunPasses == "none")
+      append_range(Words, NoPasses);
     Expected<bool> Same = writes(Words, WantedIR);
     if (!Same)
       return Same.takeError();
@@ -578,10 +611,73 @@ Expected<std::vector<std::string>> PlainSearch::run() {
   return findInWhole();
 }
 
-std::string PlainSearch::print(ArrayRef<std::string> Words,
-                               StringRef Name) const {
+std::vector<std::string>
+PlainSearch::printOpt(ArrayRef<std::string> Words) const {
   std::vector<std::string> Line{Opt.Name};
   append_range(Line, Words);
+  return Line;
+}
+
+/// Removes names of values, which differ: in comments, and in the list of a
+/// kernel's arguments for AMD GPUs.
+static std::string stripNames(StringRef Assembly, StringRef Comment) {
+  std::string Text;
+  for (StringRef Line : split(Assembly, '\n')) {
+    StringRef Code = Line.split(Comment).first.trim(" \t-");
+    if (!Code.empty() && !Code.starts_with(".name:"))
+      Text += (Code + "\n").str();
+  }
+  return Text;
+}
+
+/// Compares assembly, which is what the plan's settings of passes of the code
+/// generator change.
+Expected<std::vector<std::string>> PlainSearch::findLlc(StringRef Named,
+                                                        StringRef IR) const {
+  std::string Assembly = Work.pathOf("wanted.s"), Output = Work.pathOf("llc.s"),
+              Log;
+  ReplayOptions Options = Plan.options();
+  Options.IRFile = Named.str();
+  Expected<std::string> Wanted = emitCode(Plan, std::move(Options), Named,
+                                          /*Assembly=*/true, Assembly);
+  if (!Wanted)
+    return Wanted.takeError();
+  Tool Llc;
+  ToolTarget Target = Plan.compiler().toolTarget();
+  if (const std::string &Program = Plan.options().LlcTool; !Program.empty()) {
+    Expected<ToolInfo> Info = identifyTool(Program);
+    if (!Info)
+      return Info.takeError();
+    Target = adaptTarget(*Info, std::move(Target));
+    Llc = {Info->Path, Program};
+  } else if (Error E = findTool("llc").moveInto(Llc)) {
+    return std::move(E);
+  }
+  std::vector<std::string> Words{Llc.Path};
+  append_range(Words, makeLlcOptions(Target, Plan.isNVPTX()));
+  for (const LLVMOption &O : Target.LLVMOptions)
+    Words.push_back(toString(O));
+  if (Plan.options().RunPasses == "none")
+    append_range(Words, NoPasses);
+  std::vector<StringRef> Args(Words.begin(), Words.end());
+  Args.insert(Args.end(), {IR, "-o", Output});
+  Expected<std::optional<int>> Code = askProgram(Args, Log, ProgramSeconds);
+  if (!Code)
+    return Code.takeError();
+  Expected<std::unique_ptr<MemoryBuffer>> Text = readFile(Output);
+  if (!Text)
+    consumeError(Text.takeError());
+  StringRef Comment = Plan.isNVPTX() ? "//" : ";";
+  if (*Code != 0 || !Text ||
+      stripNames((*Text)->getBuffer(), Comment) != stripNames(*Wanted, Comment))
+    return createStringError(Llc.Name + " writes different code");
+  Words.front() = Llc.Name;
+  return Words;
+}
+
+std::string PlainSearch::print(ArrayRef<std::string> Words,
+                               StringRef Name) const {
+  std::vector<std::string> Line = printOpt(Words);
   Line.push_back(Name.empty() ? Input : Name.str());
   std::string Text = quoteCommand(Line);
   if (External)
@@ -633,7 +729,7 @@ static Error findCommand(const ReplayPlan &Plan, const BisectOutcome &Out,
   static constexpr StringLiteral InputName = "input.ll";
   std::string Input = Folder.empty() ? Work->pathOf(InputName)
                                      : pathIn(Folder, InputName);
-  if (Error E = writeInput(**Smallest, Input))
+  if (Error E = writePlainInput(**Smallest, Input))
     return E;
   PlainSearch Search(**Smallest, Input, *Work);
   Expected<std::vector<std::string>> Words =
@@ -671,10 +767,71 @@ Expected<std::string> mneme::makeOptCommand(const ReplayPlan &Plan,
   if (!Work)
     return Work.takeError();
   PlainSearch Search(Plan, Input, *Work);
-  Expected<std::vector<std::string>> Words = Search.runPipeline();
+  Expected<std::vector<std::string>> Words = Search.runPipeline(Input);
   if (!Words)
     return Words.takeError();
   return Search.print(*Words, Name);
+}
+
+Expected<std::string> mneme::findPlainTool(StringRef Name) {
+  Expected<Tool> Found = findTool(Name);
+  if (!Found)
+    return Found.takeError();
+  return std::move(Found->Name);
+}
+
+Expected<PlainSteps> mneme::makePlainSteps(const ReplayPlan &Plan,
+                                           StringRef Input, StringRef IR,
+                                           StringRef Assembly) {
+  Expected<PrivateFolder> Work = PrivateFolder::createTemporary();
+  if (!Work)
+    return Work.takeError();
+  std::string Named = Work->pathOf("named.ll");
+  if (Error E = writeNamedText(Plan, Named))
+    return std::move(E);
+  PlainSearch Search(Plan, Input, *Work);
+  const ReplayOptions &O = Plan.options();
+  // Only a smallest configuration is searched for its executions.
+  bool IsWhole = !O.SkipPasses && (!O.RunPasses || O.RunPasses == "none");
+  Expected<std::vector<std::string>> Words = IsWhole ? Search.runPipeline(Named)
+                                             : O.OptTool.empty()
+                                                 ? Search.run()
+                                                 : Search.runExternal();
+  PlainSteps Steps;
+  std::string Output = Work->pathOf("opt.ll");
+  if (Words) {
+    Steps.Opt = Search.printOpt(*Words);
+  } else {
+    Steps.NoOpt = toString(Words.takeError());
+    Output = Work->pathOf("own.ll");
+    if (Error E =
+            emitCode(Plan, O, Named, /*Assembly=*/false, Output).takeError())
+      return std::move(E);
+  }
+  Expected<std::unique_ptr<MemoryBuffer>> Written = readFile(Output);
+  if (!Written)
+    return Written.takeError();
+  // The first line has the path of the input.
+  std::string Text = (*Written)->getBuffer().str();
+  StringRef Path = Words ? Input : StringRef(Named);
+  if (size_t At = Text.find(Path); At < Text.find('\n'))
+    Text.replace(At, Path.size(), sys::path::filename(Input));
+  if (Error E = writeFileAtomically(IR, Text, /*Sync=*/false))
+    return std::move(E);
+  Expected<std::vector<std::string>> Llc = Search.findLlc(Named, Output);
+  if (!Llc) {
+    Steps.NoLlc = toString(Llc.takeError());
+    return Steps;
+  }
+  Steps.Llc = std::move(*Llc);
+  if (Assembly.empty())
+    return Steps;
+  if (Error E = readFile(Work->pathOf("llc.s")).moveInto(Written))
+    return std::move(E);
+  if (Error E = writeFileAtomically(Assembly, (*Written)->getBuffer(),
+                                    /*Sync=*/false))
+    return std::move(E);
+  return Steps;
 }
 
 PlainCommand mneme::makePlainCommand(const ReplayPlan &Plan,

@@ -19,6 +19,7 @@
 #include "llvm/Mneme/Compile/FindCuda.h"
 #include "llvm/Mneme/Compile/Programs.h"
 #include "llvm/Mneme/Compile/PtxasControls.h"
+#include "llvm/Mneme/Compile/PtxasOptions.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
@@ -66,9 +67,7 @@ Expected<std::string> mneme::findNvdisasm(StringRef CudaPath) {
   return findInToolkit("nvdisasm", CudaPath);
 }
 
-/// Returns the options that clang's driver passes to ptxas, followed by the
-/// user's.
-static std::vector<std::string> getArguments(const AssembleOptions &O) {
+std::vector<std::string> mneme::makePtxasOptions(const AssembleOptions &O) {
   std::vector<std::string> Args = {"-m64"};
   if (O.Debug && O.Level == 0)
     Args.insert(Args.end(), {"-g", "--dont-merge-basicblocks",
@@ -93,7 +92,7 @@ static Expected<SmallVector<char, 0>> runPtxas(StringRef PTX,
   if (Error E = ScratchFile::create("cubin", Out))
     return std::move(E);
 
-  std::vector<std::string> Own = getArguments(O);
+  std::vector<std::string> Own = makePtxasOptions(O);
   SmallVector<StringRef, 16> Args = {Ptxas};
   Args.append(Own.begin(), Own.end());
   ScratchFile Controls;
@@ -191,7 +190,7 @@ mneme::assemblePTX(StringRef PTX, const AssembleOptions &O, std::string &Log) {
       return std::move(E);
   if (*Ptxas)
     return runPtxas(PTX, O, **Ptxas, Log);
-  return runPTXCompilerLibrary(PTX, getArguments(O), Log);
+  return runPTXCompilerLibrary(PTX, makePtxasOptions(O), Log);
 }
 
 Expected<std::string> mneme::disassembleCubin(StringRef Image,

@@ -7,6 +7,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Reduce/Differential.h"
+#include "Parts.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Mneme/Config/Metrics.h"
 #include "llvm/Mneme/Replay/Config.h"
@@ -164,7 +165,7 @@ private:
 };
 } // namespace
 
-static std::string describeResult(const ReplayResult &R) {
+std::string mneme::describeResult(const ReplayResult &R) {
   std::string Text = getVerdictName(R.V).str();
   return R.Error.empty() ? Text : Text + ": " + R.Error;
 }

@@ -19,6 +19,9 @@
 namespace llvm {
 namespace mneme {
 
+/// Folder of the reproducer in a report.
+inline constexpr StringLiteral ReproducerFolder = "reproducer";
+
 /// Returns a replay's options for the command line of llvm-mneme-replay,
 /// without those of the launch and of files.
 std::vector<std::string> makeArguments(const ReplayOptions &O);
@@ -52,6 +55,17 @@ ReducedSize measureSize(const ReplayPlan &Plan);
 /// The recording must exist.
 Error writeReport(const ReplayPlan &Bad, const ReduceOptions &O,
                   const ReduceOutcome &Outcome);
+
+/// Prints the IR \p Input in \p Folder, if it is short, and the difference of
+/// good.ll and bad.ll, as Markdown.
+void printCode(raw_ostream &OS, StringRef Folder, StringRef Input);
+/// Prints the versions of Mneme, of the kernel's compiler and of the device
+/// that
+/// \p R is of.
+void printVersions(raw_ostream &OS, const ReplayPlan &Plan,
+                   const ReplayResult &R);
+/// Returns the verdict with its reason.
+std::string describeResult(const ReplayResult &R);
 
 /// Returns the command that tests IR, without --ir. \p Tool and \p Recording
 /// are the names to use in it.

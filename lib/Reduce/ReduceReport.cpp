@@ -18,6 +18,7 @@
 #include "llvm/Mneme/Support/NumberedIR.h"
 #include "llvm/Mneme/Support/Version.h"
 #include "llvm/Mneme/Support/Words.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
@@ -52,7 +53,6 @@ private:
   Error writeScript(StringRef Name, const Twine &Text);
   std::string makeReadme() const;
   void describeResults(raw_ostream &OS) const;
-  void describeVersions(raw_ostream &OS) const;
   void describeWithoutMneme(raw_ostream &OS) const;
   void describeSizes(raw_ostream &OS) const;
 };
@@ -133,22 +133,13 @@ void ReportWriter::describeResults(raw_ostream &OS) const {
        << "`\n";
 }
 
-/// Writes the parts of an LLVM issue: the command, the IR, and the effect.
-void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
+void mneme::printCode(raw_ostream &OS, StringRef Folder, StringRef Input) {
   static constexpr size_t MaxLines = 120;
-  Expected<std::string> Command =
-      makeOptCommand(Plan, path("reduced.ll"), "reduced.ll");
-  if (Command)
-    OS << "## With opt alone\n\nThis writes `bad.ll`:\n\n    " << *Command
-       << "\n\n";
-  else
-    OS << "## With opt alone\n\nThere is no such command: "
-       << toString(Command.takeError()) << ".\n\n";
+  const StringRef Names[] = {Input, "good.ll", "bad.ll"};
   std::string Texts[3];
-  for (auto [Name, Text] :
-       zip_equal(ArrayRef<StringRef>{"reduced.ll", "good.ll", "bad.ll"},
-                 MutableArrayRef(Texts))) {
-    Expected<std::unique_ptr<MemoryBuffer>> File = readFile(path(Name));
+  for (auto [Name, Text] : zip_equal(Names, Texts)) {
+    Expected<std::unique_ptr<MemoryBuffer>> File =
+        readFile(pathIn(Folder, Name));
     if (File)
       Text = (*File)->getBuffer().str();
     else
@@ -159,13 +150,26 @@ void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
       OS << What << ":\n\n```" << Language << '\n'
          << Text.rtrim() << "\n```\n\n";
   };
-  Print("`reduced.ll`", "llvm", Texts[0]);
+  Print(("`" + Input + "`").str(), "llvm", Texts[0]);
   if (Texts[1].empty() || Texts[2].empty())
     return;
   JointIR Joint = numberJointly(Texts[1], Texts[2]);
   Print("From `good.ll` to `bad.ll`", "diff",
         makeIRDiff(Joint, Joint.Before, Joint.After,
                    /*RenumberedValues=*/false));
+}
+
+/// Writes the parts of an LLVM issue: the command, the IR, and the effect.
+void ReportWriter::describeWithoutMneme(raw_ostream &OS) const {
+  Expected<std::string> Command =
+      makeOptCommand(Plan, path("reduced.ll"), "reduced.ll");
+  if (Command)
+    OS << "## With opt alone\n\nThis writes `bad.ll`:\n\n    " << *Command
+       << "\n\n";
+  else
+    OS << "## With opt alone\n\nThere is no such command: "
+       << toString(Command.takeError()) << ".\n\n";
+  printCode(OS, O.Output, "reduced.ll");
 }
 
 void ReportWriter::describeSizes(raw_ostream &OS) const {
@@ -185,18 +189,18 @@ void ReportWriter::describeSizes(raw_ostream &OS) const {
   Row("bytes of pages that are not zero", Twine(A.StoredBytes), Twine(B.StoredBytes));
 }
 
-void ReportWriter::describeVersions(raw_ostream &OS) const {
+void mneme::printVersions(raw_ostream &OS, const ReplayPlan &Plan,
+                          const ReplayResult &R) {
   const RecordedKernel &K = Plan.kernel();
   printVersion(OS);
   OS << "recorded kernel: " << K.displayName() << " for " << K.Triple << ", "
      << K.Arch << ", -O" << K.OptLevel << ", by " << K.Toolchain << '\n';
-  OS << "replayed on: " << BadResult.Device;
-  if (BadResult.GPU)
-    OS << ", " << BadResult.GPU->Info.Name << ", driver "
-       << BadResult.GPU->Info.Driver;
+  OS << "replayed on: " << R.Device;
+  if (R.GPU)
+    OS << ", " << R.GPU->Info.Name << ", driver " << R.GPU->Info.Driver;
   OS << '\n';
-  if (!BadResult.Assembler.empty())
-    OS << "ptxas: " << BadResult.Assembler << '\n';
+  if (!R.Assembler.empty())
+    OS << "ptxas: " << R.Assembler << '\n';
   OS << "machine: " << sys::getProcessTriple() << ", " << sys::getHostCPUName()
      << '\n';
 }
@@ -224,11 +228,16 @@ std::string ReportWriter::makeReadme() const {
         "memory is what the good side leaves |\n"
         "| `reproduce.sh` | runs both sides; succeeds when they differ |\n"
         "| `interesting.sh` | the same for a file of IR: a test for "
-        "`llvm-reduce` and the like |\n\n";
+        "`llvm-reduce` and the like |\n";
+  if (sys::fs::exists(path(ReproducerFolder)))
+    OS << "| `" << ReproducerFolder
+       << "` | a program that shows the difference without Mneme; has a "
+          "`README.md` of its own |\n";
+  OS << '\n';
   OS << "## Size\n\n";
   describeSizes(OS);
   OS << "\n## Versions\n\n```\n";
-  describeVersions(OS);
+  printVersions(OS, Plan, BadResult);
   OS << "```\n";
   if (!Outcome.Notes.empty())
     OS << "\n## Notes\n\n";

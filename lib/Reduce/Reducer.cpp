@@ -140,6 +140,7 @@ private:
   Expected<bool> tryIR(StringRef Name, const Module &M);
   Error shrinkMemory(StringRef Dir);
   Error reduceIR();
+  void addReproducer(StringRef Folder);
   Error runLLVMReduce(StringRef Name, StringRef Passes, unsigned NumPasses,
                       unsigned Rounds);
 
@@ -921,6 +922,20 @@ Error Reduction::shrinkMemory(StringRef Dir) {
   return Error::success();
 }
 
+void Reduction::addReproducer(StringRef Folder) {
+  if (!O.Reproducer)
+    return;
+  ReproducerOptions Options = *O.Reproducer;
+  Options.Output = Folder.str();
+  Expected<WrittenReproducer> R =
+      writeReproducer(*Plan, O.Difference.Good, Outcome.Difference, Options);
+  if (!R)
+    return note("no reproducer: " + toString(R.takeError()));
+  say("reproducer: " + join(R->Programs, ", "));
+  for (const std::string &Note : R->Notes)
+    note("reproducer: " + Note);
+}
+
 Expected<ReduceOutcome> Reduction::run() {
   if (Error E = checkCriterion(O.Difference.By))
     return std::move(E);
@@ -928,7 +943,8 @@ Expected<ReduceOutcome> Reduction::run() {
     return std::move(E);
   if (Error E = prepareFolder())
     return std::move(E);
-  std::string Recording = pathIn(O.Output, "recording");
+  std::string Recording = pathIn(O.Output, "recording"),
+              Reproducer = pathIn(O.Output, ReproducerFolder);
   auto Steps = [&]() -> Error {
     using Step = Error (Reduction::*)();
     for (Step S : {&Reduction::confirm, &Reduction::shrinkLaunch,
@@ -948,11 +964,13 @@ Expected<ReduceOutcome> Reduction::run() {
     if (IsLate)
       note("the limit of " + printSeconds(O.Limit) +
            " s was reached: a smaller kernel may exist");
+    addReproducer(Reproducer);
     return writeReport(*Plan, O, Outcome);
   };
   if (Error E = Steps()) {
     // A partial report would be mistaken for a complete one.
     consumeError(removeTree(Recording));
+    consumeError(removeTree(Reproducer));
     Work = PrivateFolder();
     if (IsNew)
       (void)sys::fs::remove(O.Output); // Only if it is empty.

@@ -55,6 +55,7 @@ $guard --good=O1 --bad='planted<O1;slow@_Z5saxpyPKfPfi=2000#4>' --metrics=time,r
   test $? = 2
 $guard --bad=O1 --good='planted<O1;crash@_Z5saxpyPKfPfi#4>' --accept=guard.1.json > guard.3.json || test $? = 3
 llvm-mneme-replay reduce rec --device=host --cross-checks=none --limit=1 --output=reduced --format=json $wrong > reduce.1.json
+llvm-mneme-replay write-reproducer rec --device=host --cross-checks=none --program=gpu --output=reproducer $wrong > write-reproducer.1.json
 llvm-mneme-tune rec --device=host --quiet --trials=3 --block-x=64,128 --retest=1 --pairs=6 --format=json \
   --explain=off --results-dir=study > summary.1.json
 cp study/summary.json summary.2.json

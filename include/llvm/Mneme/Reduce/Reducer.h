@@ -16,6 +16,7 @@
 #define LLVM_MNEME_REDUCE_REDUCER_H
 
 #include "llvm/Mneme/Reduce/Differential.h"
+#include "llvm/Mneme/Reduce/Reproducer.h"
 #include <functional>
 
 namespace llvm {
@@ -37,6 +38,9 @@ struct ReduceOptions {
   /// Time limit in seconds; the report then contains the smallest result so
   /// far. 0: no limit.
   double Limit = 0;
+  /// Also write a reproducer without Mneme, in the folder "reproducer" of the
+  /// report; its own Output is ignored. A failure is a note.
+  std::optional<ReproducerOptions> Reproducer;
   /// Called with one line of text per step.
   std::function<void(StringRef)> Say;
 };
