@@ -596,7 +596,7 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
         Unvaried.push_back(json::Object{{"input", json::fixUTF8(Input)},
                                         {"reason", json::fixUTF8(Why)}});
     json::Array Arguments;
-    json::Value Slowest = nullptr;
+    SmallVector<unsigned> Indices;
     for (auto [N, A] : enumerate(Own.kernel().Args)) {
       if (A.Kind == MNEME_ARG_POINTER || A.Size > 8 ||
           !StringRef(A.Type).starts_with("i"))
@@ -610,20 +610,18 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
       auto [Low, High] = findTestedRange(Values);
       if (Low == High)
         continue;
-      if (Arguments.empty() && Launches.size() >= MinRangeLaunches) {
-        Expected<std::optional<RatioEstimate>> Ratio =
-            timeEnds(Launches, N, Config);
-        if (!Ratio)
-          return Ratio.takeError();
-        if (*Ratio)
-          Slowest = toArray(**Ratio);
-      }
+      Indices.push_back(N);
       Arguments.push_back(json::Object{
           {"index", N}, {"signed", true}, {"low", Low}, {"high", High}});
     }
+    Expected<std::optional<RatioEstimate>> Slowest = std::nullopt;
+    if (Launches.size() >= MinRangeLaunches)
+      Slowest = timeEnds(Launches, Indices, Config);
+    if (!Slowest)
+      return Slowest.takeError();
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
-                               {"speedup", std::move(Slowest)},
+                               {"speedup", toArray(*Slowest)},
                                {"arguments", std::move(Arguments)},
                                {"unvaried", std::move(Unvaried)}});
   }

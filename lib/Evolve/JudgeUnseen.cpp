@@ -299,9 +299,9 @@ Judge::timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config,
 /// package would serve; unset if there are none. Of round numbers, the lowest
 /// one is an end, too: many versions are fast for these.
 Expected<std::optional<RatioEstimate>>
-Judge::timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
-                const CandidateConfig &Config) {
-  auto Get = [&](const DrawnLaunch *L) {
+Judge::timeEnds(ArrayRef<const DrawnLaunch *> Launches,
+                ArrayRef<unsigned> Arguments, const CandidateConfig &Config) {
+  auto Get = [](const DrawnLaunch *L, unsigned Argument) {
     StringRef Bytes = L->Plan->state().args()[Argument];
     uint64_t Bits = 0;
     llvm::copy(Bytes, reinterpret_cast<char *>(&Bits));
@@ -316,12 +316,15 @@ Judge::timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
     });
     if (Some.empty())
       continue;
-    auto [Low, High] = std::minmax_element(
-        Some.begin(), Some.end(),
-        [&](const auto *A, const auto *B) { return Get(A) < Get(B); });
-    Ends.insert(*Low);
-    if (!IsRound)
-      Ends.insert(*High);
+    for (unsigned Argument : Arguments) {
+      auto [Low, High] = std::minmax_element(
+          Some.begin(), Some.end(), [&](const auto *A, const auto *B) {
+            return Get(A, Argument) < Get(B, Argument);
+          });
+      Ends.insert(*Low);
+      if (!IsRound)
+        Ends.insert(*High);
+    }
   }
   std::optional<RatioEstimate> Worst;
   for (const DrawnLaunch *L : Ends) {

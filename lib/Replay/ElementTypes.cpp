@@ -15,6 +15,7 @@
 #include "llvm/Analysis/ValueTracking.h"
 #include "llvm/IR/Dominators.h"
 #include "llvm/IR/GetElementPtrTypeIterator.h"
+#include "llvm/IR/InlineAsm.h"
 #include "llvm/IR/InstIterator.h"
 #include "llvm/IR/Instructions.h"
 #include "llvm/IR/IntrinsicInst.h"
@@ -378,6 +379,33 @@ static bool isOtherCode(const Instruction &I) {
   return Call && (!Callee || !Callee->isDeclaration());
 }
 
+/// Returns true for a store through a handle.
+static bool isSurfaceStore(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call)
+    return false;
+  if (const auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
+    return Asm->getAsmString().contains("sust.");
+  const Function *Callee = Call->getCalledFunction();
+  return Callee && Callee->getName().starts_with("llvm.nvvm.sust.");
+}
+
+/// Returns the type of the elements that an intrinsic loads or stores; null if
+/// it is not known, as for asynchronous copies.
+static Type *findAccessedType(const IntrinsicInst &I, bool IsStore) {
+  StringRef Name = I.getCalledFunction()->getName();
+  if (isa<AnyMemIntrinsic>(I) || Name.contains(".cp.async."))
+    return nullptr;
+  Type *Ty = I.getType();
+  if (auto *Parts = dyn_cast<StructType>(Ty))
+    Ty = Parts->getNumElements() ? Parts->getElementType(0) : nullptr;
+  if (IsStore)
+    for (const Use &A : I.args())
+      if (!A->getType()->isPointerTy())
+        return A->getType();
+  return !Ty || Ty->isVoidTy() ? nullptr : Ty;
+}
+
 /// Makes one function of a kernel and what it calls, for analyses only.
 static void inlineAll(Module &M, StringRef Kernel) {
   for (Function &F : M) {
@@ -466,7 +494,28 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
     Stride = std::max(Stride, findStride(Pointer, M->getDataLayout()));
     Merge(Types.OfRegion[*Region], Seen[*Region], DType);
   };
+  auto NoteOther = [&](const IntrinsicInst &I, const Use &Pointer) {
+    unsigned Index = I.getArgOperandNo(&Pointer);
+    bool IsLoad =
+        I.mayReadFromMemory() && !I.paramHasAttr(Index, Attribute::WriteOnly);
+    bool IsStore = I.mayWriteToMemory() && !I.onlyReadsMemory(Index);
+    std::optional<size_t> Region = Regions.find(Pointer.get());
+    if (!Region) {
+      Types.ReadsUnknown |= IsLoad && !isOwn(*Pointer);
+      Types.WritesUnknown |= IsStore && !isOwn(*Pointer);
+      return;
+    }
+    if (Type *Ty = findAccessedType(I, IsStore)) {
+      Merge(Types.OfAccess[*Region], Accessed[*Region], getDType(Ty));
+      NoRecords[*Region] = true;
+    }
+    if (IsLoad)
+      Types.IsRead[*Region] = true;
+    if (IsStore)
+      Types.IsWritten[*Region] = true;
+  };
   for (Instruction &I : instructions(Kernel)) {
+    Types.WritesUnknown |= isSurfaceStore(I);
     if (auto *FP = dyn_cast<FPMathOperator>(&I))
       Types.PromisesFinite |= FP->hasNoNaNs() || FP->hasNoInfs();
     if (auto *Store = dyn_cast<StoreInst>(&I))
@@ -483,7 +532,11 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
         if (!A.IsOwn && (A.IsLoad || A.IsStore))
           Note(I, A.Address, A.Ty, A.IsLoad, A.IsStore);
       }
-    else if (I.mayReadFromMemory())
+    else if (auto *II = dyn_cast<IntrinsicInst>(&I)) {
+      for (const Use &A : II->args())
+        if (II->mayReadOrWriteMemory() && A->getType()->isPointerTy())
+          NoteOther(*II, A);
+    } else if (I.mayReadFromMemory())
       Types.ReadsUnknown |=
           isOtherCode(I) || any_of(I.operands(), [](const Use &Operand) {
             return Operand->getType()->isPtrOrPtrVectorTy() && !isOwn(*Operand);

@@ -64,6 +64,8 @@ struct ElementTypes {
   std::vector<RecordLayout> Records;
   /// The kernel may read memory by pointers that are attributed to no region.
   bool ReadsUnknown = false;
+  /// It may write such memory, as through the handle of a surface.
+  bool WritesUnknown = false;
   /// The IR's fast-math flags promise that there are no NaNs or infinities.
   bool PromisesFinite = false;
   /// Bytes with which the kernel addresses what it stores to each region: the

@@ -135,6 +135,7 @@ private:
     return Facts.FindsWrites && !isFloatType(DType);
   }
   Error drawBuffer(size_t Region);
+  Error drawPieces(size_t Region);
   Error drawRecords(size_t Region);
   std::vector<Scalar> listScalars();
   void drawScalars(ArrayRef<const Scalar *> Scalars, bool KeepsRelations,
@@ -167,8 +168,9 @@ Error Perturber::prepare() {
     return createStringError("the recorded code fails: " + *Fault);
   LaunchSeconds = secondsSince(Start);
   // The code shows more than the launch: errors that it never reported.
-  for (auto [Old, New, IsWritten] : zip_equal(Before, After, Types.IsWritten))
-    IsChanged.push_back(IsWritten || Old != New);
+  for (auto [I, Old, New] : enumerate(Before, After))
+    IsChanged.push_back(Types.IsWritten[I] || Old != New ||
+                        (Types.WritesUnknown && !isReachable(I)));
   NonFinite = countNonFinite(After);
   Memory Again;
   if (Error E = launch(Before, Args, Again, OtherOrder).moveInto(*Fault))
@@ -459,10 +461,8 @@ Error Perturber::drawBuffer(size_t Region) {
   }
   if (IsRecord)
     return drawRecords(Region);
-  if (DType == MNEME_DTYPE_BYTES) {
-    note(nameOf(Region), {Change::None, "its elements have several types"});
-    return Error::success();
-  }
+  if (DType == MNEME_DTYPE_BYTES)
+    return drawPieces(Region);
   const LoadedValues &Facts = Types.OfLoads[Region];
   bool MayCollide = mayCollide(Facts, DType);
   auto Draw = [&](Memory &M, std::vector<std::string> &, unsigned Attempt) {
@@ -488,6 +488,23 @@ Error Perturber::drawBuffer(size_t Region) {
   if (Found->Kind == Change::Partly)
     Found->Why = "only its order changed" +
                  (Found->Why.empty() ? "" : ": " + Found->Why);
+  note(nameOf(Region), *Found);
+  return Error::success();
+}
+
+/// Puts elements of unknown types in another order: each is in one piece.
+Error Perturber::drawPieces(size_t Region) {
+  constexpr size_t Size = 16;
+  Expected<Outcome> Found =
+      tryInput([&](Memory &M, std::vector<std::string> &, unsigned) {
+        if (isUniform(M[Region], Size))
+          return Change::None;
+        Source.permute(M[Region], Size);
+        return Change::Partly;
+      });
+  if (!Found)
+    return Found.takeError();
+  Found->Why = "its elements have several types";
   note(nameOf(Region), *Found);
   return Error::success();
 }

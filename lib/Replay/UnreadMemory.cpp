@@ -7,8 +7,8 @@
 //===----------------------------------------------------------------------===//
 //
 // Launches a version with other contents of the memory that the recorded code
-// does not read. A version that takes a certain value there for a sign has the
-// value among its constants.
+// does not read, and of local and shared memory. A version that takes a certain
+// value there for a sign has the value among its constants.
 //
 //===----------------------------------------------------------------------===//
 
@@ -24,6 +24,7 @@
 #include "llvm/IR/LLVMContext.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Mneme/Replay/Session.h"
+#include "llvm/Mneme/Runtime/HostExec.h"
 #include "llvm/Mneme/Support/Clock.h"
 #include "llvm/Support/MathExtras.h"
 #include <chrono>
@@ -209,7 +210,9 @@ Error UnreadTest::prepare(const Module &Version) {
     Values V;
     V.DType = IsKnown ? Types[I] : uint32_t(MNEME_DTYPE_U32);
     V.Size = getDTypeSize(V.DType);
-    if (!Own.Read[I].all()) {
+    // Nothing traces the reads of what a handle names.
+    bool IsHandle = R.Info.Kind == MNEME_REGION_TEXTURE;
+    if (!Own.Read[I].all() && !IsHandle) {
       append_range(V.Uniform, Constants.patterns(V.DType, V.Size));
       append_range(V.Uniform, getSpecial(V.DType, V.Size));
       for (size_t N = V.Uniform.size(); N > 1; --N)
@@ -240,11 +243,12 @@ Error UnreadTest::draw() {
     Before[I].resize(R.Info.Size);
     if (Error E = D.read(R.Info.Address, Before[I]))
       return E;
-    if (holdsPlaces(Plan.state(), Before[I]))
-      continue;
+    ArrayRef<char> Old = Before[I];
     Drawn[I] = Before[I];
     for (uint64_t At = 0; At + V.Size <= R.Info.Size; At += V.Size) {
-      if (Own.Read[I].find_first_in(At, At + V.Size) >= 0)
+      uint64_t Word = alignDown(At, sizeof(uint64_t));
+      if (Own.Read[I].find_first_in(At, At + V.Size) >= 0 ||
+          holdsPlaces(Plan.state(), Old.slice(Word).take_front(8)))
         continue;
       uint64_t Bits = choose(V);
       std::memcpy(&Drawn[I][At], &Bits, V.Size);
@@ -327,6 +331,73 @@ Error UnreadTest::run(DeviceKernel &Kernel, ReplayResult &R) {
   return Error::success();
 }
 
+/// Local and shared memory can hold what a launch with other inputs left there,
+/// which looks like what a version leaves itself. Only on the host device do
+/// inputs that do not fit together end no more than a launch.
+static Error testLeft(const ReplayPlan &Plan, ArrayRef<uint32_t> Types,
+                      const ComparePlan &Rules, Device &D, Replayer &Memory,
+                      DeviceKernel &Kernel, uint64_t Seed,
+                      function_ref<void(ReplayStage)> Report, ReplayResult &R) {
+  constexpr unsigned Count = 2;
+  constexpr double OtherSeconds = 1; // Of the launch before.
+  if (Plan.options().Device != "host")
+    return Error::success();
+  InputSource Source(Seed, Plan.options().Device);
+  for (unsigned N = 0; N != Count; ++N) {
+    if (Error E = Memory.restore())
+      return E;
+    std::vector<std::pair<uint64_t, std::vector<char>>> Own;
+    for (auto [DType, Region] : zip_equal(Types, Plan.state().regions())) {
+      uint64_t Address = Region.Info.Address;
+      std::vector<char> Contents(Region.Info.Size);
+      if (Error E = D.read(Address, Contents))
+        return E;
+      if (holdsPlaces(Plan.state(), Contents))
+        continue;
+      Own.push_back({Address, Contents});
+      Source.permute(Contents, std::max(1u, getDTypeSize(DType)));
+      if (isFloatType(DType))
+        Source.drawFloats(Contents, DType, DrawnValues::Near, /*Attempt=*/1);
+      if (Error E = D.write(Address, Contents))
+        return E;
+    }
+    Report(ReplayStage::Launch);
+    LaunchConfig Config = Plan.launch();
+    Config.TimeoutSeconds = OtherSeconds;
+    Config.Fill = MNEME_HOST_FILL_RANDOM + Source.next() % UINT32_MAX;
+    if (Error E = Memory.launch(Kernel, Config).takeError())
+      return E;
+    for (const auto &[Address, Contents] : Own)
+      if (Error E = D.write(Address, Contents))
+        return E;
+    Memory.markAllDirty();
+    if (Error E = Memory.restore())
+      return E;
+    Config = Plan.launch();
+    Config.Fill = MNEME_HOST_FILL_LEFT;
+    Expected<LaunchOutcome> Outcome = Memory.launch(Kernel, Config);
+    if (!Outcome)
+      return Outcome.takeError();
+    if (Outcome->Status != LaunchStatus::Ok) {
+      R.V = Verdict::Crash;
+      R.Error = Outcome->describe();
+      return Error::success();
+    }
+    Report(ReplayStage::Compare);
+    Expected<MemoryComparison> C = Memory.compare(Rules);
+    Memory.markAllDirty();
+    if (!C)
+      return C.takeError();
+    if (judge(*C) == Verdict::Mismatch) {
+      R.V = Verdict::Mismatch;
+      R.Error = "its results depend on what a launch with other inputs left in "
+                "local or shared memory";
+      return Error::success();
+    }
+  }
+  return Error::success();
+}
+
 Expected<ReplayResult> ReplaySession::testUnread(const ReplayPlan &Variant,
                                                  uint64_t Seed,
                                                  StageFn Report) {
@@ -346,16 +417,21 @@ Expected<ReplayResult> ReplaySession::testUnread(const ReplayPlan &Variant,
     R.Error = Code->Error;
     return R;
   }
+  Expected<std::unique_ptr<DeviceKernel>> Kernel =
+      D->load(Code->Image, Variant.globals());
+  if (!Kernel)
+    return Kernel.takeError();
+  if (Error E = testLeft(Variant, elementTypes().OfAccess, comparison(Variant),
+                         *D, *Memory, **Kernel, Seed, Report, R))
+    return std::move(E);
+  if (!R.Error.empty())
+    return R;
   LLVMContext Context;
   UnreadTest Test(Variant, elementTypes().OfAccess, comparison(Variant), *D,
                   *Memory, Seed, Report);
   Report(ReplayStage::Poison);
   if (Error E = Test.prepare(*Variant.cloneModule(Context)))
     return Skip(std::move(E));
-  Expected<std::unique_ptr<DeviceKernel>> Kernel =
-      D->load(Code->Image, Variant.globals());
-  if (!Kernel)
-    return Kernel.takeError();
   if (Error E = Test.run(**Kernel, R))
     return Skip(std::move(E));
   return R;

@@ -7,8 +7,10 @@
 //===----------------------------------------------------------------------===//
 
 #include "llvm/Mneme/Source/Guards.h"
+#include "llvm/ADT/SCCIterator.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/SmallPtrSet.h"
+#include "llvm/Analysis/CallGraph.h"
 #include "llvm/Analysis/LoopInfo.h"
 #include "llvm/Analysis/PostDominators.h"
 #include "llvm/Analysis/ValueTracking.h"
@@ -80,6 +82,16 @@ static constexpr StringLiteral Waves[] = {
     "llvm.amdgcn.readfirstlane", "llvm.amdgcn.wave.reduce.",
 };
 
+/// Barriers of a block, by prefix.
+static constexpr StringLiteral Barriers[] = {"llvm.nvvm.barrier.cta.sync.",
+                                             "llvm.nvvm.barrier0",
+                                             "llvm.amdgcn.s.barrier"};
+
+/// Arrivals at a cluster's barrier, and waits, by prefix; also in assembly,
+/// where the first words are left out.
+static constexpr StringLiteral ClusterBarriers[] = {
+    "llvm.nvvm.barrier.cluster.arrive", "llvm.nvvm.barrier.cluster.wait"};
+
 /// Intrinsics that return where the thread's stack, its code or its registers
 /// are, by prefix.
 static constexpr StringLiteral Places[] = {
@@ -110,6 +122,13 @@ struct Contents {
   /// Fences of a wider scope than a block, atomic operations behind one, and
   /// volatile accesses, all but those of shared and local memory.
   unsigned NumFences = 0, NumPublished = 0, NumVolatile = 0;
+  /// Those of NumFences, and atomic operations, that the host and other GPUs
+  /// see in order.
+  unsigned NumSystem = 0;
+  /// Fences of a block that are no part of a barrier, and barriers.
+  unsigned NumBlockFences = 0, NumBarriers = 0;
+  /// Arrivals at a cluster's barrier that release memory, and waits.
+  unsigned NumClusterBarriers = 0;
 
   /// Memory that other blocks see, by the argument or variable that leads
   /// there.
@@ -123,6 +142,9 @@ struct Contents {
   /// Written before an atomic or volatile write, and read after such a read,
   /// with no fence between them.
   Names Unpublished, Unacquired;
+  /// Accessed before a wait for the kernel before (griddepcontrol.wait).
+  Names Early;
+  std::set<std::string> Printed; ///< Formats.
 
   /// Looks at \p M, and at a copy without the variables of clang.
   explicit Contents(const Module &M);
@@ -130,6 +152,7 @@ struct Contents {
 private:
   SmallPtrSet<const Value *, 32> Seen, Derived;
   const DataLayout *DL = nullptr; ///< Of the copy.
+  bool HasClusters = false;       ///< Other blocks see shared memory.
 
   void visit(const Module &M);
   void visit(const Instruction &I);
@@ -145,6 +168,7 @@ private:
   void visitAccess(const Instruction &I);
   void findUnpublished(const Function &F);
   void findUnacquired(const Function &F);
+  void findEarly(const Function &F);
   void visitWaves(Function &F);
   void visitLocal(const AllocaInst &A);
 };
@@ -180,6 +204,16 @@ Contents::Contents(const Module &M) {
   // registers of the copy only: a pointer that was stored as an integer.
   LLVMContext Context;
   std::unique_ptr<Module> Copy = copyModule(M, Context);
+  for (Function &F : *Copy) {
+    // Accesses in functions that are not inlined could not be attributed.
+    if (!F.isDeclaration()) {
+      F.removeFnAttr(Attribute::OptimizeNone);
+      F.removeFnAttr(Attribute::NoInline);
+      F.addFnAttr(Attribute::AlwaysInline);
+    }
+    HasClusters |= F.getName().starts_with("llvm.nvvm.mapa") ||
+                   beginsWithOneOf(F.getName(), ClusterBarriers);
+  }
   runPasses(*Copy, "function(sroa),cgscc(inline),"
                    "function(sroa,early-cse,"
                    "instcombine<no-verify-fixpoint>,simplifycfg)");
@@ -199,6 +233,7 @@ Contents::Contents(const Module &M) {
       visitAccess(I);
     findUnpublished(F);
     findUnacquired(F);
+    findEarly(F);
   }
 }
 
@@ -220,6 +255,11 @@ void Contents::visit(const Module &M) {
     for (const Instruction &I : instructions(F))
       visit(I);
   }
+  CallGraph Calls(const_cast<Module &>(M));
+  for (auto It = scc_begin(&Calls); !It.isAtEnd(); ++It)
+    if (It.hasCycle())
+      Suspicious.insert("it has a recursive function, and threads of a GPU "
+                        "have small stacks");
 }
 
 void Contents::visit(const Instruction &I) {
@@ -277,6 +317,12 @@ void Contents::visitCall(const CallBase &C) {
     return;
   }
   const Function *F = C.getCalledFunction();
+  // Local variables of M have the functions that are inlined in the copy.
+  if (C.isIndirectCall() && DL)
+    Suspicious.insert("it calls a function by its address");
+  if (StringRef Format; F && F->getName() == "vprintf" &&
+                        getConstantStringInfo(C.getArgOperand(0), Format))
+    Printed.insert(Format.str());
   if (F && beginsWithOneOf(F->getName(), Clocks))
     Suspicious.insert("it reads '" + F->getName().str() + "'");
   if (F && F->getIntrinsicID() == Intrinsic::nvvm_activemask)
@@ -379,6 +425,10 @@ void Contents::visitPointer(const Value &P) {
   }
   if (const auto *F = dyn_cast<FreezeInst>(&P))
     return visitPointer(*F->getOperand(0));
+  // It reads the distance from memory.
+  if (const auto *II = dyn_cast<IntrinsicInst>(&P);
+      II && II->getIntrinsicID() == Intrinsic::load_relative)
+    Suspicious.insert("it makes a pointer of other data");
   // Casts of integers are found elsewhere, and what functions return is checked
   // in them.
   if (isa<Argument>(P) || isa<AllocaInst>(P) || isa<Constant>(P) ||
@@ -497,6 +547,32 @@ static AtomicOrdering getOrdering(const Instruction &I) {
              : Ordering;
 }
 
+/// Returns the text of inline assembly, or else the name of the function that
+/// is called; empty for other instructions.
+static StringRef getCalledText(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  if (!Call)
+    return "";
+  if (const auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand()))
+    return Asm->getAsmString();
+  const Function *F = Call->getCalledFunction();
+  return F ? F->getName() : "";
+}
+
+static bool hasOneOf(StringRef Text, ArrayRef<StringLiteral> Words) {
+  return any_of(Words, [&](StringRef W) { return Text.contains(W); });
+}
+
+static bool isInlineAsm(const Instruction &I) {
+  const auto *Call = dyn_cast<CallBase>(&I);
+  return Call && Call->isInlineAsm();
+}
+
+/// Returns true for what waits for the kernel before.
+static bool isKernelWait(const Instruction &I) {
+  return getCalledText(I).contains("griddepcontrol.wait");
+}
+
 /// Returns true for what orders accesses for more threads than those of a
 /// block, such as those of the kernel before.
 static bool isWideFence(const Instruction &I) {
@@ -504,20 +580,49 @@ static bool isWideFence(const Instruction &I) {
     return !isNarrow(F->getSyncScopeID(), I.getContext());
   if (isStrongerThanMonotonic(getOrdering(I)))
     return true;
-  const auto *Call = dyn_cast<CallBase>(&I);
-  if (!Call)
-    return false;
-  if (const auto *Asm = dyn_cast<InlineAsm>(Call->getCalledOperand())) {
-    auto HasOneOf = [&](ArrayRef<StringLiteral> Words) {
-      return any_of(
-          Words, [&](StringRef W) { return Asm->getAsmString().contains(W); });
-    };
-    return HasOneOf(AsmFences) && !HasOneOf(AsmFencesOfBlock);
-  }
-  const Function *F = Call->getCalledFunction();
-  StringRef Name = F ? F->getName() : "";
-  return Name == "llvm.nvvm.membar.gl" || Name == "llvm.nvvm.membar.sys" ||
-         Name == "llvm.nvvm.griddepcontrol.wait";
+  StringRef Text = getCalledText(I);
+  if (isInlineAsm(I))
+    return hasOneOf(Text, AsmFences) && !hasOneOf(Text, AsmFencesOfBlock);
+  return Text == "llvm.nvvm.membar.gl" || Text == "llvm.nvvm.membar.sys" ||
+         isKernelWait(I);
+}
+
+static bool isBarrier(const Instruction *I) {
+  return I && beginsWithOneOf(getCalledText(*I), Barriers);
+}
+
+/// Returns true for a fence of a block. Barriers of AMD GPUs have one before
+/// and one behind them.
+static bool isBlockFence(const Instruction &I) {
+  StringRef Text = getCalledText(I);
+  if (const auto *F = dyn_cast<FenceInst>(&I))
+    return isNarrow(F->getSyncScopeID(), I.getContext()) &&
+           !isBarrier(I.getPrevNode()) && !isBarrier(I.getNextNode());
+  return Text == "llvm.nvvm.membar.cta" ||
+         (isInlineAsm(I) && hasOneOf(Text, {"membar.cta", "fence."}) &&
+          hasOneOf(Text, AsmFencesOfBlock));
+}
+
+/// Returns true for what orders accesses for the host and other GPUs, too.
+static bool isSystemWide(const Instruction &I) {
+  if (const auto *F = dyn_cast<FenceInst>(&I))
+    return F->getSyncScopeID() == SyncScope::System;
+  StringRef Text = getCalledText(I);
+  return isInlineAsm(I) ? Text.contains(".sys")
+                        : Text == "llvm.nvvm.membar.sys" ||
+                              (Text.starts_with("llvm.nvvm.atomic.") &&
+                               Text.contains(".sys."));
+}
+
+/// Returns true for an arrival at a cluster's barrier that releases memory, and
+/// for a wait.
+static bool isClusterBarrier(const Instruction &I) {
+  StringRef Text = getCalledText(I);
+  return !Text.contains(".relaxed") &&
+         any_of(ClusterBarriers, [&](StringRef Name) {
+           return Text.contains(
+               Name.drop_front(StringRef("llvm.nvvm.").size()));
+         });
 }
 
 /// Returns the name of memory that other blocks see; empty for other memory,
@@ -552,35 +657,42 @@ static bool isSignal(const Instruction &I, bool IsWrite) {
          (IsWrite ? I.mayWriteToMemory() : !isa<StoreInst>(I));
 }
 
-void Contents::visitAccess(const Instruction &I) {
-  auto NoteWrite = [&](const Value &To) {
-    std::string Name = nameMemory(To);
-    WritesUnknown |= Name.empty() && !isOfBlock(To);
-    Written.insert(std::move(Name));
-  };
-  auto NoteRead = [&](const Value &From) { Read.insert(nameMemory(From)); };
+/// Calls \p Note with each address that \p I accesses.
+static void
+forEachAccess(const Instruction &I,
+              function_ref<void(const Value &, bool IsWrite)> Note) {
   if (const auto *Set = dyn_cast<AnyMemIntrinsic>(&I))
-    NoteWrite(*Set->getRawDest());
+    Note(*Set->getRawDest(), true);
   if (const auto *Copy = dyn_cast<AnyMemTransferInst>(&I))
-    NoteRead(*Copy->getRawSource());
+    Note(*Copy->getRawSource(), false);
   if (const auto *Call = dyn_cast<CallBase>(&I))
     for (const AsmAccess &A : findAsmAccesses(*Call)) {
       if (A.IsStore && !A.IsOwn)
-        NoteWrite(*A.Address);
+        Note(*A.Address, true);
       if (A.IsLoad && !A.IsOwn)
-        NoteRead(*A.Address);
-      StringRef Text =
-          cast<InlineAsm>(Call->getCalledOperand())->getAsmString();
-      if (A.IsLoad && Text.contains(".nc"))
-        Invariant.insert(nameMemory(*A.Address));
+        Note(*A.Address, false);
     }
+  const Value *P = getAtomicPointer(I);
+  if (P && !isa<StoreInst>(I))
+    Note(*P, false);
+  if (P && !isa<LoadInst>(I))
+    Note(*P, true);
+}
+
+void Contents::visitAccess(const Instruction &I) {
+  forEachAccess(I, [&](const Value &At, bool IsWrite) {
+    std::string Name = nameMemory(At);
+    if (IsWrite)
+      WritesUnknown |= Name.empty() && !isOfBlock(At);
+    (IsWrite ? Written : Read).insert(std::move(Name));
+  });
+  if (const auto *Call = dyn_cast<CallBase>(&I))
+    for (const AsmAccess &A : findAsmAccesses(*Call))
+      if (A.IsLoad && getCalledText(I).contains(".nc"))
+        Invariant.insert(nameMemory(*A.Address));
   const Value *P = getAtomicPointer(I);
   if (!P)
     return;
-  if (!isa<StoreInst>(I))
-    NoteRead(*P);
-  if (!isa<LoadInst>(I))
-    NoteWrite(*P);
   std::string Name = nameMemory(*P);
   bool IsSignal = isAtomicOrVolatile(I);
   if (I.hasMetadata(LLVMContext::MD_invariant_load))
@@ -592,20 +704,21 @@ void Contents::visitAccess(const Instruction &I) {
 }
 
 /// Follows what a thread does in one direction from each signal to the next
-/// fence, and calls \p Note with each ordinary access on the way.
-static void followSignals(const Function &F, bool IsForward,
+/// fence, and calls \p Note with each instruction on the way.
+/// \param FromEntry  from the begin of the function instead.
+static void followSignals(const Function &F, bool IsForward, bool FromEntry,
                           function_ref<bool(const Instruction &)> IsFence,
                           function_ref<void(const Instruction &)> Note) {
   std::map<const BasicBlock *, bool> AtEnd; ///< In the direction.
   auto Walk = [&](const BasicBlock &BB, bool Notes) {
-    bool Behind = false;
+    bool Behind = FromEntry && BB.isEntryBlock();
     auto Join = [&](auto Others) {
       for (const BasicBlock *Other : Others)
         Behind |= AtEnd[Other];
     };
     auto Step = [&](const Instruction &I) {
       // A signal can be its own fence.
-      if (isSignal(I, !IsForward))
+      if (!FromEntry && isSignal(I, !IsForward))
         Behind = !IsFence(I);
       else if (IsFence(I))
         Behind = false;
@@ -636,7 +749,7 @@ static void followSignals(const Function &F, bool IsForward,
 
 void Contents::findUnpublished(const Function &F) {
   followSignals(
-      F, /*IsForward=*/false,
+      F, /*IsForward=*/false, /*FromEntry=*/false,
       [](const Instruction &I) {
         AtomicOrdering O = getOrdering(I);
         return O == AtomicOrdering::NotAtomic ? isWideFence(I)
@@ -650,7 +763,7 @@ void Contents::findUnpublished(const Function &F) {
 
 void Contents::findUnacquired(const Function &F) {
   followSignals(
-      F, /*IsForward=*/true,
+      F, /*IsForward=*/true, /*FromEntry=*/false,
       [](const Instruction &I) {
         AtomicOrdering O = getOrdering(I);
         return O == AtomicOrdering::NotAtomic ? isWideFence(I)
@@ -662,7 +775,19 @@ void Contents::findUnacquired(const Function &F) {
       });
 }
 
-/// Counts what orders a thread's accesses for other blocks: the host device
+/// The host device runs no two kernels at the same time.
+void Contents::findEarly(const Function &F) {
+  if (none_of(instructions(F), isKernelWait))
+    return;
+  followSignals(F, /*IsForward=*/true, /*FromEntry=*/true, isKernelWait,
+                [&](const Instruction &I) {
+                  forEachAccess(I, [&](const Value &At, bool) {
+                    Early.insert(nameMemory(At));
+                  });
+                });
+}
+
+/// Counts what orders a thread's accesses for other threads: the host device
 /// performs them in order.
 void Contents::visitOrder(Function &F) {
   if (F.isDeclaration())
@@ -670,6 +795,10 @@ void Contents::visitOrder(Function &F) {
   SmallVector<const Instruction *, 4> Fences, Atomics;
   for (const Instruction &I : instructions(F)) {
     const Value *P = getLoadStorePointerOperand(&I);
+    NumSystem += isSystemWide(I);
+    NumBlockFences += isBlockFence(I);
+    NumBarriers += isBarrier(&I);
+    NumClusterBarriers += isClusterBarrier(I);
     if (isWideFence(I))
       Fences.push_back(&I);
     else if (isa<AtomicRMWInst, AtomicCmpXchgInst>(I) &&
@@ -713,7 +842,7 @@ void Contents::visitWaves(Function &F) {
 }
 
 /// No schedule of the host device shows that an atomic operation is for a block
-/// only.
+/// only. In a cluster, shared memory is for more.
 void Contents::visitScope(const Instruction &I) {
   const Value *P = nullptr;
   bool Narrow = false;
@@ -733,7 +862,7 @@ void Contents::visitScope(const Instruction &I) {
   if (!P || !Narrow)
     return;
   const auto *G = dyn_cast<GlobalVariable>(getUnderlyingObject(P));
-  if (!G || G->getAddressSpace() != 3)
+  if (!G || G->getAddressSpace() != 3 || HasClusters)
     Suspicious.insert("it has an atomic operation of block scope");
 }
 
@@ -762,6 +891,12 @@ static void findDisorder(const Contents &Here, const Contents &There,
         !There.Invariant.count(Name))
       Suspicions.push_back("it writes the memory of " + Name +
                            ", and reads it as constant (__ldg())");
+  for (const std::string &Name : Here.Early)
+    if (!Name.empty() && !There.Early.count(Name) &&
+        (There.Read.count(Name) || There.Written.count(Name)))
+      Suspicions.push_back("it accesses the memory of " + Name +
+                           " before 'griddepcontrol.wait', unlike the recorded "
+                           "code");
   if (!There.NumFences)
     return;
   for (const std::string &Name : Here.Unpublished)
@@ -791,6 +926,20 @@ GuardFindings mneme::findGuarded(const Module &Version,
   else if (Here.NumPublished < There.NumPublished)
     Found.Suspicions.push_back(
         "it has fewer atomic operations behind fences than the recorded code");
+  else if (Here.NumSystem < There.NumSystem)
+    Found.Suspicions.push_back(
+        "it has fewer fences and atomic operations of system scope than the "
+        "recorded code");
+  // A barrier can replace a fence.
+  if (Here.NumBlockFences < There.NumBlockFences &&
+      Here.NumBarriers <= There.NumBarriers)
+    Found.Suspicions.push_back(
+        "it lacks fences of block scope of the recorded code");
+  if (Here.NumClusterBarriers < There.NumClusterBarriers)
+    Found.Suspicions.push_back("it lacks barriers of clusters, or their order "
+                               "of memory, of the recorded code");
+  if (Here.Printed != There.Printed)
+    Found.Suspicions.push_back("it prints other text than the recorded code");
   if (There.NumVolatile && !Here.NumVolatile)
     Found.Suspicions.push_back(
         "it lacks the volatile accesses of the recorded code");

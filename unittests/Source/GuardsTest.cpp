@@ -351,7 +351,9 @@ TEST_F(GuardsTest, SuspectsTheLackOfFencesInAssembly) {
   Recorded = parse("define void @k(ptr %P) {\n"
                    "  call void asm sideeffect \"membar.cta;\", \"\"()\n"
                    "  ret void\n}\n");
-  EXPECT_THAT(findBody("").Suspicions, IsEmpty());
+  EXPECT_THAT(findBody("").Suspicions,
+              ElementsAre("it lacks fences of block scope of the "
+                          "recorded code"));
 }
 
 TEST_F(GuardsTest, SuspectsAnotherOrder) {
@@ -516,4 +518,153 @@ TEST_F(GuardsTest, AcceptsWhatTheRecordedKernelHas) {
                    "@N = internal addrspace(1) global i32 0\n")
                   .Refusals,
               IsEmpty());
+}
+
+/// They could not be attributed to an argument there.
+TEST_F(GuardsTest, FollowsAccessesIntoFunctions) {
+  StringRef Put = "define void @put(ptr %P) noinline optnone {\n"
+                  "  store i32 0, ptr %P\n  ret void\n}\n";
+  Recorded = parse("define void @k(ptr %P, ptr %Q) {\n"
+                   "  %V = load i32, ptr %P\n  store i32 %V, ptr %Q\n"
+                   "  ret void\n}\n");
+  EXPECT_THAT(find(("define void @k(ptr %P, ptr %Q) {\n"
+                    "  call void @put(ptr %P)\n"
+                    "  %V = load i32, ptr %P\n  store i32 %V, ptr %Q\n"
+                    "  ret void\n}\n" +
+                    Put)
+                       .str())
+                  .Suspicions,
+              ElementsAre("it writes the memory of argument 0, which the "
+                          "recorded code only reads"));
+}
+
+TEST_F(GuardsTest, SuspectsFunctionsThatAreNotInlined) {
+  StringRef Recursive = "define void @f(i32 %N) {\n"
+                        "  %L = icmp eq i32 %N, 0\n"
+                        "  br i1 %L, label %a, label %b\n"
+                        "a:\n  ret void\nb:\n  %M = sub i32 %N, 1\n"
+                        "  call void @f(i32 %M)\n  ret void\n}\n";
+  EXPECT_THAT(findBody("  call void @f(i32 9)", Recursive).Suspicions,
+              ElementsAre("it has a recursive function, and threads of a GPU "
+                          "have small stacks"));
+  EXPECT_THAT(findBody("  %F = load ptr, ptr %P\n  call void %F()").Suspicions,
+              Contains("it calls a function by its address"));
+}
+
+TEST_F(GuardsTest, SuspectsRelativePointers) {
+  EXPECT_THAT(
+      findBody("  %Q = call ptr @llvm.load.relative.i64(ptr %P, i64 8)\n"
+               "  store i32 1, ptr %Q",
+               "declare ptr @llvm.load.relative.i64(ptr, i64)\n")
+          .Suspicions,
+      ElementsAre("it makes a pointer of other data"));
+}
+
+TEST_F(GuardsTest, SuspectsNarrowerFences) {
+  auto Body = [](StringRef Text) {
+    return ("define void @k(ptr %P) {\n" + Text +
+            "  store i32 1, ptr %P\n  ret void\n}\n"
+            "declare void @llvm.nvvm.membar.cta()\n"
+            "declare void @llvm.nvvm.membar.gl()\n"
+            "declare void @llvm.nvvm.membar.sys()\n"
+            "declare void @llvm.nvvm.barrier.cta.sync.aligned.all(i32)\n")
+        .str();
+  };
+  auto Suspect = [&](StringRef Text) { return find(Body(Text)).Suspicions; };
+  std::string Block = "  call void @llvm.nvvm.membar.cta()\n",
+              Device = "  call void @llvm.nvvm.membar.gl()\n",
+              System = "  call void @llvm.nvvm.membar.sys()\n",
+              Barrier = "  call void "
+                        "@llvm.nvvm.barrier.cta.sync.aligned.all(i32 0)\n";
+  Recorded = parse(Body(System));
+  EXPECT_THAT(Suspect(System), IsEmpty());
+  EXPECT_THAT(Suspect(Device),
+              ElementsAre("it has fewer fences and atomic operations of system "
+                          "scope than the recorded code"));
+  Recorded = parse(Body(Block));
+  EXPECT_THAT(Suspect(""), ElementsAre("it lacks fences of block scope of the "
+                                       "recorded code"));
+  EXPECT_THAT(Suspect(Barrier), IsEmpty());
+  // The fences of a barrier for AMD GPUs.
+  Recorded = parse("define void @k(ptr %P) {\n"
+                   "  fence syncscope(\"workgroup\") release\n"
+                   "  call void @llvm.amdgcn.s.barrier()\n"
+                   "  fence syncscope(\"workgroup\") acquire\n"
+                   "  ret void\n}\n"
+                   "declare void @llvm.amdgcn.s.barrier()\n");
+  EXPECT_THAT(Suspect(""), IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsAccessesBeforeTheKernelBeforeHasEnded) {
+  std::string Read = "  %V = load i32, ptr %P\n",
+              Wait = "  call void asm sideeffect \"griddepcontrol.wait;\", "
+                     "\"~{memory}\"()\n",
+              Write = "  store i32 %V, ptr %Q\n";
+  auto Body = [](StringRef Text) {
+    return ("define void @k(ptr %P, ptr %Q) {\n" + Text + "  ret void\n}\n")
+        .str();
+  };
+  Recorded = parse(Body(Wait + Read + Write));
+  EXPECT_THAT(find(Body(Wait + Read + Write)).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions,
+              ElementsAre("it accesses the memory of argument 0 before "
+                          "'griddepcontrol.wait', unlike the recorded code"));
+  Recorded = parse(Body(Read + Wait + Write));
+  EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions, IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsWhatClustersNeed) {
+  auto Body = [](StringRef Text) {
+    return ("@S = internal addrspace(3) global i32 undef\n"
+            "define void @k(ptr %P) {\n" +
+            Text +
+            "  ret void\n}\n"
+            "declare void @llvm.nvvm.barrier.cluster.arrive()\n"
+            "declare void @llvm.nvvm.barrier.cluster.arrive.relaxed()\n"
+            "declare void @llvm.nvvm.barrier.cluster.wait()\n")
+        .str();
+  };
+  auto Suspect = [&](StringRef Text) { return find(Body(Text)).Suspicions; };
+  std::string Relaxed =
+                  "  call void @llvm.nvvm.barrier.cluster.arrive.relaxed()\n",
+              Arrive = "  call void @llvm.nvvm.barrier.cluster.arrive()\n",
+              Wait = "  call void @llvm.nvvm.barrier.cluster.wait()\n",
+              Add = "  %O = atomicrmw add ptr addrspace(3) @S, i32 1 "
+                    "syncscope(\"block\") monotonic\n",
+              Lacks = "it lacks barriers of clusters, or their order of "
+                      "memory, of the recorded code";
+  Recorded = parse(Body(Arrive + Wait));
+  EXPECT_THAT(Suspect(Arrive + Wait), IsEmpty());
+  EXPECT_THAT(Suspect(""), ElementsAre(Lacks));
+  EXPECT_THAT(Suspect(Relaxed + Wait), ElementsAre(Lacks));
+  EXPECT_THAT(Suspect(Arrive + Wait + Add),
+              ElementsAre("it has an atomic operation of block scope"));
+  // Without clusters, only the block sees it.
+  Recorded = parse("define void @k(ptr %P) {\n  ret void\n}\n");
+  EXPECT_THAT(find(("@S = internal addrspace(3) global i32 undef\n"
+                    "define void @k(ptr %P) {\n" +
+                    Add + "  ret void\n}\n"))
+                  .Suspicions,
+              IsEmpty());
+}
+
+TEST_F(GuardsTest, SuspectsOtherText) {
+  auto Body = [](StringRef Name) {
+    return ("@a = private unnamed_addr addrspace(4) constant [3 x i8] "
+            "c\"%d\\00\"\n"
+            "@b = private unnamed_addr addrspace(4) constant [3 x i8] "
+            "c\"%x\\00\"\n"
+            "define void @k(ptr %P) {\n"
+            "  %C = call i32 @vprintf(ptr addrspacecast (ptr addrspace(4) @" +
+            Name +
+            " to ptr), ptr null)\n  ret void\n}\n"
+            "declare i32 @vprintf(ptr, ptr)\n")
+        .str();
+  };
+  Recorded = parse(Body("a"));
+  EXPECT_THAT(find(Body("a")).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Body("b")).Suspicions,
+              ElementsAre("it prints other text than the recorded code"));
+  EXPECT_THAT(findBody("").Suspicions,
+              ElementsAre("it prints other text than the recorded code"));
 }

@@ -313,7 +313,7 @@ static void updateMax(std::atomic<uint64_t> &A, uint64_t V) {
 static void clearShared(const Worker &W, const LaunchState &L) {
   size_t Used = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
   for (BlockState *S = W.Free; S; S = S->Next)
-    memset(S->Block.Shared, 0, Used < S->SharedSize ? Used : S->SharedSize);
+    memset(S->SharedMemory, 0, Used < S->SharedSize ? Used : S->SharedSize);
 }
 
 /// Fills the worker's own stack where kernels run on it.

@@ -82,6 +82,7 @@ struct BlockState {
   ClusterState OwnCluster; ///< Used if this is the first block of its cluster.
   size_t ThreadsSize; ///< Mapped bytes, like all sizes below.
   size_t SharedSize;
+  uint8_t *SharedMemory; ///< Block.Shared is its end, or its begin.
   size_t ContextSize;
   size_t FramesSize;
   size_t StacksSize;

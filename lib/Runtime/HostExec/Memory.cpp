@@ -20,6 +20,8 @@
 using namespace mneme::host;
 
 static constexpr size_t PageSize = 4096;
+/// Of the shared memory of a block, as on a GPU.
+static constexpr size_t SharedAlign = 128;
 
 static size_t roundUp(size_t Size, size_t To) {
   return (Size + To - 1) / To * To;
@@ -86,7 +88,7 @@ static void fillStacks(Worker &W, BlockState &S) {
 
 void mneme::host::fillBlock(Worker &W, BlockState &S) {
   MnemeHostBlock &B = S.Block;
-  fill(W, B.Shared, S.SharedSize);
+  fill(W, S.SharedMemory, S.SharedSize);
   fill(W, B.Context, S.ContextSize);
   fill(W, B.Frames, S.FramesSize);
   if (W.Launch->Kernel->Strategy == MNEME_HOST_FIBER)
@@ -131,7 +133,13 @@ BlockState *mneme::host::acquireBlock(Worker &W) {
                  roundUp(L.NumThreads, 64) * sizeof(MnemeHostThread), false);
   B.Threads = reinterpret_cast<MnemeHostThread *>(Threads);
   size_t Shared = size_t(L.Kernel->StaticShared) + L.Config->DynamicShared;
-  Ok = Ok && grow(&W, B.Shared, S->SharedSize, Shared ? Shared : 1, true);
+  Ok = Ok &&
+       grow(&W, S->SharedMemory, S->SharedSize, Shared ? Shared : 1, true);
+  // Code that is not trusted must not use more than the launch provides.
+  bool IsTrusted = L.Config->Fill == MNEME_HOST_FILL_NONE;
+  if (Ok)
+    B.Shared = S->SharedMemory +
+               (IsTrusted ? 0 : S->SharedSize - roundUp(Shared, SharedAlign));
   Ok = Ok && grow(&W, B.Context, S->ContextSize, L.Kernel->ContextSize, false);
   if (!Ok) {
     releaseBlock(W, S);

@@ -202,7 +202,7 @@ private:
   Expected<std::optional<RatioEstimate>>
   timeDrawn(const DrawnLaunch &L, const CandidateConfig &Config, Judgement &J);
   Expected<std::optional<RatioEstimate>>
-  timeEnds(ArrayRef<const DrawnLaunch *> Launches, unsigned Argument,
+  timeEnds(ArrayRef<const DrawnLaunch *> Launches, ArrayRef<unsigned> Arguments,
            const CandidateConfig &Config);
   Error timeUnseen(const CandidateConfig &Config, Judgement &J);
 
