@@ -2,8 +2,10 @@
 # Sets up a Debian 12 machine, builds Mneme and passes its tests. One command, no
 # GPU needed; where there is one, the same tests use it.
 #
-#   utils/check.sh [--sanitizers[=readers]] [--install-only]
+#   utils/check.sh [--minutes=N] [--sanitizers[=readers]] [--install-only]
 #
+#   --minutes=N       begin no test of test/long-tests.txt, which has a quarter of them, after N minutes;
+#                     they run last, in random order (default: 28; 0: run all tests)
 #   --sanitizers      everything once more under ASan and UBSan; with "=readers",
 #                     unit tests of the libraries that read what others
 #                     write
@@ -11,10 +13,11 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . utils/setup.sh
 
-sanitizers=
+sanitizers= minutes=28
 readers=(Mneme{Support,Record,Pipeline}Tests)
 for arg in "$@"; do
   case "$arg" in
+    --minutes=*) minutes=${arg#*=} ;;
     --sanitizers) sanitizers=all ;;
     --sanitizers=readers) sanitizers=readers ;;
     --install-only) mneme_install_packages; mneme_install_mcp build; exit ;;
@@ -22,16 +25,37 @@ for arg in "$@"; do
   esac
 done
 
+# lit FOLDER NAME ARG...: runs tests of a build folder. Many of them wait, so each core gets two.
+lit() {
+  local folder=$1 name=$2
+  shift 2
+  "$folder/bin/llvm-lit" -sv -j$((2 * $(nproc))) --xunit-xml-output="$folder/$name.xml" "$@"
+}
+
 # Runs the tests of build folder $1 below its folder $2 and ends with one line that
-# counts them. Many of them wait, so each core gets two.
+# counts them.
 run_tests() {
-  local status=0
-  "$1/bin/llvm-lit" -sv -j$((2 * $(nproc))) --xunit-xml-output="$1/tests.xml" "$1/$2" || status=$?
-  python3 - "$1/tests.xml" <<'END'
-import sys, xml.etree.ElementTree as ET
-suites = list(ET.parse(sys.argv[1]).getroot().iter("testsuite"))
-total, failed, skipped = (sum(int(s.get(k)) for s in suites) for k in ("tests", "failures", "skipped"))
-print("%d passed, %d failed, %d skipped" % (total - failed - skipped, failed, skipped))
+  local status=0 long left
+  long=$(grep -v '^#' test/long-tests.txt | paste -sd'|')
+  rm -f "$1"/{tests,long-tests}.xml
+  if [ "$minutes" = 0 ]; then
+    lit "$1" tests "$1/$2" || status=$?
+  else
+    lit "$1" tests --filter-out="$long" "$1/$2" || status=$?
+    left=$((minutes * 60 - SECONDS))
+    [ $left -le 0 ] ||
+      lit "$1" long-tests --filter="$long" --allow-empty-runs --order=random --max-time=$left "$1/$2" || status=$?
+  fi
+  python3 - "$1"/{tests,long-tests}.xml <<'END'
+import os, sys, xml.etree.ElementTree as ET
+results = {}
+for file in filter(os.path.exists, sys.argv[1:]):
+    for case in ET.parse(file).getroot().iter("testcase"):
+        name = case.get("classname"), case.get("name")
+        result = "failed" if case.find("failure") is not None else "skipped" if case.find("skipped") is not None else "passed"
+        if results.get(name, "skipped") == "skipped":
+            results[name] = result
+print(", ".join("%d %s" % (list(results.values()).count(r), r) for r in ("passed", "failed", "skipped")))
 END
   return $status
 }
