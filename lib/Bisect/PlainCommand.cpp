@@ -668,8 +668,10 @@ Expected<std::vector<std::string>> PlainSearch::findLlc(StringRef Named,
   if (!Text)
     consumeError(Text.takeError());
   StringRef Comment = Plan.isNVPTX() ? "//" : ";";
-  if (*Code != 0 || !Text ||
-      stripNames((*Text)->getBuffer(), Comment) != stripNames(*Wanted, Comment))
+  if (*Code != 0 || !Text)
+    return createStringError(
+        Llc.Name + " fails: " + StringRef(Log).trim().split('\n').first);
+  if (stripNames((*Text)->getBuffer(), Comment) != stripNames(*Wanted, Comment))
     return createStringError(Llc.Name + " writes different code");
   Words.front() = Llc.Name;
   return Words;

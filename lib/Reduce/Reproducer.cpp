@@ -101,6 +101,7 @@ private:
   void removeProgram(ReproducerKind Kind);
   std::string listVariables() const;
   std::string describeObserved() const;
+  std::vector<std::string> runGPU() const;
   Error writeMakefile();
   Error writeReadme();
 };
@@ -587,6 +588,10 @@ Error ReproducerWriter::writeCPU() {
                              StringRef(GoodText).trim().split('\n').first);
   if (BadText == "ok\n")
     return createStringError("its bad side is right on the CPU");
+  if (Sides[1].Result.V == Verdict::Mismatch &&
+      !StringRef(BadText).starts_with("buffer "))
+    return createStringError("its bad side fails otherwise on the CPU: " +
+                             StringRef(BadText).trim().split('\n').first);
   removeFiles(BuiltForCPU);
   Out.Programs.push_back("main.cpp");
   return Error::success();
@@ -632,9 +637,11 @@ Error ReproducerWriter::writeMakefile() {
       OS << '\t' << Command << '\n';
     OS << '\n';
   };
-  if (HasGPU)
-    Print("gpu",
-          {BuildGPU, "./main good" + ImageSuffix, "./main bad" + ImageSuffix});
+  if (HasGPU) {
+    std::vector<std::string> Commands{BuildGPU};
+    append_range(Commands, runGPU());
+    Print("gpu", Commands);
+  }
   if (!BuildCPU.empty()) {
     std::vector<std::string> Commands = BuildCPU;
     Commands.insert(Commands.end(), {"./cpu-good", "./cpu-bad"});
@@ -646,6 +653,15 @@ Error ReproducerWriter::writeMakefile() {
     Print("code", Code);
   OS << ".PHONY:" << Targets << '\n';
   return write("Makefile", Text);
+}
+
+/// Returns the commands that run the sides. Memory that the CPU's code left is
+/// not expected of a GPU, bit for bit: the good side's is.
+std::vector<std::string> ReproducerWriter::runGPU() const {
+  std::string Good = "good" + ImageSuffix, Bad = "./main bad" + ImageSuffix;
+  if (!Sides[1].Result.GPU)
+    return {Bad + " " + Good};
+  return {"./main " + Good, Bad};
 }
 
 static std::string codeBlock(StringRef Text) {
@@ -687,8 +703,7 @@ Error ReproducerWriter::writeReadme() {
        << " and a GPU that runs code for " << Bad.compiler().arch() << ":\n\n"
        << codeBlock((isHip() ? "hipcc main.hip -o main"
                              : "nvcc -std=c++17 main.cu -lcuda -o main"))
-       << codeBlock("./main good" + ImageSuffix)
-       << codeBlock("./main bad" + ImageSuffix) << "\nExpected:\n\n"
+       << codeBlock(join(runGPU(), "\n")) << "\nExpected:\n\n"
        << codeBlock("ok")
        << "\nObserved (`bad`; device: " << Sides[1].Result.Device;
     if (Sides[1].Result.GPU)
@@ -697,7 +712,8 @@ Error ReproducerWriter::writeReadme() {
     OS << "):\n\n" << codeBlock(describeObserved()) << '\n';
     if (!Sides[1].Result.GPU)
       OS << "That was observed without a GPU, on code of the CPU made of "
-            "`bad.ll`.\n\n";
+            "`bad.ll`. A GPU may round\notherwise, so the second image leaves "
+            "the memory that is expected of the first.\n\n";
   }
   if (HasCPU)
     OS << "## On the CPU\n\nThe program needs LLVM's `llc`, `sed`, and a C++ "
@@ -794,8 +810,8 @@ Expected<WrittenReproducer> mneme::writeReproducer(const ReplayPlan &Bad,
   if (sys::fs::directory_iterator(O.Output, EC) !=
           sys::fs::directory_iterator() ||
       EC)
-    return createFileError(O.Output,
-                           createStringError("the folder is not empty"));
+    return createFileError(
+        O.Output, createStringError("the folder is not empty: name another"));
   Expected<WrittenReproducer> R = ReproducerWriter(Bad, D, O).run(Good);
   if (R)
     return R;

@@ -124,11 +124,19 @@ static std::string print(uint64_t Bits, const Part &P) {
   return Text;
 }
 
+static std::vector<Bytes> readAll(bool After) {
+  std::vector<Bytes> All;
+  for (const Buffer &B : Buffers)
+    All.push_back(readContents(B, After));
+  return All;
+}
+
 // Compares the memory after the launch, and returns the exit code.
-static int compare(const std::vector<Bytes> &Contents) {
+static int compare(const std::vector<Bytes> &Contents,
+                   const std::vector<Bytes> &Expected) {
   bool IsOk = true;
   for (const Part &P : Parts) {
-    Bytes Wanted = readContents(Buffers[P.Buffer], /*After=*/true);
+    const Bytes &Wanted = Expected[P.Buffer];
     uint64_t Count = P.Size / P.ElementSize, Different = 0, First = 0;
     auto Get = [&](const Bytes &From, uint64_t I) {
       uint64_t Bits = 0;
@@ -158,7 +166,8 @@ static int compare(const std::vector<Bytes> &Contents) {
 /// A program for CUDA's driver. HIP's is made of it by renaming.
 inline constexpr char ReproducerGPU[] =
     R"cpp(// Launches a GPU kernel and compares its memory with the expected one: README.md.
-// main [IMAGE]   default: @IMAGE@
+// main [IMAGE [REFERENCE]]   default: @IMAGE@
+// REFERENCE leaves the expected memory; without it, data has that.
 // Exit code: 0 as expected, 1 not as expected, 2 not run
 
 #include "memory.h"
@@ -217,23 +226,17 @@ static void mapBuffers() {
   }
 }
 
-int main(int argc, char **argv) {
-  Bytes Image = readFile(argc > 1 ? argv[1] : "@IMAGE@");
-  CUdevice Device;
-  CUcontext Context;
+// Returns the memory after the launch.
+static std::vector<Bytes> run(const char *Path, bool IsReference) {
+  Bytes Image = readFile(Path);
   CUmodule Module;
   CUfunction Kernel;
-  CHECK(cuInit(0));
-  CHECK(cuDeviceGet(&Device, 0));
-  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
-  CHECK(cuCtxSetCurrent(Context));
-  mapBuffers();
   CHECK(cuModuleLoadData(&Module, Image.data()));
   CHECK(cuModuleGetFunction(&Kernel, Module, @KERNEL@));
+  std::vector<Bytes> Before = readAll(/*After=*/false);
   for (const Buffer &B : Buffers)
-    if (B.HasBefore)
-      CHECK(cuMemcpyHtoD((CUdeviceptr)B.Address, readContents(B, false).data(),
-                         B.Size));
+    CHECK(cuMemcpyHtoD((CUdeviceptr)B.Address, Before[&B - Buffers].data(),
+                       B.Size));
 
   // Variables have addresses of their own in the module, or no use there.
   std::vector<CUdeviceptr> Variables;
@@ -255,7 +258,7 @@ int main(int argc, char **argv) {
                    CU_LAUNCH_PARAM_BUFFER_SIZE, &Size, CU_LAUNCH_PARAM_END};
 @ATTRIBUTE@  CHECK(cuLaunchKernel(Kernel, @GRID@, @BLOCK@, @SHARED@, nullptr, nullptr,
                        Extra));
-  HasLaunched = true;
+  HasLaunched = !IsReference;
   CHECK(cuCtxSynchronize());
 
   std::vector<Bytes> Contents;
@@ -265,7 +268,20 @@ int main(int argc, char **argv) {
     CHECK(cuMemcpyDtoH(Contents.back().data(),
                        Variable ? Variable : (CUdeviceptr)B.Address, B.Size));
   }
-  return compare(Contents);
+  return Contents;
+}
+
+int main(int argc, char **argv) {
+  CUdevice Device;
+  CUcontext Context;
+  CHECK(cuInit(0));
+  CHECK(cuDeviceGet(&Device, 0));
+  CHECK(cuDevicePrimaryCtxRetain(&Context, Device));
+  CHECK(cuCtxSetCurrent(Context));
+  mapBuffers();
+  std::vector<Bytes> Expected =
+      argc > 2 ? run(argv[2], true) : readAll(/*After=*/true);
+  return compare(run(argc > 1 ? argv[1] : "@IMAGE@", false), Expected);
 }
 )cpp";
 
@@ -362,7 +378,7 @@ int main() {
     const char *From = Variable ? Variable : (const char *)B.Address;
     Contents.emplace_back(From, From + B.Size);
   }
-  return compare(Contents);
+  return compare(Contents, readAll(/*After=*/true));
 }
 )cpp";
 

@@ -21,7 +21,6 @@ using namespace llvm::mneme;
 using namespace llvm::mneme::host;
 
 static constexpr StringLiteral NVVM = "llvm.nvvm.";
-static constexpr unsigned SharedSpace = 3;
 
 namespace {
 class SupportBuilder {
@@ -206,7 +205,7 @@ void SupportBuilder::defineShared(uint64_t DynamicShared) {
   GlobalVariable *Memory = nullptr;
   for (const Module *Side : Sides)
     for (const GlobalVariable &G : Side->globals()) {
-      if (!G.isDeclaration() || G.getAddressSpace() != SharedSpace ||
+      if (!G.isDeclaration() || G.getAddressSpace() != SharedAS ||
           M.getNamedAlias(G.getName()))
         continue;
       if (!Memory) {
@@ -329,7 +328,8 @@ Expected<std::string> mneme::makeThreadSupport(ArrayRef<Module *> Sides,
                                                uint64_t DynamicShared) {
   for (const Module *Side : Sides)
     if (!Side->getTargetTriple().isNVPTX())
-      return createStringError("it is for '" + Side->getTargetTriple().str() +
+      return createStringError("the kernel is for '" +
+                               Side->getTargetTriple().str() +
                                "', not for NVPTX");
   return SupportBuilder(Sides, Kernel).run(Offsets, DynamicShared);
 }
