@@ -23,7 +23,6 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/Regex.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -100,14 +99,11 @@ static std::optional<Signature> match(ArrayRef<Signature> Signatures,
 }
 
 /// Returns an absolute path with symbolic links kept.
-static Expected<std::string> findProgram(StringRef Program) {
-  SmallString<128> Path(Program);
-  if (Program.find('/') == StringRef::npos) {
-    ErrorOr<std::string> Found = sys::findProgramByName(Program);
-    if (!Found)
-      return createStringError("no program '" + Program + "' in PATH");
-    Path = *Found;
-  }
+static Expected<std::string> findTool(StringRef Program) {
+  Expected<std::string> Found = findProgram(Program);
+  if (!Found)
+    return Found.takeError();
+  SmallString<128> Path(*Found);
   if (std::error_code EC = sys::fs::make_absolute(Path))
     return createFileError(Program, EC);
   sys::fs::file_status Status;
@@ -228,7 +224,7 @@ static KnownTools &getKnownTools() {
 }
 
 Expected<ToolInfo> mneme::identifyTool(StringRef Program) {
-  Expected<std::string> Path = findProgram(Program);
+  Expected<std::string> Path = findTool(Program);
   if (!Path)
     return Path.takeError();
   Expected<KnownTools::Entry> Found = getKnownTools().get(*Path);
@@ -274,7 +270,7 @@ static std::optional<ToolInfo> findClangBeside(const ToolInfo &Tool) {
 }
 
 std::string mneme::getToolIdentity(StringRef Program) {
-  Expected<std::string> Path = findProgram(Program);
+  Expected<std::string> Path = findTool(Program);
   if (!Path) {
     consumeError(Path.takeError());
     return Program.str();
