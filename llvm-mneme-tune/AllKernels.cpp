@@ -33,6 +33,7 @@
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
+#include <cmath>
 #include <tuple>
 
 using namespace llvm;
@@ -588,7 +589,15 @@ Expected<int> ApplicationStudy::run() {
     if (RunSeconds)
       ProofSeconds = std::clamp(ProofSeconds, LeastProofRuns * RunSeconds,
                                 ProofRuns * RunSeconds);
-    ProofSeconds = std::min(ProofSeconds, MaxProofPart * secondsLeft());
+    double Most = MaxProofPart * secondsLeft();
+    if (Most < LeastProofRuns * RunSeconds && !O.Quiet)
+      printNote(formatv(
+          "a run of the application takes {0:F1} s, so the time that is left "
+          "is too short to prove a gain: --budget={1:F0} would do",
+          RunSeconds,
+          std::ceil(O.Budget - secondsLeft() +
+                    LeastProofRuns * RunSeconds / MaxProofPart)));
+    ProofSeconds = std::min(ProofSeconds, Most);
   }
   measureShares();
   // Written first, as the folder is that of this application from now on.
