@@ -4,8 +4,8 @@
 #
 #   utils/check.sh [--minutes=N] [--sanitizers[=readers]] [--install-only]
 #
-#   --minutes=N       begin no test of test/long-tests.txt, which has a quarter of them, after N minutes;
-#                     they run last, in random order (default: 28; 0: run all tests)
+#   --minutes=N       the tests of test/long-tests.txt, a quarter of all, run last, in random order, and
+#                     end when N minutes have passed (default: 28; 0: all tests run, however long they take)
 #   --sanitizers      everything once more under ASan and UBSan; with "=readers",
 #                     unit tests of the libraries that read what others
 #                     write
@@ -17,7 +17,9 @@ sanitizers= minutes=28
 readers=(Mneme{Support,Record,Pipeline}Tests)
 for arg in "$@"; do
   case "$arg" in
-    --minutes=*) minutes=${arg#*=} ;;
+    --minutes=*)
+      minutes=${arg#*=}
+      [[ $minutes =~ ^[0-9]+$ ]] || { echo "error: --minutes needs a number, got '$minutes'" >&2; exit 1; } ;;
     --sanitizers) sanitizers=all ;;
     --sanitizers=readers) sanitizers=readers ;;
     --install-only) mneme_install_packages; mneme_install_mcp build; exit ;;
@@ -32,10 +34,10 @@ lit() {
   "$folder/bin/llvm-lit" -sv -j$((2 * $(nproc))) --xunit-xml-output="$folder/$name.xml" "$@"
 }
 
-# Runs the tests of build folder $1 below its folder $2 and ends with one line that
-# counts them.
+# run_tests FOLDER PART MINUTES: runs the tests of a build folder below its folder PART and ends with one line
+# that counts them.
 run_tests() {
-  local status=0 long left
+  local status=0 minutes=$3 long left
   long=$(grep -v '^#' test/long-tests.txt | paste -sd'|')
   rm -f "$1"/{tests,long-tests}.xml
   if [ "$minutes" = 0 ]; then
@@ -57,6 +59,7 @@ for file in filter(os.path.exists, sys.argv[1:]):
             results[name] = result
 print(", ".join("%d %s" % (list(results.values()).count(r), r) for r in ("passed", "failed", "skipped")))
 END
+  [ "$minutes" = 0 ] || echo "note: long tests ran for as long as $minutes minutes allowed; --minutes=0 runs all of them"
   return $status
 }
 
@@ -66,7 +69,7 @@ mneme_find_cuda || echo "note: tests that compile CUDA programs will be skipped"
 
 mneme_configure default build -DMNEME_PLUGIN_LLVM_DIRS=$MNEME_OTHER_LLVM ${CUDA_PATH:+-DMNEME_CUDA_PATH="$CUDA_PATH"}
 cmake --build --preset default --target all MnemeUnitTests
-run_tests build test
+run_tests build test "$minutes"
 
 if [ -n "$sanitizers" ]; then
   # What is compiled for a few tests is compiled faster than it runs.
@@ -77,10 +80,10 @@ fi
 case $sanitizers in
   all)
     cmake --build --preset asan --target all MnemeUnitTests
-    run_tests build-asan test
+    run_tests build-asan test 0
     ;;
   readers)
     cmake --build --preset asan --target "${readers[@]}"
-    run_tests build-asan test/Unit
+    run_tests build-asan test/Unit 0
     ;;
 esac

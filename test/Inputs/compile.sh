@@ -2,7 +2,7 @@
 # compile.sh FOLDER CLANG ARG...: compiles a program of a test. FOLDER lives as long as one run of lit and has
 # - the outputs of commands whose inputs are files of the sources: an equal command of another test copies them;
 # - precompiled headers, from the second command with the same options on: CUDA's headers are most of a compilation.
-# The output is that of the command with -fuse-ld=lld, byte for byte. A command with an option that is unknown here runs
+# The output is that of the command with -fuse-ld=lld, byte for byte, but for names that -fgpu-rdc makes of it. A command with an option that is unknown here runs
 # unchanged, as does one whose headers clang refuses.
 folder=$1
 shift
