@@ -614,14 +614,13 @@ Expected<json::Array> Judge::describeTested(const CandidateConfig &Config) {
       Arguments.push_back(json::Object{
           {"index", N}, {"signed", true}, {"low", Low}, {"high", High}});
     }
-    Expected<std::optional<RatioEstimate>> Slowest = std::nullopt;
+    std::optional<RatioEstimate> Slowest;
     if (Launches.size() >= MinRangeLaunches)
-      Slowest = timeEnds(Launches, Indices, Config);
-    if (!Slowest)
-      return Slowest.takeError();
+      if (Error E = timeEnds(Launches, Indices, Config).moveInto(Slowest))
+        return std::move(E);
     All.push_back(json::Object{{"record_id", Own.instance().DynamicHash},
                                {"launches", States.size() - 1},
-                               {"speedup", toArray(*Slowest)},
+                               {"speedup", toArray(Slowest)},
                                {"arguments", std::move(Arguments)},
                                {"unvaried", std::move(Unvaried)}});
   }

@@ -219,29 +219,28 @@ Expected<std::string> Judge::findTimeDoubt(const CandidateConfig &Config,
       Expected<const DrawnLaunch *> L = findTimed(I, OnlyOrder);
       if (!L)
         return L.takeError();
-      Expected<std::optional<RatioEstimate>> Ratio = std::nullopt;
+      std::optional<RatioEstimate> Ratio;
       if (*L)
-        Ratio = timeDrawn(**L, Config, J);
-      if (!Ratio)
-        return Ratio.takeError();
+        if (Error E = timeDrawn(**L, Config, J).moveInto(Ratio))
+          return std::move(E);
       if (!J.Failure.empty())
         return "";
-      if (!*Ratio)
+      if (!Ratio)
         continue;
       const RatioEstimate &Seen =
           J.TrainingSpeedups.empty() ? *J.Speedup : J.TrainingSpeedups[Place];
       // Other values can be other work.
       bool IsSlower =
           OnlyOrder || !IsTimed
-              ? std::log((*Ratio)->High) < UnseenShare * std::log(Seen.Low)
-              : (*Ratio)->High < 1;
+              ? std::log(Ratio->High) < UnseenShare * std::log(Seen.Low)
+              : Ratio->High < 1;
       IsTimed = true;
-      if (!J.UnseenSpeedup || (*Ratio)->Value < J.UnseenSpeedup->Value)
-        J.UnseenSpeedup = **Ratio;
+      if (!J.UnseenSpeedup || Ratio->Value < J.UnseenSpeedup->Value)
+        J.UnseenSpeedup = *Ratio;
       if (IsSlower)
         return formatv("it is {0:f2} times as fast as the recorded code on the "
                        "recorded inputs, but {1:f2} times on {2}",
-                       Seen.Value, (*Ratio)->Value,
+                       Seen.Value, Ratio->Value,
                        OnlyOrder ? "the same inputs in another order"
                                  : "inputs of other values")
             .str();

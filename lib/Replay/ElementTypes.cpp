@@ -534,8 +534,12 @@ ElementTypes mneme::inferElementTypes(const ReplayPlan &Plan,
       }
     else if (auto *II = dyn_cast<IntrinsicInst>(&I)) {
       for (const Use &A : II->args())
-        if (II->mayReadOrWriteMemory() && A->getType()->isPointerTy())
+        if (II->mayReadOrWriteMemory() && A->getType()->isPointerTy()) {
           NoteOther(*II, A);
+        } else if (A->getType()->isPtrOrPtrVectorTy() && !isOwn(*A)) {
+          Types.ReadsUnknown |= II->mayReadFromMemory();
+          Types.WritesUnknown |= II->mayWriteToMemory();
+        }
     } else if (I.mayReadFromMemory())
       Types.ReadsUnknown |=
           isOtherCode(I) || any_of(I.operands(), [](const Use &Operand) {

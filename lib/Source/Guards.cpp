@@ -32,6 +32,7 @@
 #include "llvm/Mneme/Record/Payload.h"
 #include "llvm/Support/AtomicOrdering.h"
 #include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/MathExtras.h"
 #include <map>
 #include <set>
 #include <utility>
@@ -144,6 +145,7 @@ struct Contents {
   Names Unpublished, Unacquired;
   /// Accessed before a wait for the kernel before (griddepcontrol.wait).
   Names Early;
+  bool Waits = false;
   std::set<std::string> Printed; ///< Formats.
 
   /// Looks at \p M, and at a copy without the variables of clang.
@@ -198,22 +200,52 @@ static bool isCalled(const Function &F) {
   return any_of(F.users(), [](const User *U) { return isa<CallBase>(U); });
 }
 
+static bool isForClusters(const Instruction &I);
+
+/// Instructions after inlining, up to which all calls are inlined.
+static constexpr uint64_t MaxInlined = 200000;
+
+/// Returns the number of instructions that the largest function has when all
+/// that it calls is inlined.
+static uint64_t countInlined(Module &M) {
+  std::map<const Function *, uint64_t> Sizes;
+  uint64_t Largest = 0;
+  CallGraph Calls(M);
+  for (auto It = scc_begin(&Calls); !It.isAtEnd(); ++It)
+    for (const CallGraphNode *N : *It) {
+      const Function *F = N->getFunction();
+      if (!F || F->isDeclaration())
+        continue;
+      uint64_t &Size = Sizes[F];
+      Size = F->getInstructionCount();
+      for (const CallGraphNode::CallRecord &C : *N)
+        if (auto Callee = Sizes.find(C.second->getFunction());
+            Callee != Sizes.end() && Callee->first != F)
+          Size = SaturatingAdd(Size, Callee->second);
+      Largest = std::max(Largest, Size);
+    }
+  return Largest;
+}
+
 Contents::Contents(const Module &M) {
   visit(M);
   // What passes through local variables, as all values do in M, is seen in the
   // registers of the copy only: a pointer that was stored as an integer.
   LLVMContext Context;
   std::unique_ptr<Module> Copy = copyModule(M, Context);
+  bool IsInlined = countInlined(*Copy) <= MaxInlined;
+  if (!IsInlined)
+    Refused.insert("calls that make too much code when they are inlined");
   for (Function &F : *Copy) {
     // Accesses in functions that are not inlined could not be attributed.
-    if (!F.isDeclaration()) {
+    if (!F.isDeclaration() && IsInlined) {
       F.removeFnAttr(Attribute::OptimizeNone);
       F.removeFnAttr(Attribute::NoInline);
       F.addFnAttr(Attribute::AlwaysInline);
     }
-    HasClusters |= F.getName().starts_with("llvm.nvvm.mapa") ||
-                   beginsWithOneOf(F.getName(), ClusterBarriers);
   }
+  for (const Function &F : M)
+    HasClusters |= any_of(instructions(F), isForClusters);
   runPasses(*Copy, "function(sroa),cgscc(inline),"
                    "function(sroa,early-cse,"
                    "instcombine<no-verify-fixpoint>,simplifycfg)");
@@ -616,6 +648,12 @@ static bool isSystemWide(const Instruction &I) {
 
 /// Returns true for an arrival at a cluster's barrier that releases memory, and
 /// for a wait.
+static bool isForClusters(const Instruction &I) {
+  StringRef Text = getCalledText(I);
+  return Text.contains("mapa") || Text.contains("shared::cluster") ||
+         Text.contains("barrier.cluster");
+}
+
 static bool isClusterBarrier(const Instruction &I) {
   StringRef Text = getCalledText(I);
   return !Text.contains(".relaxed") &&
@@ -775,10 +813,10 @@ void Contents::findUnacquired(const Function &F) {
       });
 }
 
-/// The host device runs no two kernels at the same time.
+/// The host device runs no two kernels at the same time. Without a wait, all
+/// accesses are early.
 void Contents::findEarly(const Function &F) {
-  if (none_of(instructions(F), isKernelWait))
-    return;
+  Waits |= any_of(instructions(F), isKernelWait);
   followSignals(F, /*IsForward=*/true, /*FromEntry=*/true, isKernelWait,
                 [&](const Instruction &I) {
                   forEachAccess(I, [&](const Value &At, bool) {
@@ -892,7 +930,7 @@ static void findDisorder(const Contents &Here, const Contents &There,
       Suspicions.push_back("it writes the memory of " + Name +
                            ", and reads it as constant (__ldg())");
   for (const std::string &Name : Here.Early)
-    if (!Name.empty() && !There.Early.count(Name) &&
+    if (There.Waits && !Name.empty() && !There.Early.count(Name) &&
         (There.Read.count(Name) || There.Written.count(Name)))
       Suspicions.push_back("it accesses the memory of " + Name +
                            " before 'griddepcontrol.wait', unlike the recorded "

@@ -20,8 +20,15 @@
 using namespace mneme::host;
 
 static constexpr size_t PageSize = 4096;
-/// Of the shared memory of a block, as on a GPU.
-static constexpr size_t SharedAlign = 128;
+/// Returns the alignment of the shared memory of a block. No variable in it has
+/// a larger one than it has bytes, but for those that are aligned for bulk
+/// copies.
+static size_t getSharedAlign(size_t Size) {
+  size_t Align = 128;
+  while (Align < 1024 && 2 * Align <= Size)
+    Align *= 2;
+  return Align;
+}
 
 static size_t roundUp(size_t Size, size_t To) {
   return (Size + To - 1) / To * To;
@@ -138,8 +145,10 @@ BlockState *mneme::host::acquireBlock(Worker &W) {
   // Code that is not trusted must not use more than the launch provides.
   bool IsTrusted = L.Config->Fill == MNEME_HOST_FILL_NONE;
   if (Ok)
-    B.Shared = S->SharedMemory +
-               (IsTrusted ? 0 : S->SharedSize - roundUp(Shared, SharedAlign));
+    B.Shared =
+        S->SharedMemory +
+        (IsTrusted ? 0
+                   : S->SharedSize - roundUp(Shared, getSharedAlign(Shared)));
   Ok = Ok && grow(&W, B.Context, S->ContextSize, L.Kernel->ContextSize, false);
   if (!Ok) {
     releaseBlock(W, S);
