@@ -129,7 +129,7 @@ static Expected<int> runToEnd(ArrayRef<StringRef> Args, ScratchFile &Out,
     return C.takeError();
   if (Seconds <= 0)
     return C->wait();
-  StarvationClock Starved(C->pid());
+  StarvationClock Starved(C->pid(), Seconds);
   for (double More = Seconds; More > 0; More = Starved.take())
     if (C->wait(More))
       return C->status();

@@ -80,7 +80,7 @@ void CompilerPool::startCompile(Compiler &C, CodeEntry &Code) {
   C.Deadline.reset();
   if (C.Limit > 0)
     C.Deadline = inSeconds(C.Limit);
-  C.Starved = StarvationClock(C.P->pid());
+  C.Starved = StarvationClock(C.P->pid(), C.Limit);
   ++F.Stats.Compiles;
   queue(C.P->channel(), message::Compile{J.Request});
 }

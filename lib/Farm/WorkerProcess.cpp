@@ -34,7 +34,7 @@ void WorkerProcess::setStage(StringRef NewStage, double NewLimit) {
   Deadline.reset();
   if (Limit > 0)
     Deadline = inSeconds(Limit + GraceSeconds);
-  Starved = StarvationClock(P ? P->pid() : 0);
+  Starved = StarvationClock(P ? P->pid() : 0, Limit);
 }
 
 void WorkerProcess::expectEnd() {

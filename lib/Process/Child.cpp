@@ -143,13 +143,15 @@ static void setTimer(double Seconds) {
 }
 
 static ThreadTimes TimerStart;
+static double MostExtension;
 
 static void handleTimer(int Signal) {
   int SavedErrno = errno;
   ThreadTimes Now = readThreadTimes();
   double More = getStarvation(TimerStart, Now);
   TimerStart = Now;
-  if (More > 0) {
+  if (More > 0 && MostExtension > 0) {
+    MostExtension -= More;
     setTimer(More);
   } else {
     ::signal(Signal, SIG_DFL);
@@ -164,6 +166,7 @@ static void handleTimer(int Signal) {
 static void startTimer(double Seconds, bool IsProgram) {
   if (!IsProgram) {
     TimerStart = readThreadTimes();
+    MostExtension = MaxExtension * Seconds;
     ::signal(SIGALRM, handleTimer);
   }
   setTimer(Seconds);

@@ -37,7 +37,8 @@ int Deadline::milliseconds() const {
   return std::clamp<int64_t>(Left, 0, 1 << 30);
 }
 
-StarvationClock::StarvationClock(pid_t Pid) : Pid(Pid) {
+StarvationClock::StarvationClock(pid_t Pid, double Limit)
+    : Pid(Pid), Left(MaxExtension * Limit) {
   Start.Wall = steadySeconds();
   if (Pid)
     read(Pid, Last);
@@ -63,7 +64,7 @@ void StarvationClock::read(pid_t Pid, Times &T) {
 }
 
 double StarvationClock::take() {
-  if (!Pid)
+  if (!Pid || Left <= 0)
     return 0;
   Times Now;
   read(Pid, Now);
@@ -74,6 +75,7 @@ double StarvationClock::take() {
   }
   Start.Wall = steadySeconds();
   Last = std::move(Now);
+  Left -= Starved;
   return Starved;
 }
 

@@ -201,7 +201,7 @@ private:
 void WorkerMonitor::restart() {
   double Limit = getStageLimit(Plan, Stage);
   Until = Deadline::ofLimit(Limit > 0 ? Limit + GraceSeconds : 0);
-  Starved = StarvationClock(Pid);
+  Starved = StarvationClock(Pid, Limit);
 }
 
 bool WorkerMonitor::handle(StringRef Line) {

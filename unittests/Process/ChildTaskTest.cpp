@@ -119,7 +119,7 @@ TEST(ChildTask, LoadOfTheMachineDoesNotCount) {
   ChildLimits OnOneCore;
   OnOneCore.Cores = {getCore()};
   std::vector<ChildTask> Others;
-  StarvationClock Starved(::getpid());
+  StarvationClock Starved(::getpid(), 1);
   for (int I = 0; I != 4; ++I) {
     Expected<ChildTask> T =
         ChildTask::start("the other", [] { return spin(1e9); }, OnOneCore);

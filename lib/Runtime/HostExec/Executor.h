@@ -271,6 +271,7 @@ private:
   timer_t Timer;
   bool Armed = false;
   llvm::mneme::ThreadTimes Start;
+  double Left = 0; ///< What the limit can still be extended by.
 
   void arm(double Seconds);
 };

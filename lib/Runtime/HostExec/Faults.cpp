@@ -310,6 +310,7 @@ mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) : Launch(L) {
   if (timer_create(CLOCK_MONOTONIC, &Event, &Timer) != 0)
     return;
   Armed = true;
+  Left = llvm::mneme::MaxExtension * Seconds;
   Start = llvm::mneme::readThreadTimes();
   Limit.store(this, std::memory_order_release);
   arm(Seconds);
@@ -333,8 +334,10 @@ void mneme::host::Deadline::pass() {
   llvm::mneme::ThreadTimes Now = llvm::mneme::readThreadTimes();
   double More = llvm::mneme::getStarvation(Start, Now);
   Start = Now;
-  if (More > 0)
+  if (More > 0 && Left > 0) {
+    Left -= More;
     return arm(More);
+  }
   failLaunch(Launch, MNEME_HOST_TIMEOUT, "kernel '%s' ran longer than %g s",
              Launch.Kernel->Name, Launch.Config->TimeoutSeconds);
   interruptWorkers(TheWorker);

@@ -51,16 +51,19 @@ class StarvationClock {
 public:
   /// Measures nothing.
   StarvationClock() = default;
-  /// Starts now, for the threads of a process and of its descendants.
-  explicit StarvationClock(pid_t Pid);
+  /// Starts now, for the threads of a process and of its descendants, and for
+  /// a limit of \p Limit seconds.
+  StarvationClock(pid_t Pid, double Limit);
 
   /// Returns the seconds since the start or the last call, of the thread that
-  /// waited longest. 0 if they are too few for a time limit to be extended.
+  /// waited longest. 0 if they are too few for the limit to be extended, or it
+  /// was extended too often.
   double take();
 
 private:
   using Times = std::map<pid_t, ThreadTimes>;
   pid_t Pid = 0;
+  double Left = 0;   ///< What the limit can still be extended by.
   ThreadTimes Start; ///< Of a thread that did not exist then.
   Times Last;
 

@@ -55,6 +55,10 @@ readThreadTimes(const char *Path = "/proc/thread-self/schedstat") {
   return T;
 }
 
+/// A time limit is extended up to this multiple: threads that only wait for one
+/// another must end, too.
+inline constexpr double MaxExtension = 10;
+
 /// Returns the seconds of waiting between two readings; 0 if they are too few
 /// for a time limit to be extended.
 inline double getStarvation(const ThreadTimes &From, const ThreadTimes &To) {
