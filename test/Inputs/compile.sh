@@ -2,8 +2,8 @@
 # compile.sh FOLDER CLANG ARG...: compiles a program of a test. FOLDER lives as long as one run of lit and has
 # - the outputs of commands whose inputs are files of the sources: an equal command of another test copies them;
 # - precompiled headers, from the second command with the same options on: CUDA's headers are most of a compilation.
-# The output is that of the command with -fuse-ld=lld, byte for byte, but for names that -fgpu-rdc makes of it. A command with an option that is unknown here runs
-# unchanged, as does one whose headers clang refuses.
+# The output is that of the command with -fuse-ld=lld, byte for byte, but for names that -fgpu-rdc makes of it. A command
+# with an option that is unknown here runs unchanged, as does one whose headers clang refuses.
 folder=$1
 shift
 case " $* " in
@@ -11,7 +11,8 @@ case " $* " in
 # GNU ld reads all of LLVM to link a program with an emulated runtime.
 *) [ ! -x "${1%/*}/ld.lld" ] || set -- "$@" -fuse-ld=lld ;;
 esac
-command=("$@") defines= key=("$1") options=("$1") sources=() precompiled=() withoutDefines=("$1") language= output= keep=1 headers=1
+command=("$@") key=("$1") options=("$1") withoutDefines=("$1") sources=() precompiled=()
+defines= language= output= keep=1 headers=1
 plain() { exec "${command[@]}"; }
 [ -z "$MNEME_SOURCE" ] || plain
 shift
@@ -28,14 +29,16 @@ while [ $# != 0 ]; do
     case $output in - | /dev/*) plain ;; esac
     shift
     ;;
-  -c | -S | -emit-llvm | -fuse-ld=* | --cuda-device-only | --offload-device-only | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,* | --offload-link | -cuid=*) ;;
+  -c | -S | -emit-llvm | --cuda-device-only | --offload-device-only | --offload-link) ;;
+  -fuse-ld=* | -fpass-plugin=* | -l* | -L* | -Wl,-rpath,* | -cuid=*) ;;
   -fplugin=*) keep= ;;
   -mllvm)
     keep=
     shift
     ;;
   -W[alp],*) plain ;;
-  -no-pie | -shared | -O* | -std=* | -D_* | -DCUDA* | -DNDEBUG* | -W* | --driver-mode=* | --cuda-path=* | --offload-arch=*) options+=("$1") ;;
+  -no-pie | -shared | -O* | -std=* | -D_* | -DCUDA* | -DNDEBUG* | -W*) options+=("$1") ;;
+  --driver-mode=* | --cuda-path=* | --offload-arch=*) options+=("$1") ;;
   -fPIC | -fvisibility=* | -fno-discard-value-names | -ffast-math | -frounding-math | -fgpu-rdc) options+=("$1") ;;
   # clang refuses precompiled headers beside it, but not beside a header.
   -D*)

@@ -6,7 +6,7 @@ __global__ void mix(const unsigned *A, unsigned *C, unsigned N, int Mode) {
   unsigned I = blockIdx.x * blockDim.x + threadIdx.x;
   if (I >= N)
     return;
-  for (volatile int Q = 0; Q < 300; Q = Q + 1)
+  for (volatile int Q = 0; Q < 1500; Q = Q + 1)
     ;
   unsigned S = A[I];
   for (unsigned R = 0; R < 400; ++R)
