@@ -609,7 +609,16 @@ TEST_F(GuardsTest, SuspectsAccessesBeforeTheKernelBeforeHasEnded) {
   EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions,
               ElementsAre("it accesses the memory of argument 0 before "
                           "'griddepcontrol.wait', unlike the recorded code"));
+  // Without a wait, all is early.
+  std::string Fence = "  fence syncscope(\"device\") seq_cst\n";
+  EXPECT_THAT(find(Body(Fence + Read + Write)).Suspicions,
+              ElementsAre("it accesses the memory of argument 0 before "
+                          "'griddepcontrol.wait', unlike the recorded code",
+                          "it accesses the memory of argument 1 before "
+                          "'griddepcontrol.wait', unlike the recorded code"));
   Recorded = parse(Body(Read + Wait + Write));
+  EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions, IsEmpty());
+  Recorded = parse(Body(Read + Write));
   EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions, IsEmpty());
 }
 
@@ -639,6 +648,13 @@ TEST_F(GuardsTest, SuspectsWhatClustersNeed) {
   EXPECT_THAT(Suspect(Relaxed + Wait), ElementsAre(Lacks));
   EXPECT_THAT(Suspect(Arrive + Wait + Add),
               ElementsAre("it has an atomic operation of block scope"));
+  std::string InAsm = "  call void asm sideeffect "
+                      "\"barrier.cluster.arrive.aligned;\", \"\"()\n";
+  EXPECT_THAT(find("@S = internal addrspace(3) global i32 undef\n"
+                   "define void @k(ptr %P) {\n" +
+                   InAsm + Add + "  ret void\n}\n")
+                  .Suspicions,
+              Contains("it has an atomic operation of block scope"));
   // Without clusters, only the block sees it.
   Recorded = parse("define void @k(ptr %P) {\n  ret void\n}\n");
   EXPECT_THAT(find(("@S = internal addrspace(3) global i32 undef\n"
