@@ -63,8 +63,8 @@ static Expected<SourceDefines> parseDefines() {
   return std::move(All);
 }
 
-static void printDiagnostics(ArrayRef<SourceDiagnostic> Diagnostics,
-                             StringRef Version, const FrontEndResult *Code) {
+static void printCompiled(ArrayRef<SourceDiagnostic> Diagnostics,
+                          StringRef Version, const FrontEndResult *Code) {
   if (CompileJSON) {
     json::Array List;
     for (const SourceDiagnostic &D : Diagnostics)
@@ -110,13 +110,13 @@ Expected<int> mneme::runCompileSource(ToolArgs Args) {
   if (Code) {
     if (Error E = writeFileAtomically(Output, toStringRef(Code->Bitcode)))
       return std::move(E);
-    printDiagnostics(Code->Warnings, Version, &*Code);
+    printCompiled(Code->Warnings, Version, &*Code);
     return 0;
   }
   Error Others = handleErrors(
       Code.takeError(),
       [&](const SourceError &E) {
-        printDiagnostics(E.Diagnostics, Version, nullptr);
+        printCompiled(E.Diagnostics, Version, nullptr);
       },
       [&](std::unique_ptr<TextError> E) {
         return quoteText(Source, Version, Error(std::move(E)));
