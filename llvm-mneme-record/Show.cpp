@@ -218,7 +218,7 @@ static Expected<LoadedInstance> load(StringRef File, const RecordedKernel &K,
   return LoadedInstance{I, std::move(*Prologue), std::move(*Changed)};
 }
 
-static void print(const RecordedKernel &K) {
+static void printRecord(const RecordedKernel &K) {
   textOuts() << K.displayName() << '\n'
              << "  symbol:      " << printable(K.KernelName) << '\n'
              << "  static hash: " << K.StaticHash << '\n'
@@ -230,7 +230,7 @@ static void print(const RecordedKernel &K) {
                         formatSize(K.VASize));
 }
 
-static void print(const RecordedKernel &K, const LoadedInstance &L) {
+static void printRecord(const RecordedKernel &K, const LoadedInstance &L) {
   textOuts() << "  instance " << L.I.DynamicHash << ": grid "
              << formatDims(L.I.Grid) << ", block " << formatDims(L.I.Block)
              << ", dynamic shared memory " << L.I.SharedMem << ", launches "
@@ -329,7 +329,7 @@ Expected<int> mneme::runShow(ToolArgs) {
   Expected<int> ExitCode =
       forEachKernel(Input, [&](StringRef File, const RecordedKernel &K) {
         if (!ShowJSON)
-          print(K);
+          printRecord(K);
         json::Array Launches;
         for (const RecordedInstance &I : K.Instances) {
           Expected<LoadedInstance> L = load(File.str(), K, I);
@@ -339,7 +339,7 @@ Expected<int> mneme::runShow(ToolArgs) {
           else if (ShowJSON)
             Launches.push_back(makeJSON(K, *L));
           else
-            print(K, *L);
+            printRecord(K, *L);
         }
         if (ShowJSON)
           All.push_back(json::Object{{"Kernel", toJSON(K)},
