@@ -5,7 +5,7 @@
 #   utils/check.sh [--minutes=N] [--sanitizers[=readers]] [--install-only]
 #
 #   --minutes=N       the tests of test/long-tests.txt, a quarter of all, run last, in random order, and
-#                     end when N minutes have passed (default: 28; 0: all tests run, however long they take)
+#                     end when N minutes have passed (default: 32; 0: all tests run, however long they take)
 #   --sanitizers      everything once more under ASan and UBSan; with "=readers",
 #                     unit tests of the libraries that read what others
 #                     write
@@ -13,7 +13,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 . utils/setup.sh
 
-sanitizers= minutes=28
+sanitizers= minutes=32
 readers=(Mneme{Support,Record,Pipeline}Tests)
 for arg in "$@"; do
   case "$arg" in

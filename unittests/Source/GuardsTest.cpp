@@ -619,7 +619,9 @@ TEST_F(GuardsTest, SuspectsAccessesBeforeTheKernelBeforeHasEnded) {
   Recorded = parse(Body(Read + Wait + Write));
   EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions, IsEmpty());
   Recorded = parse(Body(Read + Write));
-  EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions, IsEmpty());
+  EXPECT_THAT(find(Body(Read + Wait + Write)).Suspicions,
+              ElementsAre("it has the inline assembly "
+                          "'griddepcontrol.wait;'"));
 }
 
 TEST_F(GuardsTest, SuspectsWhatClustersNeed) {
