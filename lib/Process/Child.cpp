@@ -142,16 +142,11 @@ static void setTimer(double Seconds) {
   ::setitimer(ITIMER_REAL, &Timer, nullptr);
 }
 
-static ThreadTimes TimerStart;
-static double MostExtension;
+static ThreadExtension Extension;
 
 static void handleTimer(int Signal) {
   int SavedErrno = errno;
-  ThreadTimes Now = readThreadTimes();
-  double More = getStarvation(TimerStart, Now);
-  TimerStart = Now;
-  if (More > 0 && MostExtension > 0) {
-    MostExtension -= More;
+  if (double More = Extension.take()) {
     setTimer(More);
   } else {
     ::signal(Signal, SIG_DFL);
@@ -165,8 +160,7 @@ static void handleTimer(int Signal) {
 /// during which it had no processor.
 static void startTimer(double Seconds, bool IsProgram) {
   if (!IsProgram) {
-    TimerStart = readThreadTimes();
-    MostExtension = MaxExtension * Seconds;
+    Extension = ThreadExtension(Seconds);
     ::signal(SIGALRM, handleTimer);
   }
   setTimer(Seconds);

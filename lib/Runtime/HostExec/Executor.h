@@ -270,8 +270,7 @@ private:
   LaunchState &Launch;
   timer_t Timer;
   bool Armed = false;
-  llvm::mneme::ThreadTimes Start;
-  double Left = 0; ///< What the limit can still be extended by.
+  llvm::mneme::ThreadExtension Extension;
 
   void arm(double Seconds);
 };

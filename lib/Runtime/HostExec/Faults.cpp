@@ -310,8 +310,7 @@ mneme::host::Deadline::Deadline(LaunchState &L, double Seconds) : Launch(L) {
   if (timer_create(CLOCK_MONOTONIC, &Event, &Timer) != 0)
     return;
   Armed = true;
-  Left = llvm::mneme::MaxExtension * Seconds;
-  Start = llvm::mneme::readThreadTimes();
+  Extension = llvm::mneme::ThreadExtension(Seconds);
   Limit.store(this, std::memory_order_release);
   arm(Seconds);
 }
@@ -331,13 +330,8 @@ void mneme::host::Deadline::arm(double Seconds) {
 }
 
 void mneme::host::Deadline::pass() {
-  llvm::mneme::ThreadTimes Now = llvm::mneme::readThreadTimes();
-  double More = llvm::mneme::getStarvation(Start, Now);
-  Start = Now;
-  if (More > 0 && Left > 0) {
-    Left -= More;
+  if (double More = Extension.take())
     return arm(More);
-  }
   failLaunch(Launch, MNEME_HOST_TIMEOUT, "kernel '%s' ran longer than %g s",
              Launch.Kernel->Name, Launch.Config->TimeoutSeconds);
   interruptWorkers(TheWorker);

@@ -70,6 +70,33 @@ inline double getStarvation(const ThreadTimes &From, const ThreadTimes &To) {
   return Starved < Least ? 0 : Starved;
 }
 
+/// Extends a time limit of the calling thread by the time during which the
+/// thread had no processor.
+class ThreadExtension {
+public:
+  /// For no limit.
+  ThreadExtension() = default;
+  /// Starts now, for a limit of \p Limit seconds.
+  explicit ThreadExtension(double Limit)
+      : Left(MaxExtension * Limit), Last(readThreadTimes()) {}
+
+  /// Returns the seconds by which the limit is extended, since the start or the
+  /// last call; 0 if it is not. Async-signal-safe.
+  double take() {
+    if (Left <= 0)
+      return 0;
+    ThreadTimes Now = readThreadTimes();
+    double More = getStarvation(Last, Now);
+    Last = Now;
+    Left -= More;
+    return More;
+  }
+
+private:
+  double Left = 0; ///< What the limit can still be extended by.
+  ThreadTimes Last;
+};
+
 } // namespace mneme
 } // namespace llvm
 
