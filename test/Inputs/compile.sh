@@ -11,7 +11,7 @@ case " $* " in
 # GNU ld reads all of LLVM to link a program with an emulated runtime.
 *) [ ! -x "${1%/*}/ld.lld" ] || set -- "$@" -fuse-ld=lld ;;
 esac
-command=("$@") key=("$1") options=("$1") withoutDefines=("$1") sources=() precompiled=()
+command=("$@") key=("$1") options=("$1") withoutDefines=("$1") sources=()
 defines= language= output= keep=1 headers=1
 plain() { exec "${command[@]}"; }
 [ -z "$MNEME_SOURCE" ] || plain
@@ -37,14 +37,18 @@ while [ $# != 0 ]; do
     shift
     ;;
   -W[alp],*) plain ;;
-  -no-pie | -shared | -O* | -std=* | -D_* | -DCUDA* | -DNDEBUG* | -W*) options+=("$1") ;;
+  -no-pie | -shared | -O* | -std=* | -W*) options+=("$1") ;;
   --driver-mode=* | --cuda-path=* | --offload-arch=*) options+=("$1") ;;
   -fPIC | -fvisibility=* | -fno-discard-value-names | -ffast-math | -frounding-math | -fgpu-rdc) options+=("$1") ;;
-  # clang refuses precompiled headers beside it, but not beside a header.
+  # clang refuses precompiled headers beside the name of a test, but not beside a header.
   -D*)
-    name=${1#-D} value=1
-    case $name in *=*) value=${name#*=} name=${name%%=*} ;; esac
-    defines+="#define $name $value"$'\n'
+    if isOwn "$1"; then
+      name=${1#-D} value=1
+      case $name in *=*) value=${name#*=} name=${name%%=*} ;; esac
+      defines+="#define $name $value"$'\n'
+    else
+      options+=("$1")
+    fi
     ;;
   -I/*)
     options+=("$1")
@@ -87,6 +91,7 @@ if [ -n "$keep" ]; then
   flock 9
   cp --remove-destination "$kept" "$output" 2> /dev/null && exit
 fi
+best=("${command[@]}")
 if [ -n "$headers" ]; then
   group=$folder/$(name "${options[@]}")
   exec 8> "$group.lock"
@@ -102,19 +107,15 @@ if [ -n "$headers" ]; then
   fi
   exec 8>&-
   if [ -e "$group/device" ] && [ -e "$group/host" ]; then
-    precompiled=(-Xclang -include-pch -Xclang "$group")
+    best=("${withoutDefines[@]}" -Xclang -include-pch -Xclang "$group")
     if [ -n "$defines" ]; then
       header=$folder/$(name "$defines").h
       printf %s "$defines" > "$header.$$" && mv "$header.$$" "$header"
-      precompiled+=(-include "$header")
+      best+=(-include "$header")
     fi
   fi
 fi
-if [ ${#precompiled[@]} = 0 ]; then
-  printed=$("${command[@]}" 2>&1 9>&-)
-else
-  printed=$("${withoutDefines[@]}" "${precompiled[@]}" 2>&1 9>&-)
-fi
+printed=$("${best[@]}" 2>&1 9>&-)
 status=$?
 case $printed in
 '') [ $status != 0 ] || [ -z "$keep" ] || cp "$output" "$kept" ;;
