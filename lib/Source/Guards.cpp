@@ -646,14 +646,15 @@ static bool isSystemWide(const Instruction &I) {
                                Text.contains(".sys."));
 }
 
-/// Returns true for an arrival at a cluster's barrier that releases memory, and
-/// for a wait.
+/// Returns true for what only a kernel with clusters does.
 static bool isForClusters(const Instruction &I) {
   StringRef Text = getCalledText(I);
   return Text.contains("mapa") || Text.contains("shared::cluster") ||
          Text.contains("barrier.cluster");
 }
 
+/// Returns true for an arrival at a cluster's barrier that releases memory, and
+/// for a wait.
 static bool isClusterBarrier(const Instruction &I) {
   StringRef Text = getCalledText(I);
   return !Text.contains(".relaxed") &&
